@@ -256,8 +256,23 @@ class Adopt(Protocol):
         adopt: Callable[[Container], bool],
         idle: Callable[[], None],
         reconnect_within: float,
+        logs_every: float,
     ) -> LiveEngine:
-        """`adopt`: which take part; `idle`: as in `RunRequest`; `reconnect_within`: seconds to wait."""
+        """Begin.
+
+        Parameters
+        ----------
+        host, folder
+            Where the containers are, and where the folders of jobs are made.
+        adopt
+            Which containers take part.
+        idle
+            As in `RunRequest`.
+        reconnect_within
+            Seconds to wait for a lost host.
+        logs_every
+            Seconds between two reads of a container's log.
+        """
 
 
 class Connect(Protocol):

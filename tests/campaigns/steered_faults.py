@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 SETTLED_WITHIN_S = 60.0
 _WAIT_S = 120.0
-_HALF, _KILLED = 0.5, 137
+_HALF, _KILLED, _NOTICED_WITHIN_S = 0.5, 137, 5.0
 _PARENT = "/phasedock-faults"
 _TOGETHER = 700 * 2**20
 """What all containers may use together: filling it is to them as a host without memory."""
@@ -226,14 +226,13 @@ class Campaign:
                 each.reload()
                 Path(f"/proc/{each.attrs['State']['Pid']}/oom_score_adj").write_text("1000")
         container.exec_run(["python3", "-c", _HOG.format(mib=mib)])
-        killed = 0
-        for name, each in there.items():
-            each.reload()
-            ended = each.attrs["State"]["ExitCode"] == _KILLED and not each.attrs["State"]["Running"]
-            killed += ended or kills(each) > before[name]
+        until = time.monotonic() + _NOTICED_WITHIN_S  # Docker notices the end of a container a little later
+        while not (killed := sum(_killed(each, before[name]) for name, each in there.items())):
+            if time.monotonic() > until:
+                self._wrong(f"nothing was killed for want of memory in {container.name}")
+                break
+            time.sleep(0.1)
         self.figures.killed += killed
-        if not killed:
-            self._wrong(f"nothing was killed for want of memory in {container.name}")
         with contextlib.suppress(docker.errors.NotFound):
             self._client.containers.get("beside").remove(force=True)
 
@@ -266,6 +265,13 @@ def kills(container: Container) -> int:
         text = (folder / ("memory.oom_control" if version == 1 else "memory.events")).read_text()
         return int(dict(line.split() for line in text.splitlines()).get("oom_kill", 0))
     return 0
+
+
+def _killed(container: Container, before: int) -> bool:
+    """Whether the kernel killed its program, or one more of its processes than before."""
+    container.reload()
+    state = container.attrs["State"]
+    return state["ExitCode"] == _KILLED if not state["Running"] else kills(container) > before
 
 
 def _quarter(space: Workspace) -> str:

@@ -57,6 +57,7 @@ def _adopt(
     adopt: Callable[[Container], bool],
     idle: Callable[[], None],
     reconnect_within: float,  # noqa: ARG001 - it is never lost
+    logs_every: float,  # noqa: ARG001 - replayed jobs print nothing
 ) -> DemoEngine:
     return DemoEngine(host, adopt, idle)
 

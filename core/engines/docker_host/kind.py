@@ -57,9 +57,16 @@ def _adopt(
     adopt: Callable[[Container], bool],
     idle: Callable[[], None],
     reconnect_within: float,
+    logs_every: float,
 ) -> DockerEngine:
-    worker = DockerWorker(host.name, host)
-    return DockerEngine([worker], folder=folder, idle=idle, adopt=adopt, reconnect_within=reconnect_within)
+    return DockerEngine(
+        [DockerWorker(host.name, host)],
+        folder=folder,
+        idle=idle,
+        adopt=adopt,
+        reconnect_within=reconnect_within,
+        logs_every=logs_every,
+    )
 
 
 def _workers(experiment: Experiment, hosts: Mapping[str, Host]) -> list[DockerWorker]:

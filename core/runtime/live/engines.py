@@ -73,13 +73,14 @@ class Engines:
         folder: Path,
         adopt: Callable[[Container], bool],
         idle: Callable[[], None],
-        request_timeout: float,
+        reconnect_within: float,
+        logs_every: float,
     ) -> LiveEngine:
         """Follow containers of a host that `host` opened, for a policy; see `core.engines.ports.Adopt`."""
         begin = self._probe(host.name).kind.adopt
         if begin is None:
             raise LookupError(host.name)
-        return begin(host, folder, adopt, idle, request_timeout)
+        return begin(host, folder, adopt, idle, reconnect_within, logs_every)
 
     def all(self) -> tuple[EngineInfo, ...]:
         """Every engine with its state, in the order of the settings."""

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from core.engines.docker_host.host.host import Host
     from core.scheduling.model import Reading
 
-_EVERY: Final = 0.9
-"""Seconds between two reads of a log; each costs a request."""
+EVERY: Final = 0.9
+"""Seconds between two reads of a log, where losses are what a policy goes by; each costs a request."""
 
 _FEW: Final = 1000
 _MANY: Final = 100_000
@@ -37,10 +37,12 @@ class LogReadings:
         Its id.
     labels
         Its labels, which may say how E is found and whether it falls; an invalid one finds nothing.
+    every
+        Seconds between two reads.
     """
 
-    def __init__(self, host: Host, container: str, labels: Mapping[str, str]) -> None:
-        self._host, self._container = host, container
+    def __init__(self, host: Host, container: str, labels: Mapping[str, str], every: float = EVERY) -> None:
+        self._host, self._container, self._every = host, container, every
         self._since, self._asked = 0.0, float("-inf")
         self._reader: ProgressReader | None
         try:
@@ -58,7 +60,7 @@ class LogReadings:
     def news(self, at_end: bool = False) -> list[Reading]:
         """Unix seconds and E of what was printed since the last read; nothing where it cannot be read."""
         now = time.monotonic()
-        if self._reader is None or (now - self._asked < _EVERY and not at_end):
+        if self._reader is None or (now - self._asked < self._every and not at_end):
             return []
         self._asked = now
         try:

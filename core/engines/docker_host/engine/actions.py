@@ -77,7 +77,7 @@ def _start(shared: SharedState, job: LiveJob, action: Start, _: float) -> None:
         job.worker, job.limit, job.weight = None, None, 1.0
         raise
     job.begin_container(container)
-    follow(job, worker.host, container, job.plan.labels)
+    follow(shared, job, worker.host, container, job.plan.labels)
     job.started, job.state = shared.clock.now(), JobState.RUNNING
 
 

@@ -51,7 +51,7 @@ def _take(job: LiveJob, host: Host, worker: DockerWorker, container: Container, 
     job.state, job.worker, job.container = JobState.RUNNING, worker, container.id
     job.started, job.found = shared.clock.now(), job.plan is not None
     job.limit, job.weight = container.limits.cores, container.limits.weight
-    _listen(job, host, container)
+    _listen(shared, job, host, container)
     shared.adopted.append((host, job))
     shared.happened.add(Trigger.ARRIVAL)
 
@@ -65,9 +65,9 @@ def _said(container: Container, shared: SharedState) -> tuple[float | None, Term
     return said.request, replace(said.terms, deadline=left)
 
 
-def _listen(job: LiveJob, host: Host, container: Container) -> None:
+def _listen(shared: SharedState, job: LiveJob, host: Host, container: Container) -> None:
     """Use its agent's folder if it has one that can be seen from here, and its log otherwise."""
     folder = container.labels.get(AGENT, "")
     if folder and host.info().local and Path(folder).is_dir():
         job.agent, job.can_resize = AgentFolder(Path(folder)), True
-    follow(job, host, container.id, container.labels)
+    follow(shared, job, host, container.id, container.labels)

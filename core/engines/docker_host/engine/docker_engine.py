@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from core.engines.docker_host.agent.log_readings import EVERY
 from core.engines.docker_host.engine import observation, submitted
 from core.engines.docker_host.engine.actions import perform
 from core.engines.docker_host.engine.leave import leave
@@ -52,6 +53,8 @@ class DockerEngine:
         Whether threads follow cores, in jobs that can.
     reconnect_within
         Seconds for which a lost host is waited for before the run ends.
+    logs_every
+        Seconds between two reads of a container's log.
 
     Raises
     ------
@@ -71,8 +74,9 @@ class DockerEngine:
         adopt: Callable[[Container], bool] | None = None,
         follow: bool = True,
         reconnect_within: float = RECONNECT_WITHIN,
+        logs_every: float = EVERY,
     ) -> None:
-        self._shared = SharedState(workers, jobs, folder, idle, adopt, follow, reconnect_within)
+        self._shared = SharedState(workers, jobs, folder, idle, adopt, follow, reconnect_within, logs_every)
         self._number = 0
         for host in self._shared.hosts.values():
             host.info()

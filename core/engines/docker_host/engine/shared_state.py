@@ -67,6 +67,8 @@ class SharedState:
         Whether threads follow cores.
     reconnect_within
         Seconds for which a lost host is waited for.
+    logs_every
+        Seconds between two reads of a container's log.
 
     Raises
     ------
@@ -83,13 +85,14 @@ class SharedState:
         adopt: Callable[[Container], bool] | None,
         follow: bool,
         reconnect_within: float,
+        logs_every: float,
     ) -> None:
         _check(workers, plans)
         self.workers = {worker.name: worker for worker in workers}
         self.hosts: dict[str, Host] = {worker.host.name: worker.host for worker in workers}
         self.to_come = sorted(plans, key=lambda plan: plan.arrival)
         self.folder, self.idle, self.adopt, self.follow = folder, idle, adopt, follow
-        self.reconnect_within = reconnect_within
+        self.reconnect_within, self.logs_every = reconnect_within, logs_every
         self.jobs: dict[str, LiveJob] = {}
         self.ended: list[LiveJob] = []
         self.failures: list[Failure] = []

@@ -110,9 +110,9 @@ def _create_to_stay(
     return container
 
 
-def follow(job: LiveJob, host: Host, container: str, labels: Mapping[str, str]) -> None:
+def follow(shared: SharedState, job: LiveJob, host: Host, container: str, labels: Mapping[str, str]) -> None:
     """Read what a job prints: from its agent, or from its container's log."""
-    printed = LogReadings(host, container, labels)
+    printed = LogReadings(host, container, labels, shared.logs_every)
     if job.agent is None:
         job.follower = printed
     else:

@@ -34,7 +34,7 @@ def submit(shared: SharedState, job: SubmittedJob) -> str:
     found.can_resize = plan.can_resize
     if worker.has_folder:
         found.agent = AgentFolder(shared.kept_folder(plan.container))
-    follow(found, worker.host, job.container, plan.labels)
+    follow(shared, found, worker.host, job.container, plan.labels)
     shared.jobs[plan.id] = found
     shared.adopted.append((worker.host, found))
     shared.happened.add(Trigger.ARRIVAL)

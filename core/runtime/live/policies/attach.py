@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 RECONNECT_WITHIN = 30.0
 """Seconds for which a lost engine is waited for; Docker takes a few to start again."""
 
+_LOGS_EVERY, _LOGS_SELDOM = 0.9, 10.0
+"""Seconds between two reads of a container's log: each is a request, and what goes by use needs no loss."""
+
 _NOT_BACK = "Its original limits are saved and are restored as soon as the engine answers."
 
 
@@ -183,7 +186,8 @@ def _follow(
         folder = workspace.settings.home / "live"
         engine: Engine | None = None
         try:
-            with live.engine_registry.adopt(host, folder, mine, idle, RECONNECT_WITHIN) as real:
+            logs = _LOGS_SELDOM if policy.sees_use else _LOGS_EVERY
+            with live.engine_registry.adopt(host, folder, mine, idle, RECONNECT_WITHIN, logs) as real:
                 steers = asked.mode is Mode.CONTROL
                 engine = RecordsPauses(real, host, keeper) if steers else WatchOnly(real)
                 earlier = live.queue.earlier_on(asked.engine)

@@ -33,7 +33,7 @@ class Follower:
         keeper = live.saved_limits.keeper(owner)
         self.host = live.engine_registry.host("demo", keeper, lambda _: True)
         self.real = live.engine_registry.adopt(
-            self.host, space.settings.home / "live", lambda _: True, lambda: None, 1.0
+            self.host, space.settings.home / "live", lambda _: True, lambda: None, 1.0, 1.0
         )
         self.fed = live.queue.fed("demo", self.real, self.real, starts=True)
         assert isinstance(self.fed, FedEngine)
