@@ -45,18 +45,19 @@ def sleeper(start_job, light_image):
 
 def kernel(host, container, *files):
     """What the kernel enforces on a container, read without the code under test."""
-    found = host.inspect(container)
-    groups = Path(f"/proc/{found.pid}/cgroup").read_text()
-    texts = []
-    for file in files:
-        controller, _, name = file.rpartition("/")
-        path = re.search(
-            rf"^\d+:(?:\S*,)?{controller}(?:,\S*)?:(.*)$" if controller else r"^0::(.*)$",
-            groups,
-            re.MULTILINE,
-        )
-        texts.append(Path(f"/sys/fs/cgroup/{controller}{path[1]}/{name}").read_text().strip())
-    return texts
+    return [kernel_file(host, container, file).read_text().strip() for file in files]
+
+
+def kernel_file(host, container, file):
+    """Where a file of a container's control group is."""
+    groups = Path(f"/proc/{host.inspect(container).pid}/cgroup").read_text()
+    controller, _, name = file.rpartition("/")
+    path = re.search(
+        rf"^\d+:(?:\S*,)?{controller}(?:,\S*)?:(.*)$" if controller else r"^0::(.*)$",
+        groups,
+        re.MULTILINE,
+    )
+    return Path(f"/sys/fs/cgroup/{controller}{path[1]}/{name}")
 
 
 CREATED = {
@@ -133,6 +134,38 @@ def test_an_impossible_limit_is_refused_and_nothing_changes(host, sleeper):
     with pytest.raises(ChangeRefused, match="memory limit"):
         host.set_limits(container, Limits().with_memory(1 * MIB))
     assert host.inspect(container) == before
+
+
+FULL = "x = b'1' * (300 << 20); print('full', flush=True); import time; time.sleep(600)"
+
+
+def test_of_a_change_that_the_kernel_refuses_nothing_stays(host, start_job, light_image):
+    if host.info().cgroup != 1:
+        pytest.skip("version 2 takes any limit of memory, and kills")
+    job = start_job(light_image, ["python3", "-c", FULL], labels={"phasedock": ""}, mem_limit=512 * MIB)
+    assert until(lambda: b"full" in job.logs())
+    before = kernel(host, job.id, *MEMORY_FILES[1])
+    limits = host.inspect(job.id).limits
+    with pytest.raises(ChangeRefused):
+        host.set_limits(job.id, limits.with_memory(200 * MIB))
+    assert kernel(host, job.id, *MEMORY_FILES[1]) == before
+    assert host.inspect(job.id).limits == limits
+
+
+def test_a_part_of_a_change_that_reached_the_kernel_goes_back_with_the_rest(host, sleeper):
+    if host.info().cgroup != 1:
+        pytest.skip("version 2 has no limit of memory and swap together")
+    container = sleeper(mem_limit=512 * MIB)
+    before = kernel(host, container, *MEMORY_FILES[1])
+    host.set_limits(container, host.inspect(container).limits.with_cores(0.5))
+    host.set_limits(container, host.inspect(container).limits.with_memory(256 * MIB))
+    # as a process leaves it that is killed between a change that was refused and its mending
+    kernel_file(host, container, MEMORY_FILES[1][1]).write_text(str(900 * MIB))
+    host.set_limits(container, host.inspect(container).limits.with_memory(512 * MIB))
+    assert kernel(host, container, *MEMORY_FILES[1]) == before
+    kernel_file(host, container, MEMORY_FILES[1][1]).write_text(str(900 * MIB))
+    assert host.restore(container)
+    assert kernel(host, container, *MEMORY_FILES[1]) == before
 
 
 def test_a_container_that_we_were_not_told_about_is_refused_before_anything_is_sent(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from core.engines.docker_host.host.limits import DEFAULT_PERIOD
 from core.engines.docker_host.host.update_request import (
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from core.engines.values import HostInfo
 
 
+_PAGE: Final = 1 << 16
+"""Bytes by which the kernel may round a limit down: its largest usual page."""
+
+
 def resize(
     connection: Connection,
     reader: CgroupReader,
@@ -34,16 +39,27 @@ def resize(
 ) -> Limits:
     """Change what differs, read it back from Docker, and from the control group where that can be read.
 
+    A request that is refused may have reached the kernel in part: version 1 takes a limit of memory and swap
+    before it refuses one of memory, since that much is in use. What was there is sent again then, and so it
+    is where Docker and the kernel are found to differ.
+
     Raises
     ------
     ChangeRefused
         If Docker refused, or the container has other limits afterwards.
     """
-    body = update_request(now.limits, wanted, host.cores, host.cgroup)
+    torn = _torn(reader, now, host.cores)
+    body = update_request(now.limits, wanted, host.cores, host.cgroup, torn)
     usual = "CpuShares" in body and wanted.cpu_shares == 0
     for shares in UNSET_SHARES[host.cgroup] if usual else (0,):
         if body:
-            connection.post(f"/containers/{now.id}/update", body | ({"CpuShares": shares} if usual else {}))
+            try:
+                connection.post(
+                    f"/containers/{now.id}/update", body | ({"CpuShares": shares} if usual else {})
+                )
+            except ChangeRefused:
+                _mend(connection, reader, host, now)
+                raise
         if not usual or _weight(reader, now) in (None, USUAL_WEIGHT[host.cgroup]):
             break
     after = inspect(now.id) if body else now
@@ -51,7 +67,8 @@ def resize(
         connection.post(f"/containers/{now.id}/update", rest)
         after = inspect(now.id)
     seen = replace(after.limits, cpu_shares=0) if usual else after.limits
-    if not seen.agrees(wanted, host.cores) or not _enforced(reader, after, wanted, host.cores):
+    enforced = _cores_enforced(reader, after, wanted, host.cores) and _memory_enforced(reader, after, wanted)
+    if not seen.agrees(wanted, host.cores) or not enforced:
         raise ChangeRefused(
             f"Docker on {host.name} did not give {now.name} the limits that were asked for.",
             "See Docker's log; the container's original limits stay saved.",
@@ -59,12 +76,36 @@ def resize(
     return after.limits
 
 
+def _mend(connection: Connection, reader: CgroupReader, host: HostInfo, now: Container) -> None:
+    """Send again what a container had before a request that was refused, if the kernel took a part of it."""
+    torn = _torn(reader, now, host.cores)
+    if before := update_request(now.limits, now.limits, host.cores, host.cgroup, torn):
+        with suppress(ChangeRefused):  # what was refused is what has to be said; the next change sends all
+            connection.post(f"/containers/{now.id}/update", before)
+
+
 def _weight(reader: CgroupReader, container: Container) -> int | None:
     found = reader.cpu_limits(container)
     return None if found is None else found.weight
 
 
-def _enforced(reader: CgroupReader, container: Container, wanted: Limits, cores: float) -> bool:
+def _torn(reader: CgroupReader, container: Container, cores: float) -> tuple[bool, bool]:
+    """Whether the kernel holds a container to other cores, and to other memory, than Docker says."""
+    limits = container.limits
+    held = reader.memory_limits(container) if container.running else None
+    together = None if held is None else held.together
+    swaps = together is None or limits.swap_bytes is None or abs(together - limits.swap_bytes) < _PAGE
+    memory = _memory_enforced(reader, container, limits) and swaps
+    return not _cores_enforced(reader, container, limits, cores), not memory
+
+
+def _memory_enforced(reader: CgroupReader, container: Container, wanted: Limits) -> bool:
+    """Whether the kernel holds the container to its memory; true where that cannot be read."""
+    held = reader.memory_limits(container) if container.running else None
+    return held is None or abs((held.memory or 0) - (wanted.memory_bytes or 0)) < _PAGE
+
+
+def _cores_enforced(reader: CgroupReader, container: Container, wanted: Limits, cores: float) -> bool:
     """Whether the kernel holds the container to its cores; true where that cannot be read."""
     found = reader.cpu_limits(container) if container.running else None
     if found is None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -24,6 +25,7 @@ from core.engines.docker_host.host.counters import (
     throttling_v1,
     throttling_v2,
 )
+from core.engines.docker_host.host.limits import BEYOND
 from core.engines.values import Counters
 
 if TYPE_CHECKING:
@@ -66,6 +68,17 @@ class CpuLimits:
     quota: int | None
     period: int
     weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLimits:
+    """What the kernel enforces, bytes: of memory, and of memory and swap together; None without a limit.
+
+    The second is None, too, where the kernel does not count swap.
+    """
+
+    memory: int | None
+    together: int | None
 
 
 def mounts(mountinfo: str) -> dict[str, str]:
@@ -156,6 +169,16 @@ class CgroupReader:
         except OSError:
             return None
 
+    def memory_limits(self, container: Container) -> MemoryLimits | None:
+        """What the kernel enforces on a running container, or None where it cannot be read."""
+        group = self._group(container)
+        if group is None:
+            return None
+        try:
+            return _memory_v1(group) if group.version == 1 else _memory_v2(group)
+        except OSError:
+            return None
+
     def forget_all_but(self, containers: set[str]) -> None:
         """Forget containers that are not among these ids."""
         self._groups = {key: group for key, group in self._groups.items() if key[0] in containers}
@@ -220,6 +243,25 @@ def _cpu_v2(group: Group) -> CpuLimits:
     quota, period = _text(group.cpu + "/cpu.max").split()
     weight = int(_text(group.cpu + "/cpu.weight"))
     return CpuLimits(None if quota == "max" else int(quota), int(period), weight)
+
+
+def _memory_v1(group: Group) -> MemoryLimits:
+    together = None
+    with suppress(FileNotFoundError):
+        together = _limit(_text(group.memory + "/memory.memsw.limit_in_bytes"))
+    return MemoryLimits(_limit(_text(group.memory + "/memory.limit_in_bytes")), together)
+
+
+def _memory_v2(group: Group) -> MemoryLimits:
+    memory, swap = _limit(_text(group.memory + "/memory.max")), None
+    with suppress(FileNotFoundError):
+        swap = _limit(_text(group.memory + "/memory.swap.max"))
+    return MemoryLimits(memory, None if memory is None or swap is None else memory + swap)
+
+
+def _limit(text: str) -> int | None:
+    """Bytes; None for the kernel's "max", and for a number so large that it means the same."""
+    return None if text.strip() == "max" or int(text) >= BEYOND else int(text)
 
 
 def _text(path: str) -> str:

@@ -44,7 +44,9 @@ USUAL_WEIGHT: Final = {1: DEFAULT_SHARES, 2: 100}
 """What a control group shows of a container that was given no shares: shares in version 1, a weight in 2."""
 
 
-def update_request(now: Limits, wanted: Limits, cores: float, cgroup: int) -> dict[str, int]:
+def update_request(
+    now: Limits, wanted: Limits, cores: float, cgroup: int, again: tuple[bool, bool] = (False, False)
+) -> dict[str, int]:
     """The body of Docker's update request; empty if there is nothing to change.
 
     Parameters
@@ -57,14 +59,17 @@ def update_request(now: Limits, wanted: Limits, cores: float, cgroup: int) -> di
         Cores of the machine.
     cgroup
         The version of its control groups.
+    again
+        Whether cores, and memory, are sent even where Docker believes that they are so already: of a request
+        that the kernel refuses a part may have reached it, of which Docker knows nothing.
     """
     body: dict[str, int] = {}
     before, after = now.effect(cores), wanted.effect(cores)
-    if before[0] != after[0]:
+    if again[0] or before[0] != after[0]:
         body |= _cores(now, wanted, cores)
     if before[1] != after[1]:
         body["CpuShares"] = wanted.cpu_shares or DEFAULT_SHARES
-    if before[2:4] != after[2:4]:
+    if again[1] or before[2:4] != after[2:4]:
         body |= _memory(wanted, cgroup)
     if before[4] != after[4]:
         body["MemoryReservation"] = wanted.reserved_bytes or -1
