@@ -17,6 +17,7 @@ from app.pages.live.callbacks import drawn, show_mode, view_of
 from app.pages.live.layout import body, every
 from app.pages.live.state import able, model_of, notices, signatures
 from app.pages.live.steering import policy
+from app.pages.live.steering.evidence import evidence
 from app.pages.live.table import columns
 from app.shell.layout import choice_of
 from app.ui.engines import dot, engine_named, engine_options
@@ -40,6 +41,7 @@ from core.runtime.live.view.values import (
 )
 from core.runtime.samples import load_samples
 from core.scheduling.policies import POLICIES
+from core.scheduling.policies.autopilot.evidence import ContainerEvidence, Evidence
 from tests.app.live.feed import Feed, container
 from tests.data.make_synthetic import SYNTHETIC
 
@@ -260,6 +262,18 @@ def test_a_watching_policy_says_that_nothing_was_touched() -> None:
     assert policy.detached_words(view(attached=attached)) == "It was in watch mode, so nothing was touched."
     steering = replace(attached, mode=Mode.CONTROL)
     assert "4 containers" in policy.detached_words(view(attached=steering))
+
+
+def test_how_often_limits_change_in_an_hour_is_not_made_up_from_a_few_seconds() -> None:
+    who = ContainerEvidence("a", 6.0, 1.0, 0.0, 0.0, resizes=2, violations=0)
+
+    def shown(seconds: float) -> str:
+        found = Evidence(lasted=seconds, seconds=seconds, resizes_per_hour=1200.0, containers=(who,))
+        return text(evidence(Attached("t", "autopilot", Mode.WATCH, evidence=found)))
+
+    assert "1,200" not in shown(6.0)
+    assert "known after 1 min" in shown(6.0)
+    assert "1,200" in shown(61.0)
 
 
 def test_a_policy_that_is_not_known_any_more_is_shown_all_the_same() -> None:

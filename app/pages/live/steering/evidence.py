@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from core.scheduling.policies.autopilot.evidence import ContainerEvidence, Evidence
 
 _LISTED = 4
+_RATE_AFTER = 60.0
+"""Seconds after which it is said how often limits change in an hour."""
 
 
 def evidence(attached: Attached) -> list[Node]:
@@ -69,11 +71,7 @@ def _figures(found: Evidence, *, memory: bool, done: bool) -> html.Dl:
             format_share(found.short_share),
             f"over {format_duration(found.lasted)}",
         ),
-        (
-            "Resizes per hour",
-            format_number(found.resizes_per_hour),
-            "per container" + (f", {found.violations:,} too low" if found.violations else ""),
-        ),
+        _rate(found),
     ]
     if memory:
         freed = (
@@ -89,6 +87,14 @@ def _figures(found: Evidence, *, memory: bool, done: bool) -> html.Dl:
         ],
         className="evidence-figures",
     )
+
+
+def _rate(found: Evidence) -> tuple[str, str, str]:
+    """How often limits are changed; of a few seconds nothing can be said of an hour."""
+    if found.lasted < _RATE_AFTER:
+        return "Resizes per hour", "–", f"known after {format_duration(_RATE_AFTER)}"
+    note = "per container" + (f", {found.violations:,} too low" if found.violations else "")
+    return "Resizes per hour", format_number(found.resizes_per_hour), note
 
 
 def _drivers(found: Evidence, *, memory: bool) -> html.Div:
