@@ -76,11 +76,11 @@ def _ticks(start: float) -> tuple[list[float], list[str]]:
 
 
 def _top(used: Any, limit: Any) -> float:
-    """The upper end of an axis: it includes the limit unless that is far above the usage."""
+    """The upper end of an axis: it includes all limits but those that are far above the usage."""
     known, allowed = used[np.isfinite(used)], limit[np.isfinite(limit)]
     most = float(known.max()) if len(known) else 0.0
-    cap = float(allowed.max()) if len(allowed) else 0.0
-    return (max(most, cap) if cap <= _TALL * most or not most else most) * 1.1 or 1.0
+    near = allowed[allowed <= _TALL * most] if most else allowed
+    return max(most, float(near.max()) if len(near) else 0.0) * 1.1 or 1.0
 
 
 def _axes(row: int, title: str, layout: dict[str, Any], span: list[float]) -> dict[str, Any]:

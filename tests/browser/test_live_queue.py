@@ -92,6 +92,17 @@ def test_a_deadline_is_told_before_and_followed_after(page: Page, fresh: Server)
     expect(clock).to_contain_text(expected)
     assert unfit(page, *WIDTHS) == []
     page.set_viewport_size(VIEWPORT)
+    # on the axis a day is written once, where it begins
+    page.evaluate("""() => {
+        const axis = document.querySelector(".dueaxis");
+        while (axis.children.length < 4) axis.append(axis.firstElementChild.cloneNode());
+        [...axis.children].forEach((tick, place) => {
+            tick.dataset.at = String(new Date(2031, 4, 17 + Math.floor(place / 2), 12 + place).getTime() / 1000);
+        });
+    }""")
+    ticks = due.locator(".dueaxis time")
+    for place, text in enumerate(["17 May 12:00", "13:00", "18 May 14:00", "15:00"]):
+        expect(ticks.nth(place)).to_have_text(text)
     card.get_by_role("button", name="Cancel mlp").click()
     expect(due.locator("li")).to_contain_text("cancelled")
     card.get_by_role("button", name="Remove mlp").click()

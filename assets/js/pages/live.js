@@ -198,7 +198,8 @@
       say("bytes", pd.format.bytes(page.recording[2]));
     }
     dom.all("[data-at]").forEach((element) => {
-      const text = moment(Number(element.dataset.at));
+      const before = element.matches(".dueaxis > * + *") && /** @type {HTMLElement} */ (element.previousElementSibling);
+      const text = moment(Number(element.dataset.at), before ? Number(before.dataset.at) : Date.now() / 1000);
       if (element.textContent !== text) element.textContent = text;
     });
     dom.all("[data-duebegin]").forEach((element) => {
@@ -211,10 +212,12 @@
     });
   }
   live.moving = moving;
-  /* A moment by the clock of whoever looks; its day where that is not today. */
-  function moment(at) {
+  /* A moment by the clock of whoever looks; its day where that is not known from another: today, or on an axis the
+     moment before it. */
+  function moment(at, known) {
     const then = new Date(at * 1000), clock = then.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
-    const day = then.toDateString() === new Date().toDateString() ? "" : then.toLocaleDateString("en-GB", { day: "numeric", month: "short" }) + " ";
+    const same = then.toDateString() === new Date(known * 1000).toDateString();
+    const day = same ? "" : then.toLocaleDateString("en-GB", { day: "numeric", month: "short" }) + " ";
     return day + clock;
   }
 

@@ -144,9 +144,9 @@
   function drawUse(node, row, lines, measure) {
     const limitName = measure + "_limit", used = lines[measure], limit = lines[limitName];
     const width = used ? used.width : 2, buckets = live.span() / width, last = lastBucket(width);
-    const reach = bounds(used, last - buckets), cap = bounds(limit, last - buckets);
-    const most = reach ? reach[1] : 0, over = Boolean(cap && most && cap[1] > TALL * most);
-    const top = (Math.max(most, cap && !over ? cap[1] : 0) || (cap ? cap[1] : 1)) * 1.12;
+    const reach = bounds(used, last - buckets), most = reach ? reach[1] : 0;
+    const near = limit && most ? Object.assign({}, limit, { values: limit.values.map((v) => (known(v) && v <= TALL * most ? v : null)) }) : limit;
+    const cap = bounds(near, last - buckets), top = (Math.max(most, cap ? cap[1] : 0) || 1) * 1.12;
     const [size, unit] = measure === "memory" ? format.bytesUnit(top / 1.12) : [1, "cores"];
     const [head, box] = node.children;
     head.firstChild.textContent = (measure === "cpu" ? "CPU, " : "Memory, ") + unit;
@@ -154,10 +154,9 @@
     const d = path(used, last, buckets, 0, top, 300, 100);
     box.querySelector(".used").setAttribute("d", d);
     box.querySelector(".area").setAttribute("d", d ? closed(d, 100) : "");
-    const above = over ? { first: limit.first, values: limit.values.map((v) => (known(v) && v <= top ? v : null)) } : limit;
-    box.querySelector(".limit").setAttribute("d", path(above, last, buckets, 0, top, 300, 100, true));
+    box.querySelector(".limit").setAttribute("d", path(near, last, buckets, 0, top, 300, 100, true));
     const now = row[limitName];
-    node.dataset.rest = known(now) ? (over && now > top ? "limit " + format.number(now / size) + " ↑" : "") : "no limit";
+    node.dataset.rest = known(now) ? (now > top ? "limit " + format.number(now / size) + " ↑" : "") : "no limit";
     if (!node.dataset.hover) head.lastChild.textContent = node.dataset.rest;
   }
   function drawLoss(node, row, lines) {

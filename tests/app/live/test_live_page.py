@@ -383,6 +383,8 @@ def test_the_figure_keeps_a_far_limit_out_of_the_picture_and_says_mib_below_one_
     figure = history_figure(seen, "a")
     assert [trace.name for trace in figure.data] == ["CPU", "limit", "Memory", "limit", "loss"]
     assert figure.layout.yaxis.range[1] < 2
+    changed = replace(seen, cpu_limit=np.array([8, 8, 1.4, 1.4, 1.4], np.float32))
+    assert 1.4 < history_figure(changed, "a").layout.yaxis.range[1] < 2
     assert any(each.text == "Memory, MiB" for each in figure.layout.annotations)
     assert figure.layout.xaxis.ticktext[0] == "now"
     bare = History(np.empty(0), *(np.empty(0, np.float32) for _ in range(6)))
