@@ -76,8 +76,9 @@ _COMMANDS = {
 }
 """What starts Docker here, or names another host."""
 _DEMO = "Recorded jobs are replayed here as containers. All of this page works on them, and nothing is real."
-_EVIDENCE_EVERY = 5.0
-"""Seconds after which what a policy would free is shown anew."""
+_SHOWN_EVERY = 3.0
+"""Seconds after which an attached policy is drawn anew, with what it decided and freed: of many containers it
+decides something every second, and to draw all of that would be most of what the page costs."""
 _HEAVY = {"NL": "heavy", "PC": "heavy", "WL": "middle", "WC": "middle"}
 
 
@@ -135,7 +136,7 @@ def signatures(
             None if beside is None else tuple((each.name, each.state) for each in beside),
             None if view.failed is None else view.failed.id,
         ),
-        "policy": _attached_signature(attached) if attached else (control, usable),
+        "policy": attached_signature(attached, now) if attached else (control, usable),
         "queue": (engine.state, control, without_stands(queue)),
         "deadlines": tuple(
             (job, job.overdue(now)) for job in queue.jobs or () if job.spec.deadline is not None
@@ -158,11 +159,12 @@ def able(view: LiveView, queue: Queue = NO_QUEUE) -> dict[str, bool]:
     return {"live-record-start": there, "live-attach": there or bool(queue.active)}
 
 
-def _attached_signature(attached: Attached) -> tuple[Any, ...]:
-    newest = attached.said[:1]
-    found = attached.evidence
-    told = None if found is None else found.lasted // _EVIDENCE_EVERY
-    return (attached.task, attached.mode, attached.resizes, len(attached.said), newest, attached.run, told)
+def attached_signature(attached: Attached, now: float) -> tuple[Any, ...]:
+    """What the card of an attached policy depends on: decisions count once a few seconds have gone by."""
+    shown = now // _SHOWN_EVERY
+    settled = [each for each in attached.said if each.at < shown * _SHOWN_EVERY]
+    told = None if attached.evidence is None else shown
+    return (attached.task, attached.mode, attached.run, len(settled), settled[:1], told)
 
 
 def notices(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from app.main import create_app
 from app.pages.live import actions, limit, others, page, record
 from app.pages.live.callbacks import drawn, show_mode, view_of
 from app.pages.live.layout import body, every
-from app.pages.live.state import able, model_of, notices, signatures
+from app.pages.live.state import able, attached_signature, model_of, notices, signatures
 from app.pages.live.steering import policy
 from app.pages.live.steering.evidence import evidence
 from app.pages.live.table import columns
@@ -226,9 +227,20 @@ def test_signatures_stay_while_nothing_changes_and_move_with_a_decision() -> Non
     attached = Attached("t", "flowcon", Mode.CONTROL, said=SAID)
     first = signatures(view(attached=attached), control=True, working=True)
     assert signatures(view(attached=attached, at=2e9), control=True, working=True) == first
-    more = replace(attached, said=(replace(SAID[0], at=2e9), *SAID))
+    more = replace(attached, said=(replace(SAID[0], at=1e9 + 1), *SAID))
     assert signatures(view(attached=more), control=True, working=True)["policy"] != first["policy"]
     assert signatures(view(recording=Recording("t", "a")), control=True, working=True)["record"]
+
+
+def test_decisions_of_every_second_are_drawn_every_few_seconds() -> None:
+    def at(now: float) -> Any:
+        said = tuple(replace(SAID[0], at=each) for each in np.arange(now, 2e9 - 1, -1.0))
+        return attached_signature(Attached("t", "autopilot", Mode.WATCH, said=said), now)
+
+    drawn_for = [at(2e9 + second) for second in range(30)]
+    changes = sum(one != other for one, other in itertools.pairwise(drawn_for))
+    assert 9 <= changes <= 10
+    assert at(2e9 + 33)[3] >= 30, "nothing is left out for long"
 
 
 def test_forms_are_not_drawn_again_when_containers_come_and_go() -> None:
