@@ -97,7 +97,8 @@ def test_a_deadline_is_told_before_and_followed_after(page: Page, fresh: Server)
         const axis = document.querySelector(".dueaxis");
         while (axis.children.length < 4) axis.append(axis.firstElementChild.cloneNode());
         [...axis.children].forEach((tick, place) => {
-            tick.dataset.at = String(new Date(2031, 4, 17 + Math.floor(place / 2), 12 + place).getTime() / 1000);
+            const at = new Date(2031, 4, 17 + Math.floor(place / 2), 12 + place);
+            tick.dataset.at = String(at.getTime() / 1000);
         });
     }""")
     ticks = due.locator(".dueaxis time")
