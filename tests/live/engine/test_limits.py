@@ -153,19 +153,19 @@ def test_of_a_change_that_the_kernel_refuses_nothing_stays(host, start_job, ligh
 
 
 def test_a_part_of_a_change_that_reached_the_kernel_goes_back_with_the_rest(host, sleeper):
-    if host.info().cgroup != 1:
-        pytest.skip("version 2 has no limit of memory and swap together")
+    files = MEMORY_FILES[host.info().cgroup]
+    torn = {1: "memory/memory.memsw.limit_in_bytes", 2: "memory.max"}[host.info().cgroup]
     container = sleeper(mem_limit=512 * MIB)
-    before = kernel(host, container, *MEMORY_FILES[1])
+    before = kernel(host, container, *files)
     host.set_limits(container, host.inspect(container).limits.with_cores(0.5))
     host.set_limits(container, host.inspect(container).limits.with_memory(256 * MIB))
     # as a process leaves it that is killed between a change that was refused and its mending
-    kernel_file(host, container, MEMORY_FILES[1][1]).write_text(str(900 * MIB))
+    kernel_file(host, container, torn).write_text(str(900 * MIB))
     host.set_limits(container, host.inspect(container).limits.with_memory(512 * MIB))
-    assert kernel(host, container, *MEMORY_FILES[1]) == before
-    kernel_file(host, container, MEMORY_FILES[1][1]).write_text(str(900 * MIB))
+    assert kernel(host, container, *files) == before
+    kernel_file(host, container, torn).write_text(str(900 * MIB))
     assert host.restore(container)
-    assert kernel(host, container, *MEMORY_FILES[1]) == before
+    assert kernel(host, container, *files) == before
 
 
 def test_a_container_that_we_were_not_told_about_is_refused_before_anything_is_sent(

@@ -92,7 +92,7 @@ def _figures(found: Evidence, *, memory: bool, done: bool) -> html.Dl:
 def _rate(found: Evidence) -> tuple[str, str, str]:
     """How often limits are changed; of a few seconds nothing can be said of an hour."""
     if found.lasted < _RATE_AFTER:
-        return "Resizes per hour", "–", f"known after {format_duration(_RATE_AFTER)}"
+        return "Resizes per hour", "–", "known after a minute"
     note = "per container" + (f", {found.violations:,} too low" if found.violations else "")
     return "Resizes per hour", format_number(found.resizes_per_hour), note
 

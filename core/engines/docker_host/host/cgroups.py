@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from core.engines.docker_host.host.counters import (
     io_process,
@@ -29,9 +29,12 @@ from core.engines.docker_host.host.limits import BEYOND
 from core.engines.values import Counters
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from core.engines.docker_host.host.containers import Container
 
 _MOST: Final = 1 << 16
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,21 +164,18 @@ class CgroupReader:
 
     def cpu_limits(self, container: Container) -> CpuLimits | None:
         """What the kernel enforces on a running container, or None where it cannot be read."""
-        group = self._group(container)
-        if group is None:
-            return None
-        try:
-            return _cpu_v1(group) if group.version == 1 else _cpu_v2(group)
-        except OSError:
-            return None
+        return self._read(container, _cpu_v1, _cpu_v2)
 
     def memory_limits(self, container: Container) -> MemoryLimits | None:
         """What the kernel enforces on a running container, or None where it cannot be read."""
+        return self._read(container, _memory_v1, _memory_v2)
+
+    def _read(self, container: Container, *of_version: Callable[[Group], _Found]) -> _Found | None:
         group = self._group(container)
         if group is None:
             return None
         try:
-            return _memory_v1(group) if group.version == 1 else _memory_v2(group)
+            return of_version[group.version - 1](group)
         except OSError:
             return None
 
