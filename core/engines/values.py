@@ -17,6 +17,9 @@ class Labelled(Protocol):
         """The labels."""
 
 
+LOGS_EVERY: Final = 0.9
+"""Seconds between two reads of a container's log, where a policy goes by losses; each is a request."""
+
 LEAST_CORES: Final = 0.01
 """The smallest limit of cores: the kernel takes no quota below 1 ms in a period of 100 ms."""
 

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from core.engines.docker_host.agent.readings import Place
-from core.engines.values import GOAL, LOSS
+from core.engines.values import GOAL, LOGS_EVERY, LOSS
 from core.errors import InputError, PhaseDockError
 from core.progress import Goal, ProgressReader
 
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from core.engines.docker_host.agent.readings import AgentReadings
     from core.engines.docker_host.host.host import Host
     from core.scheduling.model import Reading
-
-EVERY: Final = 0.9
-"""Seconds between two reads of a log, where losses are what a policy goes by; each costs a request."""
 
 _FEW: Final = 1000
 _MANY: Final = 100_000
@@ -41,7 +38,9 @@ class LogReadings:
         Seconds between two reads.
     """
 
-    def __init__(self, host: Host, container: str, labels: Mapping[str, str], every: float = EVERY) -> None:
+    def __init__(
+        self, host: Host, container: str, labels: Mapping[str, str], every: float = LOGS_EVERY
+    ) -> None:
         self._host, self._container, self._every = host, container, every
         self._since, self._asked = 0.0, float("-inf")
         self._reader: ProgressReader | None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from core.engines.docker_host.agent.log_readings import EVERY
 from core.engines.docker_host.engine import observation, submitted
 from core.engines.docker_host.engine.actions import perform
 from core.engines.docker_host.engine.leave import leave
 from core.engines.docker_host.engine.shared_state import PULSE, SharedState
 from core.engines.docker_host.engine.threads import fit
+from core.engines.values import LOGS_EVERY
 from core.errors import ConflictError
 from core.scheduling.model import JobState, Observation, Trigger, Worker
 
@@ -74,7 +74,7 @@ class DockerEngine:
         adopt: Callable[[Container], bool] | None = None,
         follow: bool = True,
         reconnect_within: float = RECONNECT_WITHIN,
-        logs_every: float = EVERY,
+        logs_every: float = LOGS_EVERY,
     ) -> None:
         self._shared = SharedState(workers, jobs, folder, idle, adopt, follow, reconnect_within, logs_every)
         self._number = 0

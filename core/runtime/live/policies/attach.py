@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.engines.registry import WatchOnly
-from core.engines.values import RUN
+from core.engines.values import LOGS_EVERY, RUN
 from core.errors import Cancelled, ConflictError, PhaseDockError
 from core.runtime.earlier_runs.own_containers import OwnContainers
 from core.runtime.live.control.by_hand import ours, switched_off
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 RECONNECT_WITHIN = 30.0
 """Seconds for which a lost engine is waited for; Docker takes a few to start again."""
 
-_LOGS_EVERY, _LOGS_SELDOM = 0.9, 10.0
-"""Seconds between two reads of a container's log: each is a request, and what goes by use needs no loss."""
+_LOGS_SELDOM = 10.0
+"""Seconds between two reads of a container's log, where a policy goes by use and needs no loss."""
 
 _NOT_BACK = "Its original limits are saved and are restored as soon as the engine answers."
 
@@ -186,7 +186,7 @@ def _follow(
         folder = workspace.settings.home / "live"
         engine: Engine | None = None
         try:
-            logs = _LOGS_SELDOM if policy.sees_use else _LOGS_EVERY
+            logs = _LOGS_SELDOM if policy.sees_use else LOGS_EVERY
             with live.engine_registry.adopt(host, folder, mine, idle, RECONNECT_WITHIN, logs) as real:
                 steers = asked.mode is Mode.CONTROL
                 engine = RecordsPauses(real, host, keeper) if steers else WatchOnly(real)
