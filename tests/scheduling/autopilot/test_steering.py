@@ -175,6 +175,22 @@ def test_watch_also_writes_down_that_a_container_would_have_its_own_limit_again(
     assert found.short_share == pytest.approx(5 / 19), "until the next cycle"
 
 
+@pytest.mark.parametrize(
+    ("limit", "throttled", "short"), [(2.0, 0.0, 0.0), (2.0, 0.1, 1.0), (8.0, 0.1, 0.0)]
+)
+def test_a_container_that_is_held_back_is_short_where_it_would_use_more_on_that_machine(
+    limit, throttled, short
+):
+    """Also where it has the limit that was decided because it had it before: so does watch predict control."""
+    book = Book()
+    engine = Shown({"a": [limit] * 12}, limits=(limit, 16 * GIB))
+    for entry in run(engine)[6:]:  # after the cold start
+        jobs = tuple(replace(job, use=replace(job.use, throttled=throttled)) for job in entry.observation.jobs)
+        book.take(replace(entry, observation=replace(entry.observation, jobs=jobs)))
+    assert book.evidence().short_share == short
+    assert book.evidence().held_back_share == pytest.approx(throttled)
+
+
 def test_a_sample_that_comes_soon_after_another_makes_no_gaps_of_all_others():
     book = Book()
     for entry in run(Shown({"a": [1.0] * 11})):
@@ -191,7 +207,7 @@ def at(entry, moment):
 
 def test_containers_that_come_and_go_are_remembered():
     book = Book()
-    entries = run(Shown({"short": [1.0] * 4, "long": [1.0] * 12}, obeys=True))
+    entries = run(Shown({"short": [1.0] * 8, "long": [1.0] * 12}, obeys=True))
     held = [
         replace(entry, observation=replace(entry.observation, jobs=tuple(
             replace(job, use=replace(job.use, throttled=0.5 if job.id == "short" else 0.0))
@@ -202,10 +218,10 @@ def test_containers_that_come_and_go_are_remembered():
     for entry in held:
         book.take(entry)
     found = book.evidence()
-    assert (found.worst.name, found.worst.short_share) == ("short", 0.5)
+    assert (found.worst.name, found.worst.short_share) == ("short", 3 / 7), "once it has what it uses"
     assert found.freed_cores_now == 3.0, "of those that run"
-    assert found.seconds == 3 + 11
-    assert found.held_back_share == pytest.approx(0.5 * 3 / 14)
+    assert found.seconds == 7 + 11
+    assert found.held_back_share == pytest.approx(0.5 * 7 / 18)
 
 
 def test_a_container_that_ran_out_of_memory_has_its_limits_back_and_is_left_alone():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.scheduling.actions import SetLimit, SetMemory
 from core.scheduling.policies.autopilot.asking import GAP
-from core.scheduling.policies.autopilot.cpu import ROLLBACK
+from core.scheduling.policies.autopilot.cpu import ROLLBACK, would_use
 from core.scheduling.policies.autopilot.held import Held
 from core.scheduling.policies.autopilot.policy import EVERY, LEFT, STRANGER, alike
 
@@ -34,7 +34,7 @@ class Account(NamedTuple):
     used
         Core-seconds used.
     short
-        Seconds for which it wanted more than it would have had, or was held back.
+        Seconds for which it would have used more than it would have had.
     held_back
         Its throttled share of periods, times seconds.
     resizes, violations
@@ -116,9 +116,9 @@ class Book:
     """Adds up what a run of a policy shows, entry by entry; of a recorded ledger as of a running one.
 
     What a container would have without being steered is the limit that it had when it was first seen; without
-    one the cores and bytes that its owner asked for, and without these the most that it used so far. While
-    its limit is the one that was decided, it is short while it is held back; otherwise while it uses more
-    than it would have had.
+    one the cores and bytes that its owner asked for, and without these the most that it used so far. It
+    is short while it would use more than it would have had, in watch as in control; what it would use is what
+    it uses, and more by its throttled periods while its limit is the one that was decided (`would_use`).
     What was not seen for more than three periods is a gap; now and then two samples come sooner than a second
     after each other, which makes no period shorter.
     """
@@ -129,10 +129,12 @@ class Book:
         self._begun: float | None = None
         self._now = 0.0
         self._alive: frozenset[str] = frozenset()
+        self._capacity: dict[str, float] = {}
 
     def take(self, entry: Entry) -> None:
         """Take the next entry."""
         self._alive = frozenset(job.id for job in entry.observation.jobs)
+        self._capacity = {worker.id: worker.capacity for worker in entry.observation.workers}
         for job in entry.observation.jobs:
             if job.use is not None:
                 self._see(job, job.use)
@@ -170,15 +172,21 @@ class Book:
         passed = use.time - each.last.time
         self._period = max(EVERY, min(self._period, passed))
         seconds = passed if passed <= GAP * self._period else self._period
-        cores, steered = each.wanted.cores, alike(job.limit, each.wanted.cores)
-        over = use.throttled if steered else float(cores is not None and use.cores > cores)
+        short = seconds if self._short(job, use, each.wanted.cores) else 0.0
         if job.limit is None and job.request is None:
             each.kept = each.kept._replace(cores=max(each.kept.cores or 0.0, use.cores))
         if job.memory_limit is None and job.said.memory is None:
             each.kept = each.kept._replace(memory=max(each.kept.memory or 0.0, use.memory))
-        account = each.account.after(seconds, use, each.wanted, each.kept, short=over * seconds)
+        account = each.account.after(seconds, use, each.wanted, each.kept, short=short)
         each.account = account._replace(killed=max(account.killed, job.kills - each.kills))
         each.last = use
+
+    def _short(self, job: Job, use: Use, cores: float | None) -> bool:
+        if cores is None:
+            return False
+        held = alike(job.limit, cores)
+        most = self._capacity.get(job.worker or "", inf)
+        return (would_use(use.cores, use.throttled, most) if held else use.cores) > cores
 
     def _decided(self, each: _Followed, action: Action) -> None:
         account = each.account
