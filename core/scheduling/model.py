@@ -157,6 +157,8 @@ class Use:
         By a phase model: −1 and None while it warms up, and without one.
     strange
         Whether that model has seen nothing like this.
+    withheld
+        Cores that its quota kept from it: seconds for which its threads were throttled, per second.
     """
 
     time: float
@@ -166,6 +168,7 @@ class Use:
     phase: int = -1
     code: tuple[float, ...] | None = None
     strange: bool = False
+    withheld: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

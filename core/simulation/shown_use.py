@@ -31,7 +31,7 @@ class ShowsUse(OverEngine):
     """An engine whose jobs are shown with what they used, as sampling them once a second would.
 
     A job's memory is what its owner said that it needs; of its quota's periods all are throttled while it
-    could use more than its limit, and none while it could not.
+    could use more than its limit, and none while it could not. What it could use more is withheld.
 
     Parameters
     ----------
@@ -50,9 +50,11 @@ class ShowsUse(OverEngine):
         """Show what the engine shows, with what its jobs used."""
         seen = self._engine.observe()
         before, self._seen = self._seen, {}
-        return replace(seen, jobs=tuple(self._shown(job, before.get(job.id), seen.time) for job in seen.jobs))
+        most = {each.id: each.capacity for each in seen.workers}
+        jobs = (self._shown(job, before.get(job.id), seen.time, most) for job in seen.jobs)
+        return replace(seen, jobs=tuple(jobs))
 
-    def _shown(self, job: Job, before: _Seen | None, now: float) -> Job:
+    def _shown(self, job: Job, before: _Seen | None, now: float, most: Mapping[str, float]) -> Job:
         if job.state is not JobState.RUNNING:
             return job
         if before is None:
@@ -61,8 +63,10 @@ class ShowsUse(OverEngine):
         passed, use = now - before.at, before.use
         if passed >= EVERY:
             cores = (job.cpu_seconds - before.cpu_seconds) / passed
-            held = job.limit is not None and job.limit < _FULL * self._demands.get(job.id, inf)
-            use = Use(now, cores, job.said.memory or 0.0, float(held))
+            demand = self._demands.get(job.id, inf)
+            held = job.limit is not None and job.limit < _FULL * demand
+            more = min(demand, most[job.worker or ""]) - (job.limit or 0.0) if held else 0.0
+            use = Use(now, cores, job.said.memory or 0.0, float(held), withheld=max(more, 0.0))
             before = _Seen(now, job.cpu_seconds, use)
         self._seen[job.id] = before
         return job if use is None else replace(job, use=use)

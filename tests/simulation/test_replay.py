@@ -137,6 +137,7 @@ def test_a_limit_of_a_quarter_makes_a_job_take_four_times_as_long():
     (job,) = now.jobs
     assert len(job.left) + job.part == pytest.approx(5.0)
     assert (job.used, job.limited, job.held_back) == pytest.approx((5.0, 20.0, 20.0))
+    assert job.withheld == pytest.approx(20.0 * (1.0 - 0.25))
     printed = plan.recording(job).printed(job.left)
     assert [value for _, value in printed] == [10.0, 9.0, 8.0, 7.0, 6.0]
     assert [moment for moment, _ in printed] == pytest.approx([4.0, 8.0, 12.0, 16.0, 20.0])
@@ -146,7 +147,7 @@ def test_neighbours_and_not_its_limit_hold_a_job_back_where_cores_are_scarce():
     plan = once(constant(), constant(), constant(), cores=1.0, limit=0.5)
     now = advance(plan, Replay.start(plan), 9.0)
     assert [job.used for job in now.jobs] == pytest.approx([3.0] * 3)
-    assert [(job.limited, job.held_back) for job in now.jobs] == [(9.0, 0.0)] * 3
+    assert [(job.limited, job.held_back, job.withheld) for job in now.jobs] == [(9.0, 0.0, 0.0)] * 3
 
 
 def test_weights_divide_scarce_cores():

@@ -138,7 +138,7 @@ class DemoHost:
             io_written=int(job.moved(recording)),
             periods=int(job.limited * _PERIODS),
             throttled_periods=int(job.held_back * _PERIODS),
-            throttled_seconds=job.held_back,
+            throttled_seconds=job.withheld,
         )
 
     def logs_since(self, container: str, since: float, lines: int = 400) -> list[tuple[float, str]]:

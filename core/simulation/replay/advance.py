@@ -99,14 +99,16 @@ def _worked(
 ) -> ReplayedJob:
     """A job after some seconds of one step; `over` is when the step ended, if it did."""
     limited = 0.0 if job.limit is None else seconds
-    binds = job.limit is not None and share >= job.limit * (1.0 - _ALMOST) and share < demand(plan, job)
+    wanted = demand(plan, job)
+    binds = job.limit is not None and share >= job.limit * (1.0 - _ALMOST) and share < wanted
     return replace(
         job,
         left=job.left if over is None else (*job.left, over),
         part=job.part + _pace(plan, job, share) * seconds if over is None else 0.0,
         used=job.used + share * seconds,
         limited=job.limited + limited,
-        held_back=job.held_back + (limited if binds else 0.0),
+        held_back=job.held_back + (seconds if binds else 0.0),
+        withheld=job.withheld + ((wanted - share) * seconds if binds else 0.0),
     )
 
 

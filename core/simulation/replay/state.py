@@ -122,6 +122,8 @@ class ReplayedJob:
         Seconds for which it ran under a limit.
     held_back
         Seconds for which that limit was less than it would have used.
+    withheld
+        Core-seconds by which it was less.
     ended, outcome
         When it ended, and how; None and empty before.
     submitted
@@ -140,6 +142,7 @@ class ReplayedJob:
     used: float = 0.0
     limited: float = 0.0
     held_back: float = 0.0
+    withheld: float = 0.0
     ended: float | None = None
     outcome: str = ""
     submitted: Submitted | None = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.runtime.live.sampling.ring_buffer import FIELDS, TOTALS, RingWriter
+from core.runtime.live.sampling.ring_buffer import ROW, TOTALS, RingWriter
 from core.runtime.live.view.snapshot import LiveFiles, write
 from core.runtime.live.view.values import ContainerRow, EngineInfo, EngineState, LiveView, Totals
 from core.units import GIB
@@ -81,13 +81,12 @@ class Feed:
         )
         nan = float("nan")
         lines = {
-            row.id: [nan if (v := getattr(row, name)) is None else float(v) for name in FIELDS]
-            for row in rows
+            row.id: [nan if (v := getattr(row, name)) is None else float(v) for name in ROW] for row in rows
         }
         used = sum(row.cpu or 0 for row in rows)
         memory = sum(row.memory or 0 for row in rows)
         throttled = 0.03 + 0.01 * float(np.sin(at / 40))
-        lines[TOTALS] = [used, self.cores, memory, 62.7 * GIB, nan, throttled, 0.0, 0.0, nan, nan, nan]
+        lines[TOTALS] = [used, self.cores, memory, 62.7 * GIB, nan, throttled, 0.0, 0.0, nan, nan, nan, nan]
         self.ring.append(at, lines)
         self.last, self.throttled = rows, throttled
         return rows

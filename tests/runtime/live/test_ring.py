@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.runtime.live.sampling.ring_buffer import FIELDS, TOTALS, RingWriter, read_ring
+from core.runtime.live.sampling.ring_buffer import ROW, TOTALS, RingWriter, read_ring
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ NAN = float("nan")
 
 
 def row(value: float) -> list[float]:
-    return [value + at for at in range(len(FIELDS))]
+    return [value + at for at in range(len(ROW))]
 
 
 def test_rows_are_read_as_they_were_written(tmp_path: Path):
@@ -131,13 +131,13 @@ def test_a_reader_never_sees_half_a_row(tmp_path: Path):
     path, stop = tmp_path / "ring", threading.Event()
     names = [f"c{at}" for at in range(40)]
     ring = RingWriter(path, length=20)
-    ring.append(0.0, {name: [0.0] * len(FIELDS) for name in names})
+    ring.append(0.0, {name: [0.0] * len(ROW) for name in names})
 
     def write() -> None:
         at = 0.0
         while not stop.is_set():
             at += 1.0
-            ring.append(at, {name: [at] * len(FIELDS) for name in names})
+            ring.append(at, {name: [at] * len(ROW) for name in names})
 
     writer = threading.Thread(target=write)
     writer.start()
@@ -168,7 +168,7 @@ def test_any_rows_come_back(tmp_path_factory, rows):
     path, length = tmp_path_factory.mktemp("ring") / "ring", 7
     ring = RingWriter(path, length=length, capacity=1)
     for at, values in enumerate(rows):
-        ring.append(float(at), {name: [value] * len(FIELDS) for name, value in values.items()})
+        ring.append(float(at), {name: [value] * len(ROW) for name, value in values.items()})
     kept = list(enumerate(rows))[-length:]
     found = read_ring(path, ["a", "b", "c", "d"], 1e9)
     for name in "abcd":

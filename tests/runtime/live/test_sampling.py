@@ -14,7 +14,7 @@ from core.engines.docker_host import Container, Counters, Limits
 from core.errors import MismatchError
 from core.phases import PhaseSettings, fit, predict
 from core.runtime.live.sampling.phases import LIVE_FEATURES, PhaseTracker
-from core.runtime.live.sampling.ring_buffer import FIELDS
+from core.runtime.live.sampling.ring_buffer import FIELDS, ROW
 from core.runtime.live.sampling.sampler import counted, marked, ring_row, row_of, sums
 from core.runtime.live.sampling.usage import Usage, UsageReader, between
 from core.runtime.live.view.values import ContainerRow
@@ -34,7 +34,7 @@ def container(**values) -> Container:
 def test_usage_is_the_difference_of_two_readings():
     before = Counters(10.0, 5.0, 100, 10, 20, 30, 40, 100, 10, 1.0)
     now = Counters(12.0, 8.0, 150, 110, 20, 30, 240, 120, 15, 2.0)
-    assert between(before, now) == Usage(1.5, 150.0, 50.0, 100.0, 0.25)
+    assert between(before, now) == Usage(1.5, 150.0, 50.0, 100.0, 0.25, 0.5)
 
 
 def test_the_first_reading_and_one_after_a_restart_know_no_rate():
@@ -42,6 +42,14 @@ def test_the_first_reading_and_one_after_a_restart_know_no_rate():
     assert between(None, first) == Usage(None, 100.0)
     assert between(first, Counters(11.0, 0.1, 60)) == Usage(None, 60.0)
     assert between(first, Counters(10.0, 6.0, 60)).cpu is None
+
+
+def test_what_a_quota_withheld_is_the_time_for_which_threads_were_throttled():
+    before = Counters(1.0, 1.0, 1, periods=10, throttled_periods=1, throttled_seconds=0.5)
+    now = Counters(3.0, 2.0, 1, periods=30, throttled_periods=11, throttled_seconds=2.0)
+    usage = between(before, now)
+    assert (usage.cpu, usage.throttled, usage.withheld) == (0.5, 0.5, 0.75)
+    assert between(None, now).withheld is None
 
 
 def test_without_a_period_nobody_knows_whether_it_was_throttled():
@@ -73,7 +81,7 @@ def test_a_row_says_what_is_known_and_nothing_else():
     assert (row.cpu_limit, row.memory_limit, row.labelled, row.held) == (0.5, 2**30, True, True)
     free = row_of(container(), Usage(0.25, 5.0, 1.0, 2.0), picked=True, held=False, at=1e9)
     assert (free.cpu_limit, free.memory_limit, free.picked, free.malleable) == (None, None, True, False)
-    values = dict(zip(FIELDS, ring_row(free), strict=True))
+    values = dict(zip(ROW, ring_row(free), strict=True))
     assert (values["cpu"], values["memory"], values["io"], values["network"]) == (0.25, 5.0, 1.0, 2.0)
     assert math.isnan(values["cpu_limit"])
 
@@ -102,7 +110,7 @@ def stream(phaser: PhaseTracker, traces: TraceSet) -> list[int]:
     for at, cpu, memory in zip(
         execution.elapsed, execution.columns["cpu_cores"], execution.columns["memory_bytes"], strict=True
     ):
-        row = dict.fromkeys(FIELDS, math.nan) | {"cpu": cpu, "memory": memory}
+        row = dict.fromkeys(ROW, math.nan) | {"cpu": cpu, "memory": memory}
         labels.append(phaser.push(float(at), {"a": tuple(row.values())}).get("a", -1))
     return labels
 
@@ -125,7 +133,7 @@ def test_a_model_of_a_longer_period_is_shown_means_over_it():
     assert model.training.period == 10.0
     phaser = PhaseTracker(model)
     labels = [
-        phaser.push(float(at), {"a": (1.0, math.nan, 1e8, *(math.nan,) * (len(FIELDS) - 3))}).get("a", -1)
+        phaser.push(float(at), {"a": (1.0, math.nan, 1e8, *(math.nan,) * (len(ROW) - 3))}).get("a", -1)
         for at in range(60)
     ]
     assert labels[:19] == [-1] * 19
@@ -146,7 +154,7 @@ def test_a_thousand_containers_are_labelled_within_a_fraction_of_a_second():
     phaser = PhaseTracker(
         fit(traces, PhaseSettings(phases=3, hidden=4, epochs=1), ["cpu_cores", "memory_bytes"])
     )
-    rows = {f"c{at}": (at / 1000, math.nan, 1e8 + at, *(math.nan,) * (len(FIELDS) - 3)) for at in range(1000)}
+    rows = {f"c{at}": (at / 1000, math.nan, 1e8 + at, *(math.nan,) * (len(ROW) - 3)) for at in range(1000)}
     took = []
     for at in range(12):
         begun = time.perf_counter()

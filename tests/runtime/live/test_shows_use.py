@@ -9,7 +9,7 @@ import pytest
 
 from core.runtime.live.policies import shows_use
 from core.runtime.live.policies.shows_use import ShowsUse
-from core.runtime.live.sampling.ring_buffer import FIELDS
+from core.runtime.live.sampling.ring_buffer import ROW
 from core.runtime.samples import RECORDED
 from core.scheduling.actions import SetLimit
 from core.scheduling.model import Job, JobState, Observation, Trigger, Worker
@@ -35,9 +35,14 @@ class Engine:
         return ()
 
     def samples(self):
-        row = [0.0] * len(FIELDS)
-        for name, value in (("cpu", self.cores), ("memory", 700 * MIB), ("throttled", self.throttled)):
-            row[FIELDS.index(name)] = value
+        row = [0.0] * len(ROW)
+        for name, value in (
+            ("cpu", self.cores),
+            ("memory", 700 * MIB),
+            ("throttled", self.throttled),
+            ("withheld", self.throttled * self.cores),
+        ):
+            row[ROW.index(name)] = value
         return [(1000.0 + self.second, {"container": tuple(row)})]
 
 
@@ -58,7 +63,7 @@ def shown(monkeypatch, cores, throttled=0.0, limit=None, *, obeys=True):
 @pytest.mark.parametrize(("limit", "obeys"), [(None, True), (0.5, False)], ids=["nobody's", "watched"])
 def test_a_limit_of_somebody_else_is_part_of_what_is_seen(monkeypatch, limit, obeys):
     plain = shown(monkeypatch, 1.0)
-    assert shown(monkeypatch, 1.0, 1.0, limit, obeys=obeys) == replace(plain, throttled=1.0)
+    assert shown(monkeypatch, 1.0, 1.0, limit, obeys=obeys) == replace(plain, throttled=1.0, withheld=1.0)
 
 
 def test_a_container_that_is_held_back_by_this_run_is_in_the_phase_that_it_would_be_in(monkeypatch):

@@ -159,9 +159,10 @@ def test_a_book_adds_up_what_an_evaluation_says():
     assert float(under_time_0(tally(demand, given).pooled())[0]) == pytest.approx(short, abs=0.05)
 
 
-def test_where_nobody_set_a_limit_the_most_that_was_used_is_what_it_has():
+@pytest.mark.parametrize("obeys", [False, True], ids=["watch", "control"])
+def test_where_nobody_set_a_limit_the_most_that_was_used_is_what_it_has(obeys):
     book = Book()
-    for entry in run(Shown({"a": [1.0] * 5 + [2.0] * 6}, limits=(None, None))):
+    for entry in run(Shown({"a": [1.0] * 5 + [2.0] * 6}, limits=(None, None), obeys=obeys)):
         book.take(entry)
     assert book.evidence().freed_cores_now == pytest.approx(0.0)
 
@@ -175,20 +176,17 @@ def test_watch_also_writes_down_that_a_container_would_have_its_own_limit_again(
     assert found.short_share == pytest.approx(5 / 19), "until the next cycle"
 
 
-@pytest.mark.parametrize(
-    ("limit", "throttled", "short"), [(2.0, 0.0, 0.0), (2.0, 0.1, 1.0), (8.0, 0.1, 0.0)]
-)
+@pytest.mark.parametrize(("limit", "withheld", "short"), [(2.0, 0.0, 0.0), (2.0, 0.1, 1.0), (8.0, 0.1, 0.0)])
 def test_a_container_that_is_held_back_is_short_where_it_would_use_more_on_that_machine(
-    limit, throttled, short
+    limit, withheld, short
 ):
     """Also where it has the limit that was decided because it had it before: so does watch predict control."""
     book = Book()
     engine = Shown({"a": [limit] * 12}, limits=(limit, 16 * GIB))
     for entry in run(engine)[6:]:  # after the cold start
-        jobs = tuple(replace(job, use=replace(job.use, throttled=throttled)) for job in entry.observation.jobs)
+        jobs = tuple(replace(job, use=replace(job.use, withheld=withheld)) for job in entry.observation.jobs)
         book.take(replace(entry, observation=replace(entry.observation, jobs=jobs)))
     assert book.evidence().short_share == short
-    assert book.evidence().held_back_share == pytest.approx(throttled)
 
 
 def test_a_sample_that_comes_soon_after_another_makes_no_gaps_of_all_others():
@@ -210,7 +208,7 @@ def test_containers_that_come_and_go_are_remembered():
     entries = run(Shown({"short": [1.0] * 8, "long": [1.0] * 12}, obeys=True))
     held = [
         replace(entry, observation=replace(entry.observation, jobs=tuple(
-            replace(job, use=replace(job.use, throttled=0.5 if job.id == "short" else 0.0))
+            replace(job, use=replace(job.use, throttled=0.5, withheld=1.0)) if job.id == "short" else job
             for job in entry.observation.jobs
         )))
         for entry in entries

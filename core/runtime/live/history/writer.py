@@ -56,14 +56,14 @@ class HistoryWriter:
         at
             When, seconds since 1970; later than before.
         rows
-            The values of `FIELDS` by container id.
+            A ring's rows by container id; of them the values of `FIELDS` are kept.
         known
             Those containers.
         """
         records = np.empty(len(rows), RECORD)
         if rows:
             records["at"] = at
-            records["values"] = list(rows.values())
+            records["values"] = [row[: len(FIELDS)] for row in rows.values()]
             records["peaks"] = records["values"][:, _PEAKS]
         self._take(LEVELS[0], at, records, [known[name] for name in rows])
         if at - self._pruned > _PRUNE_EVERY:

@@ -10,7 +10,7 @@ from core.phases.model import WARM_UP
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import Need
 from core.runtime.live.sampling.phases import PeriodMeans, PhaseLabeller
-from core.runtime.live.sampling.ring_buffer import FIELDS
+from core.runtime.live.sampling.ring_buffer import ROW
 from core.scheduling.actions import SetLimit
 from core.scheduling.model import Use
 from core.scheduling.over import OverEngine
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from core.scheduling.ports import Engine
     from core.traces.model import FloatArray
 
-_CPU, _MEMORY, _THROTTLED = (FIELDS.index(name) for name in ("cpu", "memory", "throttled"))
+_CPU, _MEMORY, _THROTTLED, _WITHHELD = map(ROW.index, ("cpu", "memory", "throttled", "withheld"))
 
 
 def showing_use(
@@ -159,7 +159,7 @@ def _wanted(values: FloatArray, most: float | None) -> FloatArray:
     if most is None:
         return values
     wanted = values.copy()
-    wanted[_CPU] = would_use(float(values[_CPU]), float(values[_THROTTLED]), most)
+    wanted[_CPU] = would_use(float(values[_CPU]), float(values[_WITHHELD]), most)
     return wanted
 
 
@@ -171,5 +171,5 @@ def _use(
     *,
     strange: bool = False,
 ) -> Use:
-    used, held = float(values[_CPU]), float(values[_THROTTLED])
-    return Use(moment, used, float(values[_MEMORY]), held, int(phase), code, strange)
+    used, memory, held, withheld = (float(values[at]) for at in (_CPU, _MEMORY, _THROTTLED, _WITHHELD))
+    return Use(moment, used, memory, held, int(phase), code, strange, withheld)

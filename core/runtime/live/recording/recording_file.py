@@ -104,12 +104,12 @@ class RecordingFile:
             self.known[each.id] = len(self.known)
 
     def add(self, at: float, rows: Mapping[str, Sequence[float]], phases: Mapping[str, int]) -> None:
-        """Append one sample of each of some containers that were met before."""
+        """Append one sample of each of some containers that were met before, of a ring's rows."""
         samples = np.zeros(len(rows), SAMPLE)
         samples["container"] = [self.known[name] for name in rows]
         samples["phase"] = [phases.get(name, -1) for name in rows]
         samples["at"] = at
-        samples["values"] = list(rows.values())
+        samples["values"] = [row[: len(FIELDS)] for row in rows.values()]
         _append(self._samples, samples.tobytes(), self.samples * SAMPLE.itemsize)
 
     def containers(self) -> list[Recorded]:

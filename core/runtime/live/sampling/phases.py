@@ -13,7 +13,7 @@ import numpy as np
 from core.phases.matching import match
 from core.phases.model import WARM_UP
 from core.phases.online import OnlineDetector
-from core.runtime.live.sampling.ring_buffer import FIELDS
+from core.runtime.live.sampling.ring_buffer import ROW
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit
 
@@ -42,7 +42,7 @@ KNOWN_ZERO = ("throttled", "io", "network")
 """Of `FIELDS`, those that are 0 where they were not measured: no period passed, or no device was there."""
 
 _FORGET_AFTER = 60.0
-_ZERO = frozenset(FIELDS.index(name) for name in KNOWN_ZERO)
+_ZERO = frozenset(ROW.index(name) for name in (*KNOWN_ZERO, "withheld"))
 
 
 class PeriodMeans:
@@ -67,7 +67,7 @@ class PeriodMeans:
         at
             Seconds; samples come about once a second.
         rows
-            The values of `FIELDS` by container id.
+            The values of `ROW` by container id.
         """
         for name, row in rows.items():
             self._waiting.setdefault(name, []).append(row)
@@ -142,7 +142,7 @@ class PhaseLabeller:
         at
             Seconds.
         means
-            Of `FIELDS`, by container id.
+            Of `ROW`, by container id.
         period
             Seconds that they are of.
         """
@@ -194,7 +194,7 @@ class PhaseTracker:
         at
             Seconds; samples come about once a second.
         rows
-            The values of `FIELDS` by container id.
+            The values of `ROW` by container id.
         """
         means = self._means.push(at, rows)
         if means is not None:
@@ -206,4 +206,4 @@ class PhaseTracker:
 
 def _blank() -> TraceSet:
     empty = np.empty(0)
-    return TraceSet(LIVE_FEATURES, (empty,) * len(FIELDS), empty, (), np.zeros(1, np.int64), 1.0)
+    return TraceSet(LIVE_FEATURES, (empty,) * len(LIVE_FEATURES), empty, (), np.zeros(1, np.int64), 1.0)

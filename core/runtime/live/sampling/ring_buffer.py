@@ -29,8 +29,11 @@ FIELDS = (
     *("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled", "io", "network"),
     *("gpu", "gpu_memory", "gpu_power"),
 )
+"""What is sampled of a container and kept, in recordings and in the history."""
+ROW = (*FIELDS, "withheld")
+"""What a ring has of it: in its last place what only policies need that are attached now."""
 TOTALS = "*"
-_MAGIC = 0x50444B5F52494E32
+_MAGIC = 0x50444B5F52494E33
 _HEAD = np.dtype([("magic", "<i8"), ("turn", "<i8"), ("capacity", "<i8"), ("length", "<i8"), ("rows", "<i8")])
 _TRIES = 50
 _PAUSE = 0.002
@@ -45,7 +48,7 @@ class RingHistory:
     time
         Seconds since 1970, shape (n,).
     values
-        Shape (n, len(FIELDS)); NaN where nothing was known.
+        Shape (n, len(ROW)); NaN where nothing was known.
     """
 
     time: npt.NDArray[np.float64]
@@ -71,7 +74,7 @@ class _Parts:
         self.ids = memory[start:stop].view("S64")
         start, stop = stop, stop + 8 * self.capacity
         self.last = memory[start:stop].view(np.int64)
-        self.values = memory[stop:].view(np.float32).reshape(self.length, self.capacity, len(FIELDS))
+        self.values = memory[stop:].view(np.float32).reshape(self.length, self.capacity, len(ROW))
 
     @property
     def turn(self) -> int:
@@ -103,7 +106,7 @@ class RingWriter:
         }  # numpy strips the zeros at the end
 
     def append(self, at: float, rows: Mapping[str, Sequence[float]]) -> None:
-        """Write one row: of each container the values of `FIELDS`, NaN where unknown.
+        """Write one row: of each container the values of `ROW`, NaN where unknown.
 
         Parameters
         ----------
@@ -184,7 +187,7 @@ def rows_since(path: Path, since: float) -> list[tuple[float, dict[str, tuple[fl
     Returns
     -------
     list
-        When each row was written, and in it the values of `FIELDS` by container id, `TOTALS` left out.
+        When each row was written, and in it the values of `ROW` by container id, `TOTALS` left out.
     """
     return _whole(path, lambda parts: _rows(parts, since)) or []
 
@@ -249,7 +252,7 @@ def _copied(parts: _Parts, names: Sequence[str], seconds: float) -> dict[str, Ri
 
 
 def _size(capacity: int, length: int) -> int:
-    return _HEAD.itemsize + 8 * length + 72 * capacity + 4 * length * capacity * len(FIELDS)
+    return _HEAD.itemsize + 8 * length + 72 * capacity + 4 * length * capacity * len(ROW)
 
 
 def _opened(path: Path, length: int) -> _Parts | None:

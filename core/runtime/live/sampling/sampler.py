@@ -10,7 +10,7 @@ from core.engines.terms import read_terms
 from core.engines.values import AGENT, labelled
 from core.phases.model import WARM_UP
 from core.runtime.live.engines import ready
-from core.runtime.live.sampling.ring_buffer import FIELDS, TOTALS
+from core.runtime.live.sampling.ring_buffer import ROW, TOTALS
 from core.runtime.live.sampling.usage import UsageReader
 from core.runtime.live.view.values import ContainerRow, LiveView, Totals
 from core.units import phase_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from core.runtime.live.sampling.usage import Usage
 
 Rows: TypeAlias = "dict[str, tuple[float, ...]]"
-"""Values of the ring's `FIELDS` by container id."""
+"""Values of the ring's `ROW` by container id."""
 
 _FOREIGN_SHOWN = 500
 
@@ -128,6 +128,7 @@ def row_of(container: Container, usage: Usage | None, picked: bool, held: bool, 
         io=None if usage is None else usage.io,
         network=None if usage is None else usage.network,
         throttled=None if usage is None else usage.throttled,
+        withheld=None if usage is None else usage.withheld,
         held=held,
         malleable=bool(container.labels.get(AGENT)),
         wrong=" ".join(f"{name}: {why}" for name, why in read_terms(container.labels, at).wrong.items()),
@@ -135,7 +136,7 @@ def row_of(container: Container, usage: Usage | None, picked: bool, held: bool, 
 
 
 def ring_row(row: ContainerRow) -> tuple[float, ...]:
-    """A row's values of the ring's `FIELDS`."""
+    """A row's values of the ring's `ROW`."""
     return tuple(
         map(
             _number,
@@ -151,6 +152,7 @@ def ring_row(row: ContainerRow) -> tuple[float, ...]:
                 row.gpu,
                 row.gpu_memory,
                 row.gpu_power,
+                row.withheld,
             ),
         )
     )
@@ -206,7 +208,7 @@ def _foreign(containers: Iterable[Container]) -> Iterable[ContainerRow]:
 def _totals_row(totals: Totals) -> tuple[float, ...]:
     nan = math.nan
     known = (totals.cpu, totals.cores, totals.memory, totals.memory_total, None, totals.throttled)
-    return (*map(_number, known), *[nan] * (len(FIELDS) - len(known)))
+    return (*map(_number, known), *[nan] * (len(ROW) - len(known)))
 
 
 def _known(value: float) -> float | None:

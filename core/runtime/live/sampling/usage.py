@@ -25,6 +25,9 @@ class Usage:
         Bytes per second, both directions together; None at the first reading.
     throttled
         The share of its quota's periods in which it was throttled; None where no period passed.
+    withheld
+        Cores that its quota kept from it: seconds for which its threads were throttled, on each processor, per
+        second; None at the first reading.
     """
 
     cpu: float | None
@@ -32,6 +35,7 @@ class Usage:
     io: float | None = None
     network: float | None = None
     throttled: float | None = None
+    withheld: float | None = None
 
 
 class UsageReader:
@@ -65,4 +69,5 @@ def between(before: Counters | None, now: Counters) -> Usage:
         max(moved, 0) / seconds,
         max(talked, 0) / seconds,
         min(max(held_back / periods, 0.0), 1.0) if periods > 0 else None,
+        max(now.throttled_seconds - before.throttled_seconds, 0.0) / seconds,
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from core.runtime.live.history.reader import Past, look_back, oldest
 from core.runtime.live.history.writer import size
-from core.runtime.live.sampling.ring_buffer import FIELDS, TOTALS, RingHistory, read_ring
+from core.runtime.live.sampling.ring_buffer import FIELDS, ROW, TOTALS, RingHistory, read_ring
 from core.runtime.live.sampling.sampler import counted, marked
 from core.runtime.live.sessions import ATTACH, RECORD
 from core.runtime.live.view.snapshot import (
@@ -151,7 +151,7 @@ class ViewBuilder:
             If the settings name no such engine.
         """
         found = read_ring(self._files(engine).ring, [TOTALS], seconds)
-        nothing = RingHistory(np.empty(0), np.empty((0, len(FIELDS)), np.float32))
+        nothing = RingHistory(np.empty(0), np.empty((0, len(ROW)), np.float32))
         return _history(found.get(TOTALS, nothing))
 
     def _files(self, engine: str) -> LiveFiles:

@@ -108,6 +108,8 @@ class ContainerRow:
         Bytes read and written, and received and sent, per second.
     throttled
         The share of the last second's scheduling periods in which it wanted more than its limit, 0 to 1.
+    withheld
+        Cores that its limit kept from it in the last second.
     loss, loss_why
         The last value of its evaluation function; where there is none, a sentence that says why.
     label, growth
@@ -148,6 +150,7 @@ class ContainerRow:
     gpu: float | None = None
     gpu_memory: float | None = None
     gpu_power: float | None = None
+    withheld: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

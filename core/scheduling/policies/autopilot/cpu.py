@@ -3,9 +3,8 @@
 It is given what the policy says when that decides anew: at the beginning of a cycle, or by the own rule of a
 policy that acts on events. So it is never resized more often than the policy means to.
 
-What is used under a limit does not show what would be used without. Where the limit is this policy's own, its
-throttled periods do: what it would have used is taken to be more by their share (`would_use`), by which
-Autothrottle raises quotas (Wang et al., NSDI 2024). A limit that holds it back for long grows at once.
+What is used under a limit does not show what would be used without; where the limit is this policy's own, the
+time for which its threads were throttled does (`would_use`). A limit that holds it back for long grows at once.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ def step(
         The state after that; and the rule by which it wants other cores, and why, both empty where it does
         not.
     """
-    used = would_use(use.cores, use.throttled, most) if limited else use.cores
+    used = would_use(use.cores, use.withheld, most) if limited else use.cores
     samples = (state.last, state.used), (use, used)
     inner, advised = following(adviser, state.inner, state.advised, samples, clock.period)
     number = cycle_number(use.time + clock.period, state.begun, clock.cycle)
@@ -113,17 +112,19 @@ def step(
     return CpuState(inner, advised, wanted, use, used, state.begun, number, since), rule, why
 
 
-def would_use(cores: float, throttled: float, most: float) -> float:
+def would_use(cores: float, withheld: float, most: float) -> float:
     """What a container would use without its limit, as far as can be told.
+
+    The kernel counts on each processor for how long threads that could run were throttled there. Had they run,
+    they would have used that time as well, or less if they had slept in it.
 
     Parameters
     ----------
     cores
         What it uses.
-    throttled
-        The share of periods in which it is held back: where that is all of them it is taken to want twice as
-        much.
+    withheld
+        Seconds for which its threads were throttled, per second.
     most
         Cores of its worker.
     """
-    return max(cores, min(cores * (1.0 + throttled), most))
+    return max(cores, min(cores + withheld, most))

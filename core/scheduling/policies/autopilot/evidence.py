@@ -103,8 +103,9 @@ class Account(NamedTuple):
 
 @dataclass
 class _Followed:
-    """One container: what it has unsteered, what it was to have, its last sample, its kills at first."""
+    """One container: its own limits, what it has unsteered, was to have, used last; its kills at first."""
 
+    own: Held
     kept: Held
     wanted: Held
     last: Use
@@ -118,7 +119,7 @@ class Book:
     What a container would have without being steered is the limit that it had when it was first seen; without
     one the cores and bytes that its owner asked for, and without these the most that it used so far. It
     is short while it would use more than it would have had, in watch as in control; what it would use is what
-    it uses, and more by its throttled periods while its limit is the one that was decided (`would_use`).
+    it uses, and what its quota withheld while that is the one that was decided (`would_use`).
     What was not seen for more than three periods is a gap; now and then two samples come sooner than a second
     after each other, which makes no period shorter.
     """
@@ -164,29 +165,28 @@ class Book:
         self._begun, self._now = use.time if self._begun is None else self._begun, use.time
         each = self._followed.get(job.id)
         if each is None:
-            held = Held(job.limit, job.memory_limit)
-            self._followed[job.id] = _Followed(_kept(job, use), held, use, job.kills)
+            own = Held(job.limit, job.memory_limit)
+            self._followed[job.id] = _Followed(own, _kept(job, use), own, use, job.kills)
             return
         if use.time <= each.last.time:
             return
         passed = use.time - each.last.time
         self._period = max(EVERY, min(self._period, passed))
         seconds = passed if passed <= GAP * self._period else self._period
-        short = seconds if self._short(job, use, each.wanted.cores) else 0.0
-        if job.limit is None and job.request is None:
-            each.kept = each.kept._replace(cores=max(each.kept.cores or 0.0, use.cores))
-        if job.memory_limit is None and job.said.memory is None:
+        would = self._would_use(job, use, each.wanted.cores)
+        short = seconds if each.wanted.cores is not None and would > each.wanted.cores else 0.0
+        if each.own.cores is None and job.request is None:
+            each.kept = each.kept._replace(cores=max(each.kept.cores or 0.0, would))
+        if each.own.memory is None and job.said.memory is None:
             each.kept = each.kept._replace(memory=max(each.kept.memory or 0.0, use.memory))
         account = each.account.after(seconds, use, each.wanted, each.kept, short=short)
         each.account = account._replace(killed=max(account.killed, job.kills - each.kills))
         each.last = use
 
-    def _short(self, job: Job, use: Use, cores: float | None) -> bool:
-        if cores is None:
-            return False
-        held = alike(job.limit, cores)
-        most = self._capacity.get(job.worker or "", inf)
-        return (would_use(use.cores, use.throttled, most) if held else use.cores) > cores
+    def _would_use(self, job: Job, use: Use, decided: float | None) -> float:
+        if not alike(job.limit, decided):
+            return use.cores
+        return would_use(use.cores, use.withheld, self._capacity.get(job.worker or "", inf))
 
     def _decided(self, each: _Followed, action: Action) -> None:
         account = each.account

@@ -35,7 +35,7 @@ class AutopilotSettings:
         help="The trace set that it learns from; the phase model’s own when empty.",
     )
     cycle: float = setting(
-        30.0, label="Cycle", low=1.0, high=86_400.0, unit="s", help="Time between two allocations."
+        5.0, label="Cycle", low=1.0, high=86_400.0, unit="s", help="Time between two allocations."
     )
     tolerance: float = setting(
         0.05, label="Tolerance", low=0.001, high=0.5,
