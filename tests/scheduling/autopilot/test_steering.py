@@ -180,7 +180,7 @@ def test_watch_also_writes_down_that_a_container_would_have_its_own_limit_again(
 def test_a_container_that_is_held_back_is_short_where_it_would_use_more_on_that_machine(
     limit, withheld, short
 ):
-    """Also where it has the limit that was decided because it had it before: so does watch predict control."""
+    """Also where it has the limit that was decided because it had it before: so watch predicts control."""
     book = Book()
     engine = Shown({"a": [limit] * 12}, limits=(limit, 16 * GIB))
     for entry in run(engine)[6:]:  # after the cold start

@@ -26,7 +26,7 @@ class Usage:
     throttled
         The share of its quota's periods in which it was throttled; None where no period passed.
     withheld
-        Cores that its quota kept from it: seconds for which its threads were throttled, on each processor, per
+        Cores that its quota kept from it: for how long its threads were throttled, on each processor, per
         second; None at the first reading.
     """
 

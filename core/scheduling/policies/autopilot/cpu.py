@@ -3,8 +3,9 @@
 It is given what the policy says when that decides anew: at the beginning of a cycle, or by the own rule of a
 policy that acts on events. So it is never resized more often than the policy means to.
 
-What is used under a limit does not show what would be used without; where the limit is this policy's own, the
-time for which its threads were throttled does (`would_use`). A limit that holds it back for long grows at once.
+What is used under a limit does not show what would be used without. Where the limit is this policy's own, the
+time for which its threads were throttled does (`would_use`). A limit that holds it back for long grows at
+once.
 """
 
 from __future__ import annotations
@@ -115,8 +116,8 @@ def step(
 def would_use(cores: float, withheld: float, most: float) -> float:
     """What a container would use without its limit, as far as can be told.
 
-    The kernel counts on each processor for how long threads that could run were throttled there. Had they run,
-    they would have used that time as well, or less if they had slept in it.
+    The kernel counts on each processor for how long threads that could run were throttled there. Had they
+    run, they would have used that time as well, or less if they had slept in it.
 
     Parameters
     ----------
