@@ -1,0 +1,42 @@
+"""The kernel's throttled time says what a container would use without its limit."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from core.engines.docker_host import Address, Host
+from core.runtime.live.sampling.usage import between
+from core.scheduling.policies.autopilot.cpu import would_use
+
+pytestmark = pytest.mark.live
+
+WINDOWS, SECONDS = 5, 2.0
+
+
+@pytest.fixture
+def host(docker_url):
+    with Host(Address("local", docker_url)) as host:
+        yield host
+
+
+@pytest.mark.parametrize(("processes", "limit"), [(1, 0.1), (2, 0.2), (1, 0.9), (2, 1.9)])
+def test_what_is_used_and_what_is_withheld_make_what_would_be_used(
+    host, start_job, light_image, processes, limit
+):
+    """Never more than that; and all of it under a limit that bites whatever else takes processors."""
+    if processes > (os.cpu_count() or 1):
+        pytest.skip("this machine has too few processors for that")
+    program = "import os\n" + "os.fork()\n" * (processes - 1) + "while True: pass"
+    started = start_job(light_image, ["python3", "-c", program], nano_cpus=int(limit * 1e9))
+    container = host.inspect(started.id)
+    wanted = []
+    for _ in range(WINDOWS):
+        before = host.counters([container])[container.id]
+        time.sleep(SECONDS)
+        usage = between(before, host.counters([container])[container.id])
+        wanted.append(would_use(usage.cpu, usage.withheld, float(os.cpu_count())))
+    assert max(wanted) <= 1.1 * processes
+    assert limit > 0.5 or max(wanted) >= 0.6 * processes
