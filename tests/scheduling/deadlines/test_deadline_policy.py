@@ -278,6 +278,26 @@ def test_whom_only_the_reserve_keeps_from_a_promise_begins_at_once_with_all_that
     assert follow(made) == {"other": 1.0, "hopes": 3.0}
 
 
+@pytest.mark.parametrize(
+    ("steps", "crowded", "cores"),
+    [(100, False, "3.00"), (100, True, "2.00"), (400, False, "3.00"), (400, True, None)],
+)
+def test_while_nobody_is_turned_away_more_luck_is_hoped_for_with_what_would_do_as_predicted(
+    steps, crowded, cores
+):
+    """The luckiest tenth was twice as fast as predicted; three of four cores are free."""
+    made = table(4.0)
+    made.state = replace(made.state, ratios=(0.5, 2.0) * 5, costs=((0.0, 1e9),) * 10 if crowded else ())
+    asks(made, "other", 4000, 1e6)
+    made.look(0.0)
+    follow(made)
+    asks(made, "hopes", steps, 40.0)
+    made.look(1.0)
+    said = f"hopes is promised nothing, and may be in time all the same with {cores} cores."
+    assert (said in texts(made, "hopes")) == (cores is not None)
+    assert cores is not None or not any("all the same" in text for text in texts(made, "hopes"))
+
+
 def test_a_step_in_progress_counts_by_its_time():
     """Of 20 steps of 4.3 s on four cores none may be lost; at 40 s 9 are done, and a third of the next."""
     made = table(4.0)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from core.scheduling.policies.deadline.settings import DeadlineSettings
 
 _ROUNDING: Final = 1e-9
+_AMPLE: Final = 2.0
+"""By how much more luck (as a power) is hoped for while nobody is turned away: cores would lie idle."""
 _LITTLE, _LEAST, _MOST = 0.001, 0.05, 1.0
 """A little time: this share of what is left until the deadline, and its bounds in seconds."""
 
@@ -28,6 +30,13 @@ class Ending(NamedTuple):
 
     at: float
     between: tuple[float, float] | None
+
+
+class Hope(NamedTuple):
+    """Grains with which a job may end in time at best, and those that it is given where they are there."""
+
+    least: int
+    enough: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +135,23 @@ class Known:
         latest = until + _MOST if grace else until
         return Wish(self.job, max(need, 1e-9), self.rates, until - little, latest)
 
-    def hope(self, now: float, general: tuple[float, float] | None) -> int | None:
-        """The fewest grains with which it may end in time though it was promised nothing; None if none do.
+    def hope(self, now: float, general: tuple[float, float] | None, *, ample: bool) -> Hope | None:
+        """With how many grains it may end in time though it was promised nothing; None if with none.
 
         It may where it is as much faster than predicted as the luckiest tenth of others was (`general`).
+        While nobody is turned away (`ample`) twice that luck is hoped for, and it has what would do as
+        predicted.
         """
         left = self.until - self.startup(now) - now
         if self.foresight is None or self.left is None or self.promised or not 0.0 < left < inf:
             return None
         lucky = min(1.0, (self.foresight.spread or general or (1.0, 1.0))[0]) ** self.foresight.doubt()
-        need = int(self.rates.speed.searchsorted(self.left * self.foresight.factor * lucky / left))
-        return need if need <= self.rates.most else None
+        pace = self.left * self.foresight.factor / left
+        speed, most = self.rates.speed, self.rates.most
+        least = int(speed.searchsorted(pace * (lucky**_AMPLE if ample else lucky)))
+        if least > most:
+            return None
+        return Hope(least, min(int(speed.searchsorted(pace)), most) if ample else least)
 
     def reserve(self, general: float) -> float:
         """By how much it is taken to be slower than predicted; `general`: by how much others were."""

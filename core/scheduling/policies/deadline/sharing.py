@@ -19,6 +19,7 @@ import numpy as np
 from core.scheduling.actions import Mark
 from core.scheduling.deadlines.spare import Taker, by_core_time, spread
 from core.scheduling.model import JobState
+from core.scheduling.policies.deadline.known import Hope
 from core.scheduling.policies.deadline.scene import Home
 from core.units import format_cores, format_duration
 
@@ -63,16 +64,17 @@ class Sharing:
         self.wanted: list[tuple[Job, str, float]] = []
         self.marks: list[Mark] = []
         self._others = self._queue()
+        self._ample = promises.bound() == inf
         self._hopes = self._hoping(name for name in scene.new if name in self._others)
 
     def share(self) -> None:
         """Share the cores of all workers that are stirred, and of others as long as jobs can begin there."""
         for worker in list(self.scene.stirred):
             self._share(worker)
-        for name, need in self._hopes.items():
+        for name, hope in self._hopes.items():
             homes = self.scene.homes
             idlest = max(homes, key=lambda each: homes[each].idle, default=None)
-            if name in self._others and idlest is not None and homes[idlest].idle >= need:
+            if name in self._others and idlest is not None and homes[idlest].idle >= hope.least:
                 self.scene.stir(idlest)
                 self._share(idlest)
         while self._others:
@@ -105,7 +107,7 @@ class Sharing:
         hopes = self._hoped(names, free - sum(needed.values()))
         needed |= hopes
         begins = self._beginning(worker, free - sum(needed.values()))
-        hopes |= {name: self._hopes[name] for name in begins if name in self._hopes}
+        hopes |= {name: grains for name, grains in begins.items() if name in self._hopes}
         needed |= hopes
         given = needed | self._left_over(plan, needed, [*names, *begins], free - sum(needed.values()))
         calm = worker in scene.looked and all(had[name] >= needed.get(name, 0) for name in names)
@@ -153,19 +155,19 @@ class Sharing:
             free -= needed[name]
         return needed
 
-    def _hoping(self, names: Iterable[str]) -> dict[str, int]:
-        """Grains with which jobs may end in time that were promised nothing, of those that may."""
-        scene = self.scene
-        found = {name: scene.known[name].hope(scene.now, scene.spread) for name in names}
-        return {name: need for name, need in found.items() if need is not None}
+    def _hoping(self, names: Iterable[str]) -> dict[str, Hope]:
+        """With how many grains jobs may end in time that were promised nothing, of those that may."""
+        scene, ample = self.scene, self._ample
+        found = {name: scene.known[name].hope(scene.now, scene.spread, ample=ample) for name in names}
+        return {name: hope for name, hope in found.items() if hope is not None}
 
     def _hoped(self, names: list[str], free: int) -> dict[str, int]:
         """Grains of those that run, were promised nothing and may be in time, the fewest first."""
         given: dict[str, int] = {}
         hoping = self._hoping(name for name in names if not self.scene.known[name].waits)
-        for name, need in sorted(hoping.items(), key=itemgetter(1)):
-            if need <= free:
-                given[name] = self._useful(name, need)
+        for name, hope in sorted(hoping.items(), key=itemgetter(1)):
+            if hope.least <= free:
+                given[name] = self._useful(name, min(hope.enough, free))
                 free -= given[name]
         return given
 
@@ -174,18 +176,18 @@ class Sharing:
         rates = self.scene.known[name].rates
         return int(rates.useful[min(grains, rates.most)])
 
-    def _beginning(self, worker: str, free: int) -> list[str]:
-        """Those that could begin here with what is left."""
-        found: list[str] = []
+    def _beginning(self, worker: str, free: int) -> dict[str, int]:
+        """Those that could begin here with what is left, and the grains that they need for it."""
+        found: dict[str, int] = {}
         hoping = [name for name in self._hopes if name in self._others]
         for name in chain(hoping, (name for name in self._others if name not in hoping)):
             known = self._others[name]
-            need = self._hopes.get(name, known.first)
+            hope = self._hopes.get(name) or Hope(known.first, known.first)
             if free <= 0:
                 break
-            if need <= free and self.promises.has_memory(worker, known):
-                found.append(name)
-                free -= need
+            if hope.least <= free and self.promises.has_memory(worker, known):
+                found[name] = min(hope.enough, free)
+                free -= found[name]
         return found
 
     def _left_over(
