@@ -96,6 +96,8 @@ class Profile:
     spread
         Their observed time per step over what was predicted for them: 10th and 90th percentile; None while
         too few are known.
+    teardown
+        Core-seconds from the last step to the end, for what writes and closes on one core at most.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -103,6 +105,7 @@ class Profile:
     curve: bool = False
     steps: int | None = None
     spread: tuple[float, float] | None = None
+    teardown: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

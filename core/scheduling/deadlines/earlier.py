@@ -67,6 +67,8 @@ class Earlier:
         Time per step over what was predicted of it, of the latest runs.
     runs
         How many runs this rests on.
+    teardown
+        Core-seconds from the last step to the end, on one core at most; None while no run said.
     """
 
     points: tuple[tuple[float, float], ...] = ()
@@ -74,6 +76,7 @@ class Earlier:
     steps: int | None = None
     ratios: tuple[float, ...] = ()
     runs: int = 0
+    teardown: float | None = None
 
     @property
     def profiled(self) -> bool:
@@ -85,7 +88,8 @@ class Earlier:
         if not self.points:
             return None
         points = tuple(sorted(self.points))
-        return Profile(points, self.startup or 0.0, True, steps or self.steps, spread(self.ratios))
+        startup, teardown = self.startup or 0.0, self.teardown or 0.0
+        return Profile(points, startup, True, steps or self.steps, spread(self.ratios), teardown)
 
     def after(self, run: Course) -> Earlier:
         """Also knowing a run."""
@@ -96,12 +100,10 @@ class Earlier:
         for cores, pace in paces:
             before = points.pop(cores, pace.seconds)
             points[cores] = Pace(before).after(pace.seconds, min(pace.lives, 1.0)).seconds
-        startup = self.startup if run.startup is None else run.startup
-        if self.startup is not None and run.startup is not None:
-            startup = (self.startup + run.startup) / 2
+        startup, teardown = _mean(self.startup, run.startup), _mean(self.teardown, run.teardown)
         ratios = self.ratios if run.ratio is None else (*self.ratios, run.ratio)[-REMEMBERED:]
         latest = tuple(points.items())[-_POINTS:]
-        return Earlier(latest, startup, run.steps or self.steps, ratios, self.runs + 1)
+        return Earlier(latest, startup, run.steps or self.steps, ratios, self.runs + 1, teardown)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -111,13 +113,20 @@ class Earlier:
             "steps": self.steps,
             "ratios": list(self.ratios),
             "runs": self.runs,
+            "teardown": self.teardown,
         }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """What `to_dict` wrote."""
         points = tuple((float(cores), float(seconds)) for cores, seconds in plain["points"])
-        return cls(points, plain["startup"], plain["steps"], tuple(plain["ratios"]), plain["runs"])
+        ratios, teardown = tuple(plain["ratios"]), plain.get("teardown")  # was not kept at first
+        return cls(points, plain["startup"], plain["steps"], ratios, plain["runs"], teardown)
+
+
+def _mean(before: float | None, last: float | None) -> float | None:
+    """Of what was known and the last run; either of them where the other says nothing."""
+    return (before if last is None else last) if before is None or last is None else (before + last) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +151,10 @@ class Course:
         Cores that it had then, and since when.
     predicted, observed
         Seconds of the steps that were predicted: by the prediction, and as they were.
+    looked
+        When it was looked at last; None before.
+    teardown
+        Core-seconds since its last step, on one core at most; None before.
     """
 
     profile: Profile | None = None
@@ -154,6 +167,8 @@ class Course:
     since: float = 0.0
     predicted: float = 0.0
     observed: float = 0.0
+    looked: float | None = None
+    teardown: float | None = None
 
     def given(self, cores: float | None, now: float, capacity: float) -> Course:
         """After it was given so many cores, None: all of them."""
@@ -167,7 +182,7 @@ class Course:
 
     def after(self, job: Job, now: float, capacity: float) -> Course:
         """Also knowing what a job shows now, on a worker with so many cores."""
-        seen = self.given(job.limit, now, capacity)
+        seen = replace(self.given(job.limit, now, capacity), looked=now, teardown=self._teardown(job, now))
         if job.state is not JobState.RUNNING or seen.cores <= 0:
             return replace(seen, cores=0.0)
         cores = seen.cores
@@ -190,6 +205,17 @@ class Course:
             return seen
         predicted = self.predicted + steps * expected.seconds(cores)
         return replace(seen, predicted=predicted, observed=self.observed + steps * job.step_seconds)
+
+    def _teardown(self, job: Job, now: float) -> float | None:
+        """Core-seconds since the last step, which came between two looks when its time was over."""
+        if job.steps is None or job.total_steps is None or job.steps < job.total_steps:
+            return None
+        if self.looked is None or self.done is None:
+            return 0.0
+        passed = now - self.looked
+        if self.teardown is None:
+            passed -= min((job.total_steps - self.done) * (job.step_seconds or 0.0), passed)
+        return (self.teardown or 0.0) + passed * min(self.cores, 1.0)
 
 
 class Courses:

@@ -55,6 +55,8 @@ class Foresight:
         Whether the points are a curve t(c) = a + b/c + d·c that also speaks of cores that were never tried.
     spread
         Earlier runs' observed over predicted time per step, 10th and 90th percentile; None if not known.
+    teardown
+        Core-seconds from its last step to its end, on one core at most.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -64,6 +66,7 @@ class Foresight:
     lives: float = 0.0
     curve: bool = False
     spread: tuple[float, float] | None = None
+    teardown: float = 0.0
 
     @property
     def drawn(self) -> bool:
@@ -103,7 +106,13 @@ def foreseen(profile: Profile | None) -> Foresight | None:
     """What a job's earlier runs say; None without any."""
     if profile is None:
         return None
-    return Foresight(profile.points, startup=profile.startup, curve=profile.curve, spread=profile.spread)
+    return Foresight(
+        profile.points,
+        startup=profile.startup,
+        curve=profile.curve,
+        spread=profile.spread,
+        teardown=profile.teardown,
+    )
 
 
 def spread(ratios: Sequence[float]) -> tuple[float, float] | None:

@@ -26,8 +26,9 @@ def table(cores=4.0, **chosen):
     return Table("deadline", {"grain": 1.0, **chosen}, (Worker("w", cores),))
 
 
-def asks(made, name, steps, deadline, at=0.0, points=EVEN, **more):
-    terms = Terms(deadline=deadline, profile=None if points is None else Profile(points), **more)
+def asks(made, name, steps, deadline, at=0.0, points=EVEN, teardown=0.0, **more):
+    profile = None if points is None else Profile(points, teardown=teardown)
+    terms = Terms(deadline=deadline, profile=profile, **more)
     made.put(name, arrived=at, steps=0, total_steps=steps, terms=terms, can_resize=True)
 
 
@@ -114,6 +115,34 @@ def test_a_job_that_slows_down_gets_more_cores_and_one_that_cannot_be_saved_is_s
     made.look(90.0)
     assert made.state.known["a"].late
     assert "a will end too late" in " ".join(texts(made, "a"))
+
+
+def test_what_a_job_does_after_its_last_step_is_a_part_of_its_time():
+    made = table(1.0)
+    asks(made, "a", 90, 100.0, teardown=20.0)
+    made.look(0.0)
+    assert "1 min 50 s would be possible" in texts(made, "a")[0]
+    asks(made, "b", 70, 100.0, teardown=20.0)
+    made.look(0.0)
+    assert "b is promised" in texts(made, "b")[0]
+    mark = next(mark for mark in made.answer.marks if mark.job == "b")
+    assert mark.ends == pytest.approx(90.0)
+
+
+@pytest.mark.parametrize("spare", ["speed", "core-time"])
+def test_whoever_has_done_all_its_steps_is_not_stopped_in_its_last_moments(spare):
+    """It is late already, and another job needs all cores: it keeps one until it has ended."""
+    made = table(spare=spare)
+    asks(made, "a", 100, 100.0)
+    made.look(0.0)
+    follow(made)
+    made.put("a", steps=100, step_seconds=0.25)
+    asks(made, "b", 380, 100.0, at=101.0)
+    made.look(101.0)
+    assert follow(made) == {"a": 1.0, "b": 3.0}
+    made.put("a", state=JobState.PAUSED)
+    made.look(140.0)
+    assert follow(made) == {"a": 1.0, "b": 3.0}, "nor left where it was stopped"
 
 
 def test_a_host_that_loses_cores_says_whom_it_cannot_serve_any_more():

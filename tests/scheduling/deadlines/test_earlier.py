@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -66,6 +67,27 @@ def test_a_few_steps_or_a_pause_teach_nothing():
     held = run(lambda _: 0.2, (1.0,)).after(shown(200, 9.0, 1.0, state=JobState.PAUSED), 999.0, 8.0)
     again = held.after(shown(201, 9.0, 1.0), 1000.0, 8.0)
     assert again.paces == held.paces, "what it says right after a pause is of before"
+
+
+def test_what_a_run_does_after_its_last_step_is_counted_in_core_seconds():
+    """Its last step comes at 110.5, between two looks; then it has two cores, half of one, and rests."""
+    course = Course()
+    for now, done, cores, state in (
+        (100.0, 0, 2.0, JobState.RUNNING),
+        (110.0, 199, 2.0, JobState.RUNNING),
+        (112.0, 200, 2.0, JobState.RUNNING),
+        (113.0, 200, 0.5, JobState.RUNNING),
+        (115.0, 200, 0.5, JobState.PAUSED),
+        (190.0, 200, 0.5, JobState.RUNNING),
+    ):
+        course = course.after(shown(done, 0.5, cores, state=state), now, 8.0)
+    assert course.teardown == pytest.approx(1.5 + 1.0 + 1.0)
+    found = Earlier().after(replace(course, paces={1.0: Pace(0.5, 1.0)}))
+    assert found.profile().teardown == pytest.approx(3.5)
+    assert Earlier.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert found.after(replace(course, paces={1.0: Pace(0.5, 1.0)}, teardown=1.5)).teardown == 2.5
+    old = {key: value for key, value in found.to_dict().items() if key != "teardown"}
+    assert Earlier.from_dict(old).profile().teardown == 0.0
 
 
 def test_a_job_without_a_limit_has_all_cores():

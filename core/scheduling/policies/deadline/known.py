@@ -61,6 +61,10 @@ class Known:
         Steps left; None if it does not say.
     work
         Grain-seconds that these take with as few cores as it runs with; infinite where that is not known.
+    teardown
+        Grain-seconds from its last step to its end.
+    ending
+        Whether it has done all its steps.
     done, progress
         Steps that it had done when it was looked at last, without and with a part of the one in progress.
     seen
@@ -99,6 +103,8 @@ class Known:
     memory: float = 0.0
     left: float | None = None
     work: float = inf
+    teardown: float = 0.0
+    ending: bool = False
     done: int = 0
     progress: float = 0.0
     seen: float = 0.0
@@ -128,8 +134,7 @@ class Known:
         If possible a little before its deadline, so that it is not stopped in the moment of its end; with
         `grace`, at the worst a little after, so that what is nearly done is not left lying.
         """
-        factor = 1.0 if self.foresight is None else self.foresight.factor
-        need = (self.left or 0.0) * factor * self.reserve(general)
+        need = self._need(self.reserve(general))
         until = self.until - self.startup(now)
         little = min(max(_LITTLE * (until - now), _LEAST), _MOST)
         latest = until + _MOST if grace else until
@@ -146,12 +151,19 @@ class Known:
         if self.foresight is None or self.left is None or self.promised or not 0.0 < left < inf:
             return None
         lucky = min(1.0, (self.foresight.spread or general or (1.0, 1.0))[0]) ** self.foresight.doubt()
-        pace = self.left * self.foresight.factor / left
+        pace = self._need() / left
         speed, most = self.rates.speed, self.rates.most
         least = int(speed.searchsorted(pace * (lucky**_AMPLE if ample else lucky)))
         if least > most:
             return None
         return Hope(least, min(int(speed.searchsorted(pace)), most) if ample else least)
+
+    def _need(self, reserve: float = 1.0) -> float:
+        """Steps as predicted that are left, with as many as its teardown would have time for."""
+        factor = 1.0 if self.foresight is None else self.foresight.factor
+        one = min(self.first, self.rates.most)
+        closing = self.teardown * float(self.rates.speed[one]) / one
+        return max(self.left or 0.0, 0.0) * factor * reserve + closing
 
     def reserve(self, general: float) -> float:
         """By how much it is taken to be slower than predicted; `general`: by how much others were."""
@@ -186,7 +198,7 @@ class Known:
         speed = float(self.rates.speed[min(grains, self.rates.most)])
         if self.foresight is None or self.left is None or speed <= 0:
             return None
-        seconds, begins = self.left * self.foresight.factor / speed, now + self.startup(now)
+        seconds, begins = self._need() / speed, now + self.startup(now)
         spread, doubt = self.foresight.spread or general, self.foresight.doubt()
         between = spread and (begins + seconds * spread[0] ** doubt, begins + seconds * spread[1] ** doubt)
         return Ending(begins + seconds, between)
@@ -222,6 +234,7 @@ def met(job: Job, settings: DeadlineSettings, largest: float) -> Known:
         min(max(round(wanted / grain), table.least), table.most),
         foresight,
         said.memory or 0.0,
+        teardown=0.0 if foresight is None else foresight.teardown / grain,
         worker=job.worker,
         promised=said.promised and job.state is not JobState.WAITING,
     )
@@ -244,12 +257,18 @@ def seen_again(known: Known, job: Job, now: float, settings: DeadlineSettings, l
         foresight = after
     progress = _progress(known, job, now - max(known.seen, given))
     left = _left(job, progress)
+    teardown, ending = known.teardown, job.total_steps is not None and (job.steps or 0) >= job.total_steps
+    if known.ending:
+        grain = min(settings.grain, largest)
+        teardown = max(teardown - min(known.cores, 1.0) / grain * (now - known.seen), 0.0)
     return replace(
         known,
         rates=table,
         foresight=foresight,
         left=left,
-        work=_work(left, foresight, table),
+        work=_work(left, foresight, table) + teardown,
+        teardown=teardown,
+        ending=ending,
         done=job.steps or 0,
         progress=progress,
         seen=now,

@@ -104,7 +104,7 @@ class Sharing:
         had = {name: 0 if scene.known[name].waits else self._held(name) for name in names}
         free = scene.grains(worker) - sum(self._held(name) for name in every if name not in had)
         needed = self._needed(plan, names, free)
-        hopes = self._hoped(names, free - sum(needed.values()))
+        hopes = self._hoped([name for name in names if name not in needed], free - sum(needed.values()))
         needed |= hopes
         begins = self._beginning(worker, free - sum(needed.values()))
         hopes |= {name: grains for name, grains in begins.items() if name in self._hopes}
@@ -145,15 +145,27 @@ class Sharing:
         return known.asked if known.waits else round(known.cores / self.scene.grain)
 
     def _needed(self, plan: Plan, names: list[str], free: int) -> dict[str, int]:
-        """Grains of those that were promised to: in time first, then those that would be late."""
+        """Grains of those that were promised to: in time first, then those that would be late.
+
+        Before them, of whoever has done all its steps, promised or not, which is not stopped at its end.
+        """
         needed: dict[str, int] = {}
-        for name in (name for name in names if name in plan.shares):
+        for name in (name for name in names if self.scene.known[name].ending):
+            needed[name] = min(self._closing(name, plan), free)
+            free -= needed[name]
+        for name in (name for name in names if name in plan.shares and name not in needed):
             needed[name] = self._useful(name, min(int(plan.shares[name].used[0]), free))
             free -= needed[name]
-        for name in (name for name in plan.late if name in names):
+        for name in (name for name in plan.late if name in names and name not in needed):
             needed[name] = self._useful(name, free)
             free -= needed[name]
         return needed
+
+    def _closing(self, name: str, plan: Plan) -> int:
+        """Grains of one that has done all its steps: its share, or what it has up to what it began with."""
+        known = self.scene.known[name]
+        share = self._useful(name, int(plan.shares[name].used[0])) if name in plan.shares else 0
+        return max(share, known.rates.least, min(self._held(name), known.first))
 
     def _hoping(self, names: Iterable[str]) -> dict[str, Hope]:
         """With how many grains jobs may end in time that were promised nothing, of those that may."""
@@ -196,8 +208,9 @@ class Sharing:
         """What jobs have that get some of the grains that no promise needs."""
         given: dict[str, int] = {}
         if self.scene.settings.spare == "core-time":
-            promised = [name for name in names if name in plan.shares]
-            wishes = [self.scene.known[name].wish(self.scene.reserve, self.scene.now) for name in promised]
+            known = self.scene.known
+            promised = [name for name in names if name in plan.shares and not known[name].ending]
+            wishes = [known[name].wish(self.scene.reserve, self.scene.now) for name in promised]
             given = by_core_time(wishes, plan, free)
             free -= sum(after - needed[name] for name, after in given.items())
             names = [name for name in names if name not in plan.shares]
