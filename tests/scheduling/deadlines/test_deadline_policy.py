@@ -161,6 +161,21 @@ def test_a_host_that_loses_cores_says_whom_it_cannot_serve_any_more():
     assert texts(made, "b")[-1] == "b will end in time again."
 
 
+def test_a_host_that_loses_cores_while_a_start_is_on_its_way_gives_nobody_more():
+    """The two cores that b was given are more than the one that is left."""
+    made = table(4.0)
+    asks(made, "a", 190, 100.0)
+    made.look(0.0)
+    follow(made)
+    asks(made, "b", 190, 100.0)
+    made.look(0.5)
+    made.put("b", state=JobState.WAITING, worker=None)
+    made.put("a", limit=2.0)
+    made.workers = (Worker("w", 1.0),)
+    made.look(1.0)
+    assert [type(action) for action in made.answer.actions if action.job == "a"] == [Pause]
+
+
 def test_a_start_that_fails_is_tried_again():
     made = table()
     asks(made, "a", 100, 1000.0)

@@ -102,7 +102,8 @@ class Sharing:
         every = [*scene.read(worker), *self.promises.begin.get(worker, ())]
         names = [name for name in every if self._able(name)]
         had = {name: 0 if scene.known[name].waits else self._held(name) for name in names}
-        free = scene.grains(worker) - sum(self._held(name) for name in every if name not in had)
+        taken = sum(self._held(name) for name in every if name not in had)
+        free = max(scene.grains(worker) - taken, 0)  # a host may have lost cores that a start was asked for
         needed = self._needed(plan, names, free)
         hopes = self._hoped([name for name in names if name not in needed], free - sum(needed.values()))
         needed |= hopes
