@@ -60,7 +60,7 @@ class Known:
     left
         Steps left; None if it does not say.
     work
-        Grain-seconds that these take with as few cores as it runs with; infinite where that is not known.
+        `least_work` when it was looked at last: thousands are sorted by it.
     teardown
         Grain-seconds from its last step to its end.
     ending
@@ -165,6 +165,11 @@ class Known:
         closing = self.teardown * float(self.rates.speed[one]) / one
         return max(self.left or 0.0, 0.0) * factor * reserve + closing
 
+    def least_work(self) -> float:
+        """Grain-seconds to its end with as few cores as it runs with; infinite where that is not known."""
+        least = self.rates.least
+        return inf if self.left is None else float(self._need() * least / self.rates.speed[least])
+
     def reserve(self, general: float) -> float:
         """By how much it is taken to be slower than predicted; `general`: by how much others were."""
         foresight = self.foresight or Foresight(())
@@ -261,12 +266,11 @@ def seen_again(known: Known, job: Job, now: float, settings: DeadlineSettings, l
     if known.ending:
         grain = min(settings.grain, largest)
         teardown = max(teardown - min(known.cores, 1.0) / grain * (now - known.seen), 0.0)
-    return replace(
+    looked = replace(
         known,
         rates=table,
         foresight=foresight,
         left=left,
-        work=_work(left, foresight, table) + teardown,
         teardown=teardown,
         ending=ending,
         done=job.steps or 0,
@@ -279,6 +283,7 @@ def seen_again(known: Known, job: Job, now: float, settings: DeadlineSettings, l
         asked=known.asked if waits else 0,
         worker=known.worker if waits else job.worker,
     )
+    return replace(looked, work=looked.least_work())
 
 
 def _left(job: Job, progress: float) -> float | None:
@@ -287,14 +292,6 @@ def _left(job: Job, progress: float) -> float | None:
     if job.total_steps is not None and job.steps is not None:
         return job.total_steps - progress
     return None if profile is None or profile.steps is None else max(profile.steps - progress, 0.0)
-
-
-def _work(left: float | None, foresight: Foresight | None, table: Rates) -> float:
-    if left is None:
-        return inf
-    least = table.least
-    factor = 1.0 if foresight is None else foresight.factor
-    return float(left * factor * least / table.speed[least])
 
 
 def _progress(known: Known, job: Job, passed: float) -> float:
