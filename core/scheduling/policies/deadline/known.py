@@ -60,7 +60,7 @@ class Known:
     left
         Steps left; None if it does not say.
     work
-        `least_work` when it was looked at last: thousands are sorted by it.
+        Grain-seconds to its end with as few cores as it runs with; infinite where that is not known.
     teardown
         Grain-seconds from its last step to its end.
     ending
@@ -159,16 +159,7 @@ class Known:
         return Hope(least, min(int(speed.searchsorted(pace)), most) if ample else least)
 
     def _need(self, reserve: float = 1.0) -> float:
-        """Steps as predicted that are left, with as many as its teardown would have time for."""
-        factor = 1.0 if self.foresight is None else self.foresight.factor
-        one = min(self.first, self.rates.most)
-        closing = self.teardown * float(self.rates.speed[one]) / one
-        return max(self.left or 0.0, 0.0) * factor * reserve + closing
-
-    def least_work(self) -> float:
-        """Grain-seconds to its end with as few cores as it runs with; infinite where that is not known."""
-        least = self.rates.least
-        return inf if self.left is None else float(self._need() * least / self.rates.speed[least])
+        return _steps(self.left, self.foresight, self.teardown, self.rates, self.first, reserve)
 
     def reserve(self, general: float) -> float:
         """By how much it is taken to be slower than predicted; `general`: by how much others were."""
@@ -266,11 +257,14 @@ def seen_again(known: Known, job: Job, now: float, settings: DeadlineSettings, l
     if known.ending:
         grain = min(settings.grain, largest)
         teardown = max(teardown - min(known.cores, 1.0) / grain * (now - known.seen), 0.0)
-    looked = replace(
+    least = table.least
+    need = _steps(left, foresight, teardown, table, known.first)
+    return replace(
         known,
         rates=table,
         foresight=foresight,
         left=left,
+        work=inf if left is None else float(need * least / table.speed[least]),
         teardown=teardown,
         ending=ending,
         done=job.steps or 0,
@@ -283,7 +277,22 @@ def seen_again(known: Known, job: Job, now: float, settings: DeadlineSettings, l
         asked=known.asked if waits else 0,
         worker=known.worker if waits else job.worker,
     )
-    return replace(looked, work=looked.least_work())
+
+
+def _steps(
+    left: float | None,
+    foresight: Foresight | None,
+    teardown: float,
+    table: Rates,
+    first: int,
+    reserve: float = 1.0,
+) -> float:
+    """Steps as predicted that are left, with as many as its teardown would have time for."""
+    steps = max(left or 0.0, 0.0) * (1.0 if foresight is None else foresight.factor) * reserve
+    if not teardown:
+        return steps
+    one = min(first, table.most)
+    return steps + teardown * float(table.speed[one]) / one
 
 
 def _left(job: Job, progress: float) -> float | None:
