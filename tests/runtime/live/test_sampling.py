@@ -150,7 +150,11 @@ def test_a_model_that_reads_something_else_is_refused():
 
 
 def test_a_thousand_containers_are_labelled_within_a_fraction_of_a_second():
-    """The cost grows with the number of containers and no faster, on a machine of any speed."""
+    """The cost grows with the number of containers and no faster, on a machine of any speed.
+
+    Counted in time of this thread on a core: a longer computation is interrupted by whatever else the
+    machine does, a short one is not.
+    """
     model = fit(every_second(), PhaseSettings(phases=3, hidden=4, epochs=1), ["cpu_cores", "memory_bytes"])
 
     def cost(containers: int) -> float:
@@ -160,13 +164,13 @@ def test_a_thousand_containers_are_labelled_within_a_fraction_of_a_second():
             for at in range(containers)
         }
         for at in range(12):
-            begun = time.perf_counter()
+            begun = time.thread_time()
             phases = phaser.push(float(at), rows)
-            took.append(time.perf_counter() - begun)
+            took.append(time.thread_time() - begun)
         assert len(phases) == containers
         return min(took[4:])
 
     hundred, thousand = cost(100), cost(1000)
     assert thousand < 30 * hundred
-    assert thousand < 0.5
+    assert thousand < 0.25
     assert len(LIVE_FEATURES) == len(FIELDS)
