@@ -145,6 +145,21 @@ def test_whoever_has_done_all_its_steps_is_not_stopped_in_its_last_moments(spare
     assert follow(made) == {"a": 1.0, "b": 3.0}, "nor left where it was stopped"
 
 
+@pytest.mark.parametrize(("most", "cores"), [(2.0, {"a": 2.0}), (1.0, {"a": 1.0, "z": 1.0})])
+def test_a_job_is_to_end_a_second_early_where_that_can_be(most, cores):
+    """It would end half a second before its deadline, and what it does last may take longer than that."""
+    made = table(2.0)
+    asks(made, "a", 99, 100.0, max=most)
+    asks(made, "z", 10_000, None)
+    made.look(0.0)
+    follow(made)
+    made.put("a", limit=1.0, steps=88, step_seconds=1.0)
+    made.put("z", limit=1.0, state=JobState.RUNNING)
+    made.look(89.5)
+    assert follow(made) == cores
+    assert [mark.label for mark in made.answer.marks if mark.job == "a"] == ["promised"]
+
+
 def test_a_host_that_loses_cores_says_whom_it_cannot_serve_any_more():
     made = table(4.0)
     asks(made, "a", 190, 100.0)

@@ -63,6 +63,8 @@ class Known:
         Grain-seconds to its end with as few cores as it runs with; infinite where that is not known.
     teardown
         Grain-seconds from its last step to its end.
+    early
+        Seconds before its deadline by which it is to end where that can be.
     ending
         Whether it has done all its steps.
     done, progress
@@ -104,6 +106,7 @@ class Known:
     left: float | None = None
     work: float = inf
     teardown: float = 0.0
+    early: float = 0.0
     ending: bool = False
     done: int = 0
     progress: float = 0.0
@@ -136,7 +139,7 @@ class Known:
         """
         need = self._need(self.reserve(general))
         until = self.until - self.startup(now)
-        little = min(max(_LITTLE * (until - now), _LEAST), _MOST)
+        little = max(min(max(_LITTLE * (until - now), _LEAST), _MOST), self.early)
         latest = until + _MOST if grace else until
         return Wish(self.job, max(need, 1e-9), self.rates, until - little, latest)
 
@@ -231,6 +234,7 @@ def met(job: Job, settings: DeadlineSettings, largest: float) -> Known:
         foresight,
         said.memory or 0.0,
         teardown=0.0 if foresight is None else foresight.teardown / grain,
+        early=settings.early,
         worker=job.worker,
         promised=said.promised and job.state is not JobState.WAITING,
     )

@@ -82,6 +82,7 @@ ELASTICFLOW = SchedulingPolicy(
         "spare": "core-time",
         "worth": 0.0,
         "learn": False,
+        "early": 0.0,
         "sizes": "powers",
     },
 )

@@ -54,6 +54,14 @@ class DeadlineSettings:
         label="Learn from own steps",
         help="A job’s own steps correct its profile, and a reserve covers how others turned out.",
     )
+    early: float = setting(
+        1.0,
+        label="Margin",
+        low=0.0,
+        high=3600.0,
+        unit="s",
+        help="Time before its deadline by which a job is planned to end where there is room for that.",
+    )
     sizes: str = setting(
         "any",
         label="Numbers of cores",

@@ -300,5 +300,5 @@ class Sharing:
         wish = known.wish(1.0, self.scene.now)
         if not grains or not wish.rates.speed[min(grains, wish.rates.most)]:
             return ""
-        over = self.scene.now + wish.steps / wish.rates.speed[min(grains, wish.rates.most)] - wish.deadline
+        over = self.scene.now + wish.steps / wish.rates.speed[min(grains, wish.rates.most)] - wish.last
         return f" (else {format_duration(over)} too late)" if over > 0 else ""
