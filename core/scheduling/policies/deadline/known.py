@@ -63,8 +63,6 @@ class Known:
         Grain-seconds to its end with as few cores as it runs with; infinite where that is not known.
     teardown
         Grain-seconds from its last step to its end.
-    early
-        Seconds before its deadline by which it is to end where that can be.
     ending
         Whether it has done all its steps.
     done, progress
@@ -106,7 +104,6 @@ class Known:
     left: float | None = None
     work: float = inf
     teardown: float = 0.0
-    early: float = 0.0
     ending: bool = False
     done: int = 0
     progress: float = 0.0
@@ -131,15 +128,16 @@ class Known:
         """Whether its end can be predicted."""
         return self.foresight is not None and self.left is not None
 
-    def wish(self, general: float, now: float, *, grace: bool = False) -> Wish:
+    def wish(self, general: float, now: float, early: float = 0.0, *, grace: bool = False) -> Wish:
         """To end in time, with the reserve that is kept for wrong predictions; only of one that is known.
 
-        If possible a little before its deadline, so that it is not stopped in the moment of its end; with
-        `grace`, at the worst a little after, so that what is nearly done is not left lying.
+        If possible a little before its deadline, at least `early` seconds, so that it is not stopped in the
+        moment of its end; with `grace`, at the worst a little after, so that what is nearly done is not left
+        lying.
         """
         need = self._need(self.reserve(general))
         until = self.until - self.startup(now)
-        little = max(min(max(_LITTLE * (until - now), _LEAST), _MOST), self.early)
+        little = max(min(max(_LITTLE * (until - now), _LEAST), _MOST), early)
         latest = until + _MOST if grace else until
         return Wish(self.job, max(need, 1e-9), self.rates, until - little, latest)
 
@@ -234,7 +232,6 @@ def met(job: Job, settings: DeadlineSettings, largest: float) -> Known:
         foresight,
         said.memory or 0.0,
         teardown=0.0 if foresight is None else foresight.teardown / grain,
-        early=settings.early,
         worker=job.worker,
         promised=said.promised and job.state is not JobState.WAITING,
     )

@@ -115,7 +115,7 @@ class Promises:
         home, scene = self.scene.homes.get(worker), self.scene
         if home is None or home.plan is None:
             return None
-        wishes = [known.wish(scene.reserve, scene.now, grace=grace) for known in self.of(worker)]
+        wishes = [scene.wish(known, grace=grace) for known in self.of(worker)]
         return continued(home.plan, wishes, scene.grains(worker), scene.now)
 
     def _with(self, worker: str, known: Known) -> Plan | None:
@@ -130,7 +130,7 @@ class Promises:
                 return anew
         if base.late:
             return None
-        return with_one_more(base, known.wish(self.scene.reserve, self.scene.now))
+        return with_one_more(base, self.scene.wish(known))
 
     def _late(self, worker: str) -> frozenset[str]:
         """Those whom a worker promised to and who end too late anyhow, even if by little."""
@@ -149,8 +149,8 @@ class Promises:
     ) -> Plan:
         """A plan made anew for jobs, with grace for those that were promised to but not for a new one."""
         scene = self.scene
-        wishes = [known.wish(scene.reserve, scene.now, grace=grace) for known in jobs]
-        wishes += [] if new is None else [new.wish(scene.reserve, scene.now)]
+        wishes = [scene.wish(known, grace=grace) for known in jobs]
+        wishes += [] if new is None else [scene.wish(new)]
         ends = [end for wish in wishes for end in (wish.deadline, wish.last)]
         edges = slot_edges(scene.now, ends, scene.settings.interval)
         return planned(wishes, np.full(len(edges) - 1, scene.grains(worker)), edges)
@@ -252,7 +252,7 @@ class Promises:
                 return
 
     def _possible(self, known: Known) -> bool:
-        wish = known.wish(self.scene.reserve, self.scene.now)
+        wish = self.scene.wish(known)
         return wish.steps <= float(wish.rates.speed[-1]) * (wish.last - self.scene.now)
 
     def alone(self, known: Known) -> float | None:
@@ -266,7 +266,7 @@ class Promises:
         return None if found is None else float(found[0].used @ np.diff(found[1]))
 
     def _alone(self, known: Known) -> tuple[Share, Floats] | None:
-        scene, wish = self.scene, known.wish(self.scene.reserve, self.scene.now)
+        scene, wish = self.scene, self.scene.wish(known)
         wish = wish._replace(deadline=wish.last)
         edges = slot_edges(scene.now, [wish.deadline], scene.settings.interval)
         most = max(scene.grains(name) for name in scene.workers)
@@ -274,7 +274,7 @@ class Promises:
         return None if share is None else (share, edges)
 
     def _out_of_reach(self, known: Known) -> None:
-        scene, wish = self.scene, known.wish(self.scene.reserve, self.scene.now)
+        scene, wish = self.scene, self.scene.wish(known)
         startup = known.until - wish.last
         soonest = wish.steps / float(wish.rates.speed[-1]) + startup
         text = (

@@ -21,7 +21,7 @@ from core.scheduling.policies.deadline.known import Known, met, seen_again
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.scheduling.deadlines.plan import Plan
+    from core.scheduling.deadlines.plan import Plan, Wish
     from core.scheduling.model import Job, Observation
     from core.scheduling.policies.deadline.settings import DeadlineSettings
 
@@ -176,6 +176,10 @@ class Scene:
     def spread(self) -> tuple[float, float] | None:
         """Between which factors jobs were slower than was predicted, eight times out of ten."""
         return spread(self.ratios)
+
+    def wish(self, known: Known, *, grace: bool = False) -> Wish:
+        """What a job needs to end in time; see `Known.wish`."""
+        return known.wish(self.reserve, self.now, self.settings.early, grace=grace)
 
     def grains(self, worker: str) -> int:
         """How many grains a worker has."""

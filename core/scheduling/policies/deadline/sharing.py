@@ -211,7 +211,7 @@ class Sharing:
         if self.scene.settings.spare == "core-time":
             known = self.scene.known
             promised = [name for name in names if name in plan.shares and not known[name].ending]
-            wishes = [known[name].wish(self.scene.reserve, self.scene.now) for name in promised]
+            wishes = [self.scene.wish(known[name]) for name in promised]
             given = by_core_time(wishes, plan, free)
             free -= sum(after - needed[name] for name, after in given.items())
             names = [name for name in names if name not in plan.shares]
