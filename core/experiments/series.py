@@ -12,6 +12,8 @@ from core.scheduling.actions import Migrate, Pause, Refuse, Resume, Start, Stop
 from core.scheduling.model import JobState
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from core.scheduling.actions import Mark, Reason
     from core.scheduling.loop import Entry
     from core.scheduling.model import Job, Observation
@@ -166,7 +168,7 @@ class Series:
             lines["jobs"].append(jobs[name])
 
 
-def _move(action: Migrate, now: float, origin: str | None, reasons: tuple[Reason, ...]) -> dict[str, Any]:
+def _move(action: Migrate, now: float, origin: str | None, reasons: Sequence[Reason]) -> dict[str, Any]:
     rule = _rule_of(action, reasons)
     return {
         "time": _short(now),
@@ -179,7 +181,7 @@ def _move(action: Migrate, now: float, origin: str | None, reasons: tuple[Reason
     }
 
 
-def _rule_of(action: Migrate, reasons: tuple[Reason, ...]) -> str:
+def _rule_of(action: Migrate, reasons: Sequence[Reason]) -> str:
     """The rule that moved a job: of all reasons about it, the one that names its target, else the last.
 
     At the same moment a policy may also say why the job is in another list now, but it says that first.

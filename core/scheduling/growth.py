@@ -117,5 +117,8 @@ def extended(track: Track | None, values: Sequence[float]) -> Track | None:
         total = sum(values, before)
     if not printed:
         first = values[0]
-    largest = max(largest, *values, -min(values))
+    if (high := max(values)) > largest:
+        largest = high
+    if (depth := -min(values)) > largest:
+        largest = depth
     return Track._make((first, values[-1], largest, total, printed + len(values)))

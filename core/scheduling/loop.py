@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from core.scheduling.quick_values import filled_by_slot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from core.scheduling.actions import Action, Mark, Reason
     from core.scheduling.model import Failure, Observation
@@ -38,7 +38,7 @@ class Entry:
 
     observation: Observation
     actions: tuple[Action, ...]
-    reasons: tuple[Reason, ...]
+    reasons: Sequence[Reason]
     marks: tuple[Mark, ...]
     wake: float | None
     failures: tuple[Failure, ...] = ()

@@ -44,7 +44,7 @@ class Decision(Generic[State]):
 
     state: State
     actions: tuple[Action, ...] = ()
-    reasons: tuple[Reason, ...] = ()
+    reasons: Sequence[Reason] = ()
     marks: tuple[Mark, ...] = ()
     wake: float | None = None
 

@@ -123,8 +123,10 @@ class Line:
 
     def shown(self, now: float) -> int:
         """How many values are shown in all by an observation made at `now`."""
-        rate, printed = self.rate, self.printed
-        return printed if rate <= 0 else max(printed, self.job.reached(self.done + rate * (now - self.at)))
+        if self.rate <= 0:
+            return self.printed
+        reached = self.job.reached(self.done + self.rate * (now - self.at))
+        return reached if reached > self.printed else self.printed
 
 
 def readings(
@@ -259,7 +261,8 @@ class SimulatedJob:
 
     def reached(self, done: float) -> int:
         """How many values are printed once so many core-seconds of work are done."""
-        return min(int((done - self.begin) / self.each + ROUNDING), len(self.levels))
+        count, most = int((done - self.begin) / self.each + ROUNDING), len(self.levels)
+        return count if count < most else most
 
     def note_shown(self, until: float) -> None:
         """Count what was printed by `until` as shown; its line was shown then, and ends now."""
@@ -306,9 +309,10 @@ class SimulatedJob:
 
     def settle(self, now: float, share: float, rate: float) -> None:
         """End the straight line at `now` and begin one with another share and speed."""
-        done = self.done_at(now)
-        self.collect(now, done)
-        self.done, self.cpu_seconds = done, self.used_at(now)
+        if self.rate > 0:
+            done = self.done_at(now)
+            self.collect(now, done)
+            self.done, self.cpu_seconds = done, self.used_at(now)
         self.at, self.share, self.rate = now, share, rate
 
     def reach_goal(self, now: float) -> None:

@@ -7,15 +7,15 @@ when somebody looks at them, from the line and the observation's time, and are t
 
 from __future__ import annotations
 
-import copy
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Final
 
 from core.scheduling.lookup import IndexedJobs
+from core.scheduling.made_later import MadeLater
 from core.scheduling.model import Hidden, Job, JobState, Observation, Trigger
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from core.scheduling.lookup import Printed, Standing
     from core.simulation.job import Line
@@ -50,26 +50,29 @@ def observe(world: World, number: int, *, hidden: bool) -> Observation:
 
 def _jobs(world: World, number: int, hidden: bool) -> SeenJobs:
     """All jobs as they are now; what changed since the last observation gets a new line."""
-    index = world.index
+    index, jobs, stirred = world.index, world.jobs, world.stirred
+    lines, waiting = index.lines, index.waiting
     for job in world.stale:
-        if job.spec.id in world.jobs:
-            line = index.lines[job.spec.id] = job.line(number)
-            if job.state is JobState.WAITING:
-                index.waiting[job.spec.id] = line
-            else:
-                index.waiting.pop(job.spec.id, None)
-            if job.node is not None:
-                world.stirred.add(job.node)
-    for node in world.stirred:
+        name, node = job.spec.id, job.node
+        if name not in jobs:
+            continue
+        line = lines[name] = job.line(number)
+        if job.state is JobState.WAITING:
+            waiting[name] = line
+        elif name in waiting:
+            del waiting[name]
+        if node is not None:
+            stirred.add(node)
+    for node in stirred:
         members = sorted(node.members, key=_SUBMITTED)
-        index.on[node.place] = tuple([index.lines[job.spec.id] for job in members])
+        index.on[node.place] = tuple([lines[job.spec.id] for job in members])
     world.stale.clear()
-    world.stirred.clear()
+    stirred.clear()
     since, world.shown, world.shown_at = world.shown_at, number, world.now
     return SeenJobs(world, since, number, hidden)
 
 
-class SeenJobs(IndexedJobs):
+class SeenJobs(MadeLater[Job], IndexedJobs):
     """The jobs of one observation; each is made when it is looked at.
 
     Parameters
@@ -107,7 +110,7 @@ class SeenJobs(IndexedJobs):
 
     def waiting(self) -> tuple[Job, ...]:
         """Jobs that wait, in order of submission."""
-        return self._made(self._waiting)
+        return self._made(self._waiting) if self._waiting else ()
 
     def on(self, worker: str) -> tuple[Job, ...]:
         """Jobs that hold a place on a worker, in order of submission."""
@@ -130,10 +133,12 @@ class SeenJobs(IndexedJobs):
 
     def printed_after(self, earlier: SeenJobs, names: Collection[str]) -> Printed:
         """The values of E that these jobs printed after an earlier observation of the same run."""
-        before, after = earlier._shown(), self._shown()
-        wanted = [line for line in self._lines if line.id in names]
-        spans = [(line, before.get(line.id, 0), after[line.id]) for line in wanted]
-        return [(line.id, line.job.levels[first:last]) for line, first, last in spans if last > first]
+        before, after, found = earlier._shown(), self._shown(), []
+        for line in self._lines:
+            name = line.id
+            if name in names and (last := after[name]) > (first := before.get(name, 0)):
+                found.append((name, line.job.levels[first:last]))
+        return found
 
     def _shown(self) -> Mapping[str, int]:
         """How many values of each job were shown, this observation included."""
@@ -152,31 +157,6 @@ class SeenJobs(IndexedJobs):
 
     def __len__(self) -> int:
         return len(self._lines)
-
-    def __iter__(self) -> Iterator[Job]:
-        return iter(self._whole())
-
-    @overload
-    def __getitem__(self, place: int) -> Job: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Job]: ...
-    def __getitem__(self, place: int | slice) -> Job | Sequence[Job]:
-        return self._whole()[place]
-
-    def __eq__(self, other: object) -> bool:
-        return tuple(other) == self._whole() if isinstance(other, tuple | SeenJobs) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._whole())
-
-    def __repr__(self) -> str:
-        return repr(self._whole())
-
-    def __reduce__(self) -> tuple[type, tuple[tuple[Job, ...]]]:
-        return tuple, (self._whole(),)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> tuple[Job, ...]:
-        return copy.deepcopy(self._whole(), memo)
 
 
 def _job(line: Line, now: float, since: float, number: int, hidden: bool) -> Job:

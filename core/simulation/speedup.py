@@ -119,7 +119,9 @@ def thread_efficiency(threads: int | None, cores: float, penalty: float) -> floa
 
 def speed_of(cores: float, speedup: Scaling | None, threads: int | None, penalty: float) -> float:
     """Core-seconds of work done per second on `cores`, without contention."""
-    if cores <= 0 or (speedup is None and threads is None):
-        return max(cores, 0.0)
+    if cores <= 0:
+        return 0.0
+    if speedup is None and threads is None:
+        return cores
     plain = cores if speedup is None else speedup.speed(cores)
     return plain * thread_efficiency(threads, cores, penalty)

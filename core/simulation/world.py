@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import count
 from math import inf
-from typing import TYPE_CHECKING, Any, TypeAlias
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from core.errors import ConflictError
 from core.scheduling.model import JobState, Trigger, Worker
 from core.scheduling.shares.threads import threads_for
 from core.scheduling.shares.water_filling import water_fill
-from core.simulation.chance import printed_values
+from core.simulation.chance import printed_by
 from core.simulation.contention import efficiency
 from core.simulation.job import NANOSECOND, Node, SimulatedJob
 from core.simulation.speedup import speed_of
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 Event: TypeAlias = tuple[float, int, "Callable[[World, Any], None]", "JobSpec | Node | SimulatedJob", int]
 """When, a number that breaks ties, what happens to whom, and the plan or move that it belongs to."""
+
+_ARRIVAL: Final = attrgetter("arrival")
 
 
 @dataclass(slots=True)
@@ -83,6 +86,7 @@ class World:
             (float(job.arrival), next(self._numbers), World._arrive, job, 0) for job in scenario.jobs
         ]
         heapify(self._events)
+        self._printed = printed_by(sorted(scenario.jobs, key=_ARRIVAL), seed)
 
     def advance(self, until: float | None) -> None:
         """Let time pass until something happens that a scheduler should see, or until `until`.
@@ -188,16 +192,18 @@ class World:
                 self.touch(job)
                 job.settle(self.now, share, rate)
                 job.threads = threads
-            soonest = min(soonest, job.turns)
+            if (turns := job.turns) < soonest:
+                soonest = turns
         self.workers[node.place] = _worker(node, sum(shares))
         node.plan += 1
         if soonest < inf:
             heappush(self._events, (soonest, next(self._numbers), World._complete, node, node.plan))
 
     def _next_moment(self) -> float:
-        while self._events and self._void(self._events[0]):
-            heappop(self._events)
-        return max(self._events[0][0], self.now) if self._events else inf
+        events = self._events
+        while events and self._void(events[0]):
+            heappop(events)
+        return max(events[0][0], self.now) if events else inf
 
     @staticmethod
     def _void(event: Event) -> bool:
@@ -209,15 +215,16 @@ class World:
         )
 
     def _take_due(self) -> None:
-        while self._next_moment() <= self.now + NANOSECOND:
+        due = True
+        while due:
             _, _, happen, whom, _ = heappop(self._events)
             happen(self, whom)
             self.share_anew()
+            due = self._next_moment() <= self.now + NANOSECOND
 
     def _arrive(self, spec: JobSpec) -> None:
         number = len(self.scenario.jobs) - self.to_come
-        levels = printed_values(spec, self.seed)
-        job = SimulatedJob(spec, levels, threads=spec.threads, at=self.now, number=number)
+        job = SimulatedJob(spec, next(self._printed), threads=spec.threads, at=self.now, number=number)
         self.jobs[spec.id] = job
         self.touch(job)
         self.to_come -= 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.simulation.chance import noise_of, printed_values
+from core.simulation.chance import noise_of, printed_by, printed_values
 from core.simulation.loss import FAMILIES, Exponential, Hyperbolic, Replayed, Weibull, curve, weibull_through
 from core.simulation.scenario import JobSpec
 from core.simulation.speedup import SpeedUp, speed_of
@@ -74,6 +74,11 @@ def test_noise_equals_its_recursion(phi):
 def test_what_is_printed_without_noise_is_the_curve():
     spec = JobSpec("j", 1.0, values=4, noise_sigma=0.0, loss=Replayed(((0.0, 4.0), (1.0, 0.0))))
     assert printed_values(spec, 1) == [3.0, 2.0, 1.0, 0.0]
+
+
+def test_values_that_are_drawn_ahead_are_those_of_each_job_alone():
+    specs = [JobSpec(f"j{i}", 1.0, values=5 + i % 3, noise_sigma=0.01) for i in range(70)]
+    assert list(printed_by(specs, 3)) == [printed_values(spec, 3) for spec in specs]
 
 
 def test_speed_by_cores_and_threads():

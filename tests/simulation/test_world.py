@@ -12,6 +12,7 @@ from core.errors import ConflictError, InputError
 from core.scheduling.actions import Migrate, SetLimit, Start
 from core.scheduling.model import JobState, Trigger
 from core.scheduling.ports import Decision, SchedulingPolicy
+from core.simulation.loss import Replayed
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 from tests.simulation.making import chaos, ends, run, scenarios, scripted
 
@@ -26,6 +27,16 @@ def test_the_thesis_three_jobs_without_limits():
     assert ended["MNIST-T"] - 80 == pytest.approx(84.7, abs=0.5)
     assert max(ended.values()) == pytest.approx(394.0, abs=0.5)
     assert [entry.observation.trigger for entry in entries] == [Trigger.ARRIVAL] * 3 + [Trigger.DEPARTURE] * 3
+
+
+def test_every_job_prints_its_own_loss_whatever_the_order_in_which_they_come():
+    jobs = tuple(
+        JobSpec(f"j{n}", 1.0, arrival, values=2, noise_sigma=0.0, loss=Replayed(((0.0, n),)))
+        for n, arrival in enumerate([3.0, 0.0, 3.0, 1.0])
+    )
+    seen = [(job.id, value) for entry in run(Scenario(NODE, jobs)) for job in entry.observation.ended
+            for _, value in job.readings]  # fmt: skip
+    assert sorted(set(seen)) == [("j0", 0.0), ("j1", 1.0), ("j2", 2.0), ("j3", 3.0)]
 
 
 def test_contention_slows_all_by_the_count_of_jobs():

@@ -8,13 +8,14 @@ WC → CC. All categories of a tick are settled first; then line 15 counts them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from core.scheduling.actions import Mark, Reason
 from core.scheduling.model import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from core.scheduling.growth import Track, Tracks
     from core.scheduling.lookup import Standing
@@ -22,7 +23,13 @@ if TYPE_CHECKING:
 
 PROGRESSING, WATCHING, CONVERGED = "PC", "WC", "CC"
 _RUNNING = (JobState.RUNNING, JobState.PAUSED)
-_LOWER = {PROGRESSING: (WATCHING, "6–9"), WATCHING: (CONVERGED, "10–12"), CONVERGED: (CONVERGED, "13–14")}
+_SLOWER_STILL = "13–14"
+"""In CC, and its growth has fallen again."""
+_LOWER = {
+    PROGRESSING: (WATCHING, "6–9"),
+    WATCHING: (CONVERGED, "10–12"),
+    CONVERGED: (CONVERGED, _SLOWER_STILL),
+}
 
 
 class Watched(NamedTuple):
@@ -77,12 +84,12 @@ class Looked(NamedTuple):
     requests
         Those that ask to be reallocated, in order of submission.
     reasons
-        One for each container that was classified.
+        One for each container that was classified, and each request; most are still to be put into words.
     """
 
     watched: dict[str, Watched]
     requests: tuple[str, ...]
-    reasons: tuple[Reason, ...]
+    reasons: Sequence[Reason | Callable[[], Reason]]
 
 
 def look(
@@ -107,18 +114,20 @@ def look(
     settings
         As chosen.
     """
-    after, reasons, slowing = dict(watched), [], []
+    after, slowing, alpha = dict(watched), [], settings.alpha
+    reasons: list[Reason | Callable[[], Reason]] = []
     for name, job in jobs.items():
-        before, track = watched.get(name), tracks.get(name)
-        if before is None or track is None or before.decided or job.state not in _RUNNING:
+        before = watched.get(name)
+        if before is None or before.decided or job.state not in _RUNNING or name not in tracks:
             continue
-        after[name], why = classified(before, track, now, settings.alpha, job.worker)
-        if why is not None:
-            reasons.append(why)
-            if not before.asked and slows(before.mark, after[name].mark, settings.alpha):
+        found, lines = classified(before, tracks[name], now, alpha)
+        after[name] = found
+        if lines is not None:
+            reasons.append(partial(_why, before, found, lines, alpha, job.worker))
+            if lines == _SLOWER_STILL and not before.asked:
                 slowing.append((name, job.worker))
     if not slowing:
-        return Looked(after, (), tuple(reasons))
+        return Looked(after, (), reasons)
     active = _active(after, jobs)
     requests = []
     for name, worker in slowing:
@@ -126,13 +135,17 @@ def look(
             requests.append(name)
             after[name] = after[name]._replace(asked=True)
             reasons.append(_asks(name, worker, active[worker]))
-    return Looked(after, tuple(requests), tuple(reasons))
+    return Looked(after, tuple(requests), reasons)
 
 
-def classified(
-    before: Watched, track: Track, now: float, alpha: float, worker: str | None
-) -> tuple[Watched, Reason | None]:
-    """Lines 4 to 22 for one container, without the request of lines 15 and 16."""
+def classified(before: Watched, track: Track, now: float, alpha: float) -> tuple[Watched, str | None]:
+    """Lines 4 to 22 for one container, without the request of lines 15 and 16.
+
+    Returns
+    -------
+    (Watched, str or None)
+        The container, and the lines that classified it; None before two G exist.
+    """
     mark, earlier, converged, decided, asked, rebalanced = before
     level = track.last
     if earlier is None:
@@ -147,11 +160,17 @@ def classified(
     elif label != CONVERGED:
         converged = now
     # written out: `_replace` costs as much as all the rest
-    mark = Mark(job, category, growth)
-    after = Watched._make((mark, level, converged, decided, asked, rebalanced))
+    return Watched._make((Mark(job, category, growth), level, converged, decided, asked, rebalanced)), lines
+
+
+def _why(before: Watched, after: Watched, lines: str, alpha: float, worker: str | None) -> Reason:
+    """Why a container was classified, in words."""
+    was, now = before.mark, after.mark
+    # it was classified, so all of them are known
+    growth, previous, level = cast("tuple[float, float, float]", (now.growth, was.growth, after.level))
+    text = f"{now.job} grew {growth:.3g} after {previous:.3g}: {was.label} → {now.label}."
     values = (("G", growth), ("previous G", previous), ("alpha", alpha), ("E", level))
-    text = f"{job} grew {growth:.3g} after {previous:.3g}: {label} → {category}."
-    return after, Reason(f"Algorithm 3, lines {lines}", text, job, worker, values)
+    return Reason(f"Algorithm 3, lines {lines}", text, now.job, worker, values)
 
 
 def following(category: str, growth: float, previous: float, alpha: float) -> tuple[str, str]:
@@ -161,13 +180,6 @@ def following(category: str, growth: float, previous: float, alpha: float) -> tu
     if growth >= previous:
         return category, "17–18"
     return _LOWER[category]
-
-
-def slows(before: Mark, after: Mark, alpha: float) -> bool:
-    """Lines 6 and 13: it was in CC, and its growth has fallen again."""
-    if before.label != CONVERGED or before.growth is None or after.growth is None:
-        return False
-    return after.growth < before.growth and after.growth < alpha
 
 
 def _active(watched: Mapping[str, Watched], jobs: Mapping[str, Standing]) -> dict[str | None, int]:

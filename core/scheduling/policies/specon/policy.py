@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from core.scheduling import lookup
 from core.scheduling.actions import Migrate, Reason
 from core.scheduling.growth import Backlog
+from core.scheduling.made_later import Deferred
 from core.scheduling.placement import Placer, place, placer
 from core.scheduling.policies.specon.monitor import CONVERGED, Looked, Watched, joined, look
 from core.scheduling.policies.specon.moving import Move, followed
@@ -19,7 +20,7 @@ from core.scheduling.ports import Decision, SchedulingPolicy
 from core.scheduling.quick_values import filled_by_slot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from core.scheduling.actions import Action, Mark
     from core.scheduling.lookup import Standing
@@ -82,7 +83,7 @@ class _Turn:
         self.moves, over = followed(state.moves, seen, self.jobs)
         self.queue = state.queue
         self.actions: list[Action] = list(placing.actions)
-        self.reasons: list[Reason] = [*placing.reasons, *over]
+        self.reasons: list[Reason | Callable[[], Reason]] = [*placing.reasons, *over]
 
     def worker_of(self, name: str) -> str | None:
         """Where a container is, goes to, or starts."""
@@ -203,8 +204,9 @@ def _answer(turn: _Turn) -> Decision[SpeConState]:
     marks = state.marks
     if turn.watched is not state.watched:
         marks = tuple([each.mark for each in turn.watched.values()])
-    due = [tick] if turn.watched else []
-    wake = min([*due, *([] if turn.placing.wake is None else [turn.placing.wake])], default=None)
+    wake = turn.placing.wake
+    if turn.watched and (wake is None or tick < wake):
+        wake = tick
     after = SpeConState(
         state.settings,
         turn.placing.placer,
@@ -217,7 +219,8 @@ def _answer(turn: _Turn) -> Decision[SpeConState]:
         wake,
         marks,
     )
-    return Decision(after, tuple(turn.actions), tuple(turn.reasons), marks, wake)
+    reasons = Deferred(turn.reasons) if turn.reasons else ()
+    return Decision(after, tuple(turn.actions), reasons, marks, wake)
 
 
 SPECON = SchedulingPolicy(
