@@ -8,15 +8,13 @@ difference are on the same scale.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import isfinite, nan
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from core.scheduling import lookup
-from core.scheduling.quick_values import filled_by_slot
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from core.scheduling.model import Observation
 
@@ -74,51 +72,26 @@ def _with(tracks: dict[str, Track], fresh: lookup.Printed) -> dict[str, Track]:
     return tracks
 
 
-@filled_by_slot
-@dataclass(frozen=True, slots=True)
-class Backlog:
-    """Tracks for a policy that needs them only now and then: observations are kept until it does.
-
-    Parameters
-    ----------
-    tracks
-        What every job had printed when they were needed last.
-    read
-        The last observation that is in them, or None.
-    unread
-        Those since then.
-    """
-
-    tracks: Tracks = field(default_factory=dict)
-    read: Observation | None = None
-    unread: tuple[Observation, ...] = ()
-
-    def later(self, seen: Observation) -> Backlog:
-        """With another observation."""
-        return Backlog(self.tracks, self.read, (*self.unread, seen))
-
-    def caught_up(self, names: Collection[str]) -> Backlog:
-        """With all of them in the tracks of these jobs; the others are forgotten."""
-        if not self.unread:
-            return self
-        tracks = {name: track for name, track in self.tracks.items() if name in names}
-        fresh = lookup.printed_after(self.read, self.unread, names)
-        return Backlog(_with(tracks, fresh), self.unread[-1])
-
-
 def extended(track: Track | None, values: Sequence[float]) -> Track | None:
     """A track with further values, at least one; None while no value was finite."""
-    first, _, largest, before, printed = track or (nan, nan, 0.0, 0.0, 0)
-    total = sum(values, before)
-    if not isfinite(total):
-        values = [value for value in values if isfinite(value)]
-        if not values:
-            return track
-        total = sum(values, before)
+    first, _, magnitude, total, printed = track or (nan, nan, 0.0, 0.0, 0)
+    values = finite(values)
+    if not values:
+        return track
     if not printed:
         first = values[0]
-    if (high := max(values)) > largest:
-        largest = high
-    if (depth := -min(values)) > largest:
-        largest = depth
-    return Track._make((first, values[-1], largest, total, printed + len(values)))
+    sums = (sum(values, total), printed + len(values))
+    return Track._make((first, values[-1], largest(magnitude, values), *sums))
+
+
+def finite(values: Sequence[float]) -> Sequence[float]:
+    """Those that are neither NaN nor infinite, as a diverged loss is."""
+    return values if isfinite(sum(values)) else [value for value in values if isfinite(value)]
+
+
+def largest(before: float, values: Sequence[float]) -> float:
+    """The largest magnitude of what was printed before, and of further values, at least one."""
+    high, depth = max(values), -min(values)
+    if depth > high:
+        high = depth
+    return high if high > before else before

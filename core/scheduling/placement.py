@@ -48,6 +48,9 @@ class Attempt(NamedTuple):
     rounds: int = 0
 
 
+_UNTRIED = Attempt(None, 0.0)
+
+
 @filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Placer:
@@ -109,9 +112,9 @@ def place(state: Placer, seen: Observation) -> Placing:
     ready = [job for job in waiting if job.id not in attempts or attempts[job.id].again <= seen.time]
     load, chance, starts = _Load(state.rule, seen, waiting, pending), state.chance, []
     for job in ready:
-        before = attempts.get(job.id, Attempt(None, 0.0))
+        before = attempts.get(job.id, _UNTRIED)
         worker, why, chance = load.choose(job, before.refused, chance)
-        attempts[job.id] = before._replace(worker=worker, again=seen.time + PATIENCE)
+        attempts[job.id] = Attempt(worker, seen.time + PATIENCE, before.refused, before.rounds)
         starts.append((job, worker))
         reasons.append(why)
     retries = [attempt.again for attempt in attempts.values() if attempt.worker is None]

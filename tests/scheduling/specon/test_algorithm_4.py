@@ -119,12 +119,7 @@ def test_requests_are_served_one_at_a_time_and_scored_when_they_are() -> None:
     made = converging()
     # z converges beside a at the same tick
     made.on("w1", "z")
-    heard = made.state.heard
-    made.state = replace(
-        made.state,
-        watched={**made.state.watched, "z": made.state.watched["a"]},
-        heard=replace(heard, tracks={**heard.tracks, "z": heard.tracks["a"]}),
-    )
+    made.state = replace(made.state, watched={**made.state.watched, "z": made.state.watched["a"]})
     made.prints("z", 0.97)
     made.look(150.0)
     assert made.moves == {"a": "w2"}

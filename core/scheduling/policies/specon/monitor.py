@@ -12,12 +12,12 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from core.scheduling.actions import Mark, Reason
+from core.scheduling.growth import finite, largest
 from core.scheduling.model import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from core.scheduling.growth import Track, Tracks
     from core.scheduling.lookup import Standing
     from core.scheduling.policies.specon.settings import SpeConSettings
 
@@ -41,6 +41,10 @@ class Watched(NamedTuple):
         Its category and growth, as shown.
     level
         E (raw) at the last tick, or None if it was not read yet.
+    last
+        E (raw) as it was printed last, or None if it was not printed yet.
+    largest
+        The largest magnitude that it has printed.
     converged
         When it entered CC or was decided, seconds; None in PC and WC.
     decided
@@ -53,6 +57,8 @@ class Watched(NamedTuple):
 
     mark: Mark
     level: float | None = None
+    last: float | None = None
+    largest: float = 0.0
     converged: float | None = None
     decided: bool = False
     asked: bool = False
@@ -95,7 +101,7 @@ class Looked(NamedTuple):
 def look(
     watched: Mapping[str, Watched],
     jobs: Mapping[str, Standing],
-    tracks: Tracks,
+    printed: Mapping[str, Sequence[float]],
     now: float,
     settings: SpeConSettings,
 ) -> Looked:
@@ -107,8 +113,8 @@ def look(
         What is remembered of each container.
     jobs
         Where each is now.
-    tracks
-        What each has printed.
+    printed
+        What those that are not decided have printed since the last tick.
     now
         The time.
     settings
@@ -118,9 +124,17 @@ def look(
     reasons: list[Reason | Callable[[], Reason]] = []
     for name, job in jobs.items():
         before = watched.get(name)
-        if before is None or before.decided or job.state not in _RUNNING or name not in tracks:
+        if before is None or before.decided:
             continue
-        found, lines = classified(before, tracks[name], now, alpha)
+        last, magnitude = before.last, before.largest
+        if name in printed and (values := finite(printed[name])):
+            last, magnitude = values[-1], largest(magnitude, values)
+        if last is None:
+            continue
+        if job.state not in _RUNNING:
+            after[name] = before._replace(last=last, largest=magnitude)
+            continue
+        found, lines = classified(before, last, magnitude, now, alpha)
         after[name] = found
         if lines is not None:
             reasons.append(partial(_why, before, found, lines, alpha, job.worker))
@@ -138,29 +152,38 @@ def look(
     return Looked(after, tuple(requests), reasons)
 
 
-def classified(before: Watched, track: Track, now: float, alpha: float) -> tuple[Watched, str | None]:
+def classified(
+    before: Watched, level: float, magnitude: float, now: float, alpha: float
+) -> tuple[Watched, str | None]:
     """Lines 4 to 22 for one container, without the request of lines 15 and 16.
+
+    Parameters
+    ----------
+    before
+        What is remembered of it.
+    level, magnitude
+        E (raw) now, and the largest magnitude that it has printed, by which E is normalised.
+    now, alpha
+        The time, and the threshold.
 
     Returns
     -------
     (Watched, str or None)
         The container, and the lines that classified it; None before two G exist.
     """
-    mark, earlier, converged, decided, asked, rebalanced = before
-    level = track.last
-    if earlier is None:
-        return before._replace(level=level), None
-    job, label, previous = mark.job, mark.label, mark.growth
-    growth = track.change(earlier, level)
-    if previous is None:
-        return before._replace(level=level, mark=Mark(job, label, growth)), None
-    category, lines = following(label, growth, previous, alpha)
-    if category != CONVERGED:
-        converged = None
-    elif label != CONVERGED:
-        converged = now
-    # written out: `_replace` costs as much as all the rest
-    return Watched._make((Mark(job, category, growth), level, converged, decided, asked, rebalanced)), lines
+    mark, earlier, _, _, converged, decided, asked, rebalanced = before
+    lines = None
+    if earlier is not None:
+        label, previous = mark.label, mark.growth
+        category, growth = label, abs(level - earlier) / (magnitude or 1.0)
+        if previous is not None:
+            category, lines = following(label, growth, previous, alpha)
+            if category != CONVERGED:
+                converged = None
+            elif label != CONVERGED:
+                converged = now
+        mark = Mark(mark.job, category, growth)
+    return Watched._make((mark, level, level, magnitude, converged, decided, asked, rebalanced)), lines
 
 
 def _why(before: Watched, after: Watched, lines: str, alpha: float, worker: str | None) -> Reason:

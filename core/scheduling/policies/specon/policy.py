@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from core.scheduling import lookup
 from core.scheduling.actions import Migrate, Reason
-from core.scheduling.growth import Backlog
 from core.scheduling.made_later import Deferred
 from core.scheduling.placement import Placer, place, placer
 from core.scheduling.policies.specon.monitor import CONVERGED, Looked, Watched, joined, look
@@ -43,8 +42,8 @@ class SpeConState:
         The default scheduler.
     number
         The number of the last observation.
-    heard
-        What every job has printed.
+    read, unread
+        The observation up to which what containers print was taken in, and those since then.
     watched
         Every container that was started.
     moves
@@ -62,7 +61,8 @@ class SpeConState:
     settings: SpeConSettings
     placer: Placer
     number: int = -1
-    heard: Backlog = field(default_factory=Backlog)
+    read: Observation | None = None
+    unread: tuple[Observation, ...] = ()
     watched: Mapping[str, Watched] = field(default_factory=dict)
     moves: Mapping[str, Move] = field(default_factory=dict)
     queue: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class _Turn:
 
     def __init__(self, state: SpeConState, seen: Observation, placing: Placing) -> None:
         self.state, self.seen, self.placing = state, seen, placing
-        self.heard = state.heard.later(seen)
+        self.read, self.unread = state.read, (*state.unread, seen)
         self.jobs: dict[str, Standing] = {job.id: job for job in lookup.standing(seen)}
         self.soon = placing.soon
         self.watched = _known(state.watched, self)
@@ -138,8 +138,10 @@ def _known(watched: Mapping[str, Watched], turn: _Turn) -> Mapping[str, Watched]
 
 
 def _look(turn: _Turn) -> None:
-    turn.heard = turn.heard.caught_up({name for name, each in turn.watched.items() if not each.decided})
-    looked: Looked = look(turn.watched, turn.jobs, turn.heard.tracks, turn.seen.time, turn.state.settings)
+    undecided = {name for name, each in turn.watched.items() if not each.decided}
+    printed = dict(lookup.printed_after(turn.read, turn.unread, undecided))
+    turn.read, turn.unread = turn.seen, ()
+    looked: Looked = look(turn.watched, turn.jobs, printed, turn.seen.time, turn.state.settings)
     turn.watched = looked.watched
     turn.queue += looked.requests
     turn.reasons += looked.reasons
@@ -211,7 +213,8 @@ def _answer(turn: _Turn) -> Decision[SpeConState]:
         state.settings,
         turn.placing.placer,
         seen.number,
-        turn.heard,
+        turn.read,
+        turn.unread,
         turn.watched,
         turn.moves,
         turn.queue,
