@@ -91,7 +91,4 @@ def finite(values: Sequence[float]) -> Sequence[float]:
 
 def largest(before: float, values: Sequence[float]) -> float:
     """The largest magnitude of what was printed before, and of further values, at least one."""
-    high, depth = max(values), -min(values)
-    if depth > high:
-        high = depth
-    return high if high > before else before
+    return max(before, *values, -min(values))

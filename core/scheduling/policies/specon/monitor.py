@@ -16,7 +16,7 @@ from core.scheduling.growth import finite, largest
 from core.scheduling.model import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from core.scheduling.lookup import Standing
     from core.scheduling.policies.specon.settings import SpeConSettings
@@ -140,16 +140,10 @@ def look(
             reasons.append(partial(_why, before, found, lines, alpha, job.worker))
             if lines == _SLOWER_STILL and not before.asked:
                 slowing.append((name, job.worker))
-    if not slowing:
-        return Looked(after, (), reasons)
-    active = _active(after, jobs)
-    requests = []
-    for name, worker in slowing:
-        if active.get(worker, 0) > 1:
-            requests.append(name)
-            after[name] = after[name]._replace(asked=True)
-            reasons.append(_asks(name, worker, active[worker]))
-    return Looked(after, tuple(requests), reasons)
+    asking = _asking(slowing, _active(after, jobs)) if slowing else {}
+    for name in asking:
+        after[name] = after[name]._replace(asked=True)
+    return Looked(after, tuple(asking), (*reasons, *asking.values()))
 
 
 def classified(
@@ -214,6 +208,16 @@ def _active(watched: Mapping[str, Watched], jobs: Mapping[str, Standing]) -> dic
     return active
 
 
-def _asks(name: str, worker: str | None, active: int) -> Reason:
-    text = f"{name} converges beside {active} that progress: it asks to be reallocated."
-    return Reason("Algorithm 3, lines 15–16", text, name, worker, (("PC and WC", float(active)),))
+def _asking(slowing: Iterable[tuple[str, str | None]], active: Mapping[str | None, int]) -> dict[str, Reason]:
+    """Lines 15 and 16: those beside which others progress ask to be reallocated, and why."""
+    return {
+        name: Reason(
+            "Algorithm 3, lines 15–16",
+            f"{name} converges beside {active[worker]} that progress: it asks to be reallocated.",
+            name,
+            worker,
+            (("PC and WC", float(active[worker])),),
+        )
+        for name, worker in slowing
+        if active.get(worker, 0) > 1
+    }
