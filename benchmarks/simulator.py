@@ -22,7 +22,7 @@ from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 if TYPE_CHECKING:
     from core.simulation.arrivals import Arrivals
 
-_SMALL, _LARGE, _TIMES = 0.010, 60.0, 2.0
+_SMALL, _LARGE, _TIMES = 0.004, 60.0, 2.0
 
 
 def _scenario(workers: int, jobs: int, arrivals: Arrivals, seed: int = 1) -> Scenario:

@@ -91,4 +91,9 @@ def finite(values: Sequence[float]) -> Sequence[float]:
 
 def largest(before: float, values: Sequence[float]) -> float:
     """The largest magnitude of what was printed before, and of further values, at least one."""
-    return max(before, *values, -min(values))
+    found = before
+    if (high := max(values)) > found:
+        found = high
+    if (depth := -min(values)) > found:
+        found = depth
+    return found
