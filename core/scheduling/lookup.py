@@ -66,7 +66,7 @@ class IndexedJobs(Sequence[Job]):
         """The values of E that jobs printed since the observation before."""
 
     @abstractmethod
-    def printed_after(self, earlier: Self, names: Collection[str]) -> Printed:
+    def printed_after(self, earlier: Self, names: Collection[str]) -> Mapping[str, Sequence[float]]:
         """The values of E that these jobs printed after an earlier observation of the same run."""
 
 
@@ -113,8 +113,10 @@ def printed(seen: Observation) -> Printed:
     return [(job.id, [value for _, value in job.readings]) for job in seen.jobs if job.readings]
 
 
-def printed_after(read: Observation | None, unread: Sequence[Observation], names: Collection[str]) -> Printed:
-    """The values of E that jobs printed in several observations.
+def printed_after(
+    read: Observation | None, unread: Sequence[Observation], names: Collection[str]
+) -> Mapping[str, Sequence[float]]:
+    """The values of E that jobs printed in several observations; jobs that printed none are left out.
 
     Parameters
     ----------
@@ -133,4 +135,4 @@ def printed_after(read: Observation | None, unread: Sequence[Observation], names
         for name, values in printed(seen):
             if name in names:
                 joined.setdefault(name, []).extend(values)
-    return list(joined.items())
+    return joined

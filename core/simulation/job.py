@@ -165,6 +165,8 @@ class SimulatedJob:
         Values collected but not shown yet.
     move, origin, moves
         The migration under way, where it came from, and how many there were.
+    plan
+        Number of what is planned for it; raised whenever it stops to run.
     number
         How many were submitted before it.
     goal
@@ -200,6 +202,7 @@ class SimulatedJob:
     move: Migrate | None = None
     origin: Node | None = None
     moves: int = 0
+    plan: int = 0
     number: int = 0
     goal: float = field(init=False)
     begin: float = field(init=False)

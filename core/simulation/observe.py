@@ -131,13 +131,13 @@ class SeenJobs(MadeLater[Job], IndexedJobs):
         values = [(line.id, line.values(since, now, number)) for line in self._lines]
         return [each for each in values if each[1]]
 
-    def printed_after(self, earlier: SeenJobs, names: Collection[str]) -> Printed:
+    def printed_after(self, earlier: SeenJobs, names: Collection[str]) -> Mapping[str, Sequence[float]]:
         """The values of E that these jobs printed after an earlier observation of the same run."""
-        before, after, found = earlier._shown(), self._shown(), []
+        before, after, found = earlier._shown(), self._shown(), {}
         for line in self._lines:
             name = line.id
             if name in names and (last := after[name]) > (first := before.get(name, 0)):
-                found.append((name, line.job.levels[first:last]))
+                found[name] = line.job.levels[first:last]
         return found
 
     def _shown(self) -> Mapping[str, int]:

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from core.simulation.job import Line
     from core.simulation.scenario import JobSpec, Scenario
 
-Event: TypeAlias = tuple[float, int, "Callable[[World, Any], None]", "JobSpec | Node | SimulatedJob", int]
-"""When, a number that breaks ties, what happens to whom, and the plan or move that it belongs to."""
+Event: TypeAlias = tuple[float, int, "Callable[[World, Any], None]", Any, int | None]
+"""When, a number that breaks ties, what happens to whom, and the plan that it belongs to.
+
+It is void once the node or job that it happens to has another plan; an arrival always happens."""
 
 _ARRIVAL: Final = attrgetter("arrival")
 
@@ -83,7 +85,7 @@ class World:
         self._changed: dict[Node, None] = {}
         self._numbers = count()
         self._events: list[Event] = [
-            (float(job.arrival), next(self._numbers), World._arrive, job, 0) for job in scenario.jobs
+            (float(job.arrival), next(self._numbers), World._arrive, job, None) for job in scenario.jobs
         ]
         heapify(self._events)
         self._printed = printed_by(sorted(scenario.jobs, key=_ARRIVAL), seed)
@@ -108,8 +110,8 @@ class World:
                 break
 
     def plan(self, moment: float, stage: Callable[[World, SimulatedJob], None], job: SimulatedJob) -> None:
-        """Ask for `stage` to be called at `moment`, unless the job's migration is over by then."""
-        heappush(self._events, (moment, next(self._numbers), stage, job, job.moves))
+        """Ask for `stage` to be called at `moment`, unless the job has left what it does now by then."""
+        heappush(self._events, (moment, next(self._numbers), stage, job, job.plan))
 
     def change(self, node: Node) -> None:
         """Note that a worker's cores must be shared again."""
@@ -157,6 +159,7 @@ class World:
         self.touch(job)
         job.settle(self.now, 0.0, 0.0)
         job.state = state
+        job.plan += 1
         if job.node is not None and job in job.node.running:
             del job.node.running[job]
             self.change(job.node)
@@ -201,18 +204,12 @@ class World:
 
     def _next_moment(self) -> float:
         events = self._events
-        while events and self._void(events[0]):
+        while events:
+            moment, _, _, whom, plan = events[0]
+            if plan is None or plan == whom.plan:
+                return max(moment, self.now)
             heappop(events)
-        return max(events[0][0], self.now) if events else inf
-
-    @staticmethod
-    def _void(event: Event) -> bool:
-        _, _, _, whom, number = event
-        if isinstance(whom, Node):
-            return whom.plan != number
-        return isinstance(whom, SimulatedJob) and (
-            whom.state is not JobState.MIGRATING or whom.moves != number
-        )
+        return inf
 
     def _take_due(self) -> None:
         due = True

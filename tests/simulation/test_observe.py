@@ -72,8 +72,8 @@ def test_what_was_printed_over_several_observations_is_what_each_of_them_shows(s
     slowly = {name: [v for each in unread for job in each.jobs if job.id == name for _, v in job.readings]
               for name in names}  # fmt: skip
     expected = {name: values for name, values in slowly.items() if values}
-    assert dict(lookup.printed_after(read, unread, names)) == expected
-    assert dict(lookup.printed_after(read, copy.deepcopy(unread), names)) == expected
+    assert lookup.printed_after(read, unread, names) == expected
+    assert lookup.printed_after(read, copy.deepcopy(unread), names) == expected
 
 
 def test_the_jobs_of_an_observation_are_a_sequence():

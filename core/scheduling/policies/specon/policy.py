@@ -139,7 +139,7 @@ def _known(watched: Mapping[str, Watched], turn: _Turn) -> Mapping[str, Watched]
 
 def _look(turn: _Turn) -> None:
     undecided = {name for name, each in turn.watched.items() if not each.decided}
-    printed = dict(lookup.printed_after(turn.read, turn.unread, undecided))
+    printed = lookup.printed_after(turn.read, turn.unread, undecided)
     turn.read, turn.unread = turn.seen, ()
     looked: Looked = look(turn.watched, turn.jobs, printed, turn.seen.time, turn.state.settings)
     turn.watched = looked.watched
@@ -177,10 +177,10 @@ def _rebalance(turn: _Turn) -> None:
     """Algorithm 5, while every running container is decided or in CC and nothing is on its way."""
     if turn.moves or turn.queue or not turn.watched or not turn.seen.workers:
         return
-    workers = turn.seen.workers
-    known = {worker.id for worker in workers}
     if any(not each.settled and turn.worker_of(name) is not None for name, each in turn.watched.items()):
         return
+    workers = turn.seen.workers
+    known = {worker.id for worker in workers}
     here = [(turn.jobs[name], each, turn.worker_of(name)) for name, each in turn.watched.items()]
     placed = [
         Placed(
