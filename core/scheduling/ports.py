@@ -76,6 +76,8 @@ class SchedulingPolicy:
         Whether it leads jobs through numbers of cores, so that its runs are compared by their time per step.
     sees_use
         Whether it goes by `Job.use`, which engines show to nobody else.
+    ranks
+        Whether, with such settings, it goes by priorities.
     """
 
     name: str
@@ -88,6 +90,7 @@ class SchedulingPolicy:
     title: str = ""
     staged: bool = False
     sees_use: bool = False
+    ranks: Callable[[Any], bool] = lambda _settings: False
 
     def chosen(self, values: Mapping[str, object] | None = None) -> Any:
         """The policy's settings with some values chosen.

@@ -26,7 +26,8 @@ from core.runtime.live.sessions import ATTACH
 from core.runtime.live.view.snapshot import LiveFiles
 from core.runtime.live.view.values import EngineState, Mode
 from core.scheduling.model import HIGHEST_PRIORITY
-from core.scheduling.policies import spelt
+from core.scheduling.policies import POLICIES, spelt
+from core.scheduling.policies.elastic.settings import ORDERS
 from core.settings_fields import build
 
 if TYPE_CHECKING:
@@ -49,6 +50,10 @@ if TYPE_CHECKING:
 _TO_DO = (
     f"Attach one in control: {spelt('deadline')} promises deadlines, {spelt('elastic')} has a queue, "
     f"“{spelt('free')}” starts all at once."
+)
+_UNRANKED = (
+    f"Its priority does not count here: {spelt('elastic')} goes by it where its queue is "
+    f"“{ORDERS['priority']}”."
 )
 
 
@@ -170,15 +175,12 @@ class JobQueue:
         stands = read_standings(LiveFiles(self._home, engine).jobs) if self._followed(engine) else {}
         every = self.store.list(self._engines.key(engine))
         found = tuple(replace(job, stands=stands.get(job.id)) for job in every)
-        if not any(job.state is QueueState.WAITING for job in found):
+        waiting = [job for job in found if job.state is QueueState.WAITING]
+        if not waiting:
             return found
         said = self.waits_for(engine)
-        return tuple(
-            replace(job, why=said or job.why or "It waits for its turn.")
-            if job.state is QueueState.WAITING
-            else job
-            for job in found
-        )
+        ranks = not any(job.priority for job in waiting) or self._ranks(engine)
+        return tuple(replace(job, why=said or _why(job, ranks)) if job in waiting else job for job in found)
 
     def waits_for(self, engine: str) -> str:
         """What jobs wait for that no policy can start; empty where one in control is attached.
@@ -329,6 +331,13 @@ class JobQueue:
         found = (self._sessions.of(name).get(ATTACH) for name in dict.fromkeys([engine, *same]))
         return next((task for task in found if task is not None), None)
 
+    def _ranks(self, engine: str) -> bool:
+        """Whether the policy of an engine, if it has one, goes by priorities."""
+        task = self._attached(engine)
+        if task is None or (name := str(task.params.get("policy", ""))) not in POLICIES:
+            return False
+        return POLICIES[name].ranks(POLICIES[name].chosen(task.params.get("settings") or {}))
+
     def _followed(self, engine: str) -> bool:
         """Whether a policy follows an engine now, and with it its jobs."""
         task = self._attached(engine)
@@ -361,3 +370,9 @@ class JobQueue:
                 "PhaseDock may not start or end containers: PHASEDOCK_CONTROL is off.",
                 "Set PHASEDOCK_CONTROL=on and restart PhaseDock.",
             )
+
+
+def _why(job: QueuedJob, ranks: bool) -> str:
+    """What a job waits for that a policy can start."""
+    why = job.why or "It waits for its turn."
+    return f"{why} {_UNRANKED}" if job.priority and not ranks else why

@@ -60,5 +60,6 @@ ELASTIC = SchedulingPolicy(
     begin=begin,
     decide=decide,
     settings=ElasticSettings,
+    ranks=lambda settings: settings.order == "priority",
 )
 POLICIES = (ELASTIC,)

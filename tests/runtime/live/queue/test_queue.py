@@ -43,6 +43,23 @@ def test_with_a_policy_in_control_a_job_waits_for_its_decision(queue, space):
     assert queue.list("demo")[0].why == "The policy begins as soon as a worker runs."
 
 
+@pytest.mark.parametrize(
+    ("policy", "chosen", "counts"),
+    [("elastic", {}, False), ("elastic", {"order": "priority"}, True), ("flowcon", {}, False)],
+)
+def test_a_priority_that_the_policy_does_not_go_by_is_said(
+    queue, space, monkeypatch, policy, chosen, counts
+):
+    for priority in (0, 3):
+        queue.submit("demo", {**MLP, "priority": priority})
+    space.live.attach("demo", policy, chosen, "control")
+    monkeypatch.setattr(queue, "waits_for", lambda _: "")  # as soon as a worker has begun
+    plain, first = (job.why for job in queue.list("demo"))
+    assert plain == "It waits for its turn."
+    more = " Its priority does not count here: Elastic goes by it where its queue is “By priority”."
+    assert first == plain + ("" if counts else more)
+
+
 def test_names_are_given_once(queue):
     names = [queue.submit("demo", {**MLP, **more}).name for more in ({}, {}, {"name": "mine"}, {})]
     assert names == ["mlp", "mlp-2", "mine", "mlp-3"]
