@@ -47,9 +47,7 @@ def test_with_a_policy_in_control_a_job_waits_for_its_decision(queue, space):
     ("policy", "chosen", "counts"),
     [("elastic", {}, False), ("elastic", {"order": "priority"}, True), ("flowcon", {}, False)],
 )
-def test_a_priority_that_the_policy_does_not_go_by_is_said(
-    queue, space, monkeypatch, policy, chosen, counts
-):
+def test_a_priority_that_the_policy_does_not_go_by_is_said(queue, space, monkeypatch, policy, chosen, counts):
     for priority in (0, 3):
         queue.submit("demo", {**MLP, "priority": priority})
     space.live.attach("demo", policy, chosen, "control")
