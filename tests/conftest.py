@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 ALL_REQUIRED = os.environ.get("PHASEDOCK_TESTS_ALL") == "1"
+for _name in [name for name in os.environ if name.startswith("PHASEDOCK_") or name == "PORT"]:
+    if not _name.startswith("PHASEDOCK_TEST"):
+        del os.environ[_name]  # settings of whoever runs the tests are not those of the tests
 
 hypothesis_settings.register_profile(
     "ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
