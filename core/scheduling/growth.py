@@ -58,18 +58,14 @@ def follow(tracks: Tracks, seen: Observation) -> Tracks:
     fresh = lookup.printed(seen)
     if not fresh and not seen.ended:
         return tracks
-    updated = _with(dict(tracks), fresh)
-    for job in seen.ended:
-        updated.pop(job.id, None)
-    return updated
-
-
-def _with(tracks: dict[str, Track], fresh: lookup.Printed) -> dict[str, Track]:
+    updated = dict(tracks)
     for name, values in fresh:
         track = extended(tracks.get(name), values)
         if track is not None:
-            tracks[name] = track
-    return tracks
+            updated[name] = track
+    for job in seen.ended:
+        updated.pop(job.id, None)
+    return updated
 
 
 def extended(track: Track | None, values: Sequence[float]) -> Track | None:
