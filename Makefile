@@ -19,7 +19,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 	$(PYTHON) -m venv .venv
 	$(INSTALL) --require-hashes -r requirements.txt
 	$(INSTALL) --no-build-isolation --editable .
-	$(BIN)/python -c "import app.main, core.runtime.tasks.worker, sklearn.cluster, sklearn.ensemble, sklearn.metrics"
+	$(BIN)/python -c "import app.main, core.tasks.worker, sklearn.cluster, sklearn.ensemble, sklearn.metrics"
 	@touch $@
 
 .venv/.dev: .venv/.runtime requirements-dev.txt

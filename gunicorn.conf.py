@@ -1,7 +1,7 @@
 """How the web process is served: one process, so that its caches are shared by all its threads."""
 
+from core.cli.supervisor import log_to
 from core.config import load_settings
-from core.runtime.logs import log_to
 
 _settings = load_settings()
 _host = f"[{_settings.host}]" if ":" in _settings.host else _settings.host

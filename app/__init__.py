@@ -1,1 +1,1 @@
-"""PhaseDock's web application: Dash pages over the use-cases of `core.runtime`."""
+"""PhaseDock's web application: Dash pages over the use cases of core."""

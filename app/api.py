@@ -16,8 +16,8 @@ from app.context import workspace
 from core.csv_export import csv_lines
 from core.errors import ConflictError, InputError, NotFoundError, PhaseDockError
 from core.phases import ApplicationSettings
-from core.runtime.storage.phase_labels import phases_by_execution
 from core.units import phase_number
+from core.workspace.phase_labels import phases_by_execution
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from flask_caching import Cache
 
-from core.runtime.storage.sources import code_digest
+from core.workspace.code_version import code_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

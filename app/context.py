@@ -14,8 +14,8 @@ from dash import dcc, page_container
 from flask import current_app
 
 if TYPE_CHECKING:
-    from core.runtime.infos import ModelInfo, TraceSetInfo
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
+    from core.workspace.records import ModelInfo, TraceSetInfo
 
 EXTENSION = "phasedock"
 LOCATION: str = next(

@@ -19,9 +19,9 @@ from app.shell.first_look import first_look, title_at
 from app.ui import graph
 from app.ui.errors import on_callback_error
 from app.ui.tasks import card as task_card
+from core.bootstrap import open_workspace
 from core.config import Settings, load_settings
 from core.errors import PhaseDockError
-from core.runtime.bootstrap import open_workspace
 
 if TYPE_CHECKING:
     from app.ui.page import Page

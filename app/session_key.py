@@ -8,7 +8,7 @@ import secrets
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from core.runtime.storage.files import disk_errors
+from core.workspace.files import disk_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

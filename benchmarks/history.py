@@ -16,13 +16,13 @@ import numpy as np
 
 from app.figures.live_history import history_figure
 from app.pages.live.past import RANGES
-from core.runtime.live.history.chunks import Known
-from core.runtime.live.history.reader import look_back
-from core.runtime.live.history.writer import HistoryWriter, size
-from core.runtime.live.sampling.ring_buffer import FIELDS
-from core.runtime.live.view.values import History
-from core.runtime.samples import RECORDED
+from core.live.history.chunks import Known
+from core.live.history.reader import look_back
+from core.live.history.writer import HistoryWriter, size
+from core.sampling.ring_buffer import FIELDS
+from core.sampling.values import History
 from core.store import read_traces
+from core.workspace.samples import RECORDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.bootstrap import open_workspace
 from core.config import Settings
 from core.phases import PhaseSettings, fit
-from core.runtime.bootstrap import open_workspace
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 EXECUTIONS, SAMPLES, LONGEST = 5_500, 240, 200_000
 

@@ -30,10 +30,10 @@ import docker
 from playwright.sync_api import sync_playwright
 
 from benchmarks.chromium import chromium
+from core.bootstrap import open_workspace
 from core.config import child_environment, load_settings
-from core.runtime.bootstrap import open_workspace
-from core.runtime.live.view.values import Mode
-from core.runtime.samples import load_samples
+from core.sampling.values import Mode
+from core.workspace.samples import load_samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from docker.models.containers import Container
     from playwright.sync_api import Page
 
+    from core.application import Workspace
     from core.config import Settings
-    from core.runtime.workspace import Workspace
 
 _PRINTING = "i=1; while true; do i=$((i + 1)); echo step $i loss=0.$((1000 + i % 50)); sleep 1; done"
 _WARMING = 10.0

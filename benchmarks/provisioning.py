@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.large_set import large_set
+from core.bootstrap import open_workspace
 from core.config import Settings
 from core.phases import PhaseSettings, fit
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import PolicyKind
 from core.provisioning.recommendation.recommend import RecommendSettings, recommend
-from core.runtime.bootstrap import open_workspace
-from core.runtime.storage.evaluations import Evaluations, Question
+from core.workspace.evaluations import Evaluations, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

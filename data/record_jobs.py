@@ -17,23 +17,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from core.bootstrap import open_workspace
 from core.config import load_settings
 from core.engines.docker_host import Creation, Limits
 from core.jobs.catalogue import CATALOGUE
 from core.jobs.programs.batches import STEPS_PER_EPOCH
 from core.phases import PhaseSettings, fit
-from core.runtime.bootstrap import open_workspace
-from core.runtime.samples import DATA, RECORDED, write_checksums
-from core.runtime.tasks.worker import Worker
 from core.store import read_traces
 from core.store.phase_models.archive import save_model
+from core.tasks.worker import Worker
 from core.units import MIB
+from core.workspace.samples import DATA, RECORDED, write_checksums
 
 if TYPE_CHECKING:
+    from core.application import Workspace
     from core.engines.docker_host import Host
-    from core.runtime.samples import Sample
-    from core.runtime.workspace import Workspace
     from core.traces.model import TraceSet
+    from core.workspace.samples import Sample
 
 NAME = "Recorded training jobs"
 SETTINGS = PhaseSettings(phases=4, hidden=10, history=3, epochs=100, seed=123)

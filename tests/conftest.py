@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     import docker
 
+    from core.application import Workspace
     from core.config import Settings
-    from core.runtime.workspace import Workspace
 
 HERE = Path(__file__).resolve().parent
 ALL_REQUIRED = os.environ.get("PHASEDOCK_TESTS_ALL") == "1"
@@ -83,8 +83,8 @@ def settings(tmp_path: Path) -> Settings:
 @pytest.fixture(scope="session")
 def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home in which a workspace was opened; making its tables takes longer than most tests."""
+    from core.bootstrap import open_workspace
     from core.config import Settings
-    from core.runtime.bootstrap import open_workspace
 
     home = tmp_path_factory.mktemp("empty") / "home"
     open_workspace(Settings(home=home)).close()
@@ -94,7 +94,7 @@ def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def workspace(settings: Settings, empty_home: Path) -> Iterator[Workspace]:
     """An empty workspace."""
-    from core.runtime.bootstrap import open_workspace
+    from core.bootstrap import open_workspace
 
     shutil.copytree(empty_home, settings.home, dirs_exist_ok=True)
     opened = open_workspace(settings)

@@ -21,7 +21,7 @@ from app.figures.theme import (
 from core.units import GIB, MIB, MINUS
 
 if TYPE_CHECKING:
-    from core.runtime.live.view.values import History
+    from core.sampling.values import History
 
 _HEIGHT = 400
 _DOMAINS = ((0.70, 1.0), (0.35, 0.63), (0.0, 0.28))

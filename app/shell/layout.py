@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from app.ui.page import Page
     from core.config import Settings
-    from core.runtime.live.view.values import EngineInfo
+    from core.sampling.values import EngineInfo
 
 _PULSE_MS = 4_000
 

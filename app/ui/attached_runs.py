@@ -10,10 +10,10 @@ from app.context import address as page_address
 from app.context import workspace
 from app.ui.basics import card, scrolling, state_badge
 from app.ui.tasks.words import when
-from core.runtime.experiments.infos import NO_EXPERIMENT
+from core.runs.values import NO_EXPERIMENT
 
 if TYPE_CHECKING:
-    from core.runtime.experiments.infos import RunInfo
+    from core.runs.values import RunInfo
 
 _MOST = 50
 _STATES = {

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.context import workspace
-from core.runtime.infos import TaskState
-from core.runtime.live.sessions import ATTACH
-from core.runtime.live.view.values import EngineState
+from core.live.sessions import ATTACH
+from core.sampling.values import EngineState
+from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
-    from core.runtime.live.view.values import EngineInfo
+    from core.sampling.values import EngineInfo
 
 STATE_WORDS = {
     EngineState.READY: "ready",

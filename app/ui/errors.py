@@ -16,7 +16,7 @@ from dash import html, set_props
 
 from app.ui.basics import Node, link_button, notice, page_head
 from core.errors import PhaseDockError
-from core.runtime.policies.load import refusals
+from core.plugins import refusals
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 from app.context import workspace
 from core.errors import NotFoundError, PhaseDockError
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from core.runtime.infos import TaskState
-from core.runtime.storage.evaluations import Question
 from core.settings_fields import describe
+from core.workspace.evaluations import Question
+from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from app.context import Choice
-    from core.runtime.infos import TaskInfo
-    from core.runtime.storage.stored_evaluation import StoredEvaluation
+    from core.workspace.evaluations import StoredEvaluation
+    from core.workspace.records import TaskInfo
 
 KIND = "evaluate"
 ALL, USUAL = "all", "usual"

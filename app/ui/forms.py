@@ -22,7 +22,7 @@ from core.settings_fields import FieldSpec, build, check, describe
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from core.runtime.infos import ModelInfo, TraceSetInfo
+    from core.workspace.records import ModelInfo, TraceSetInfo
 
 S = TypeVar("S")
 

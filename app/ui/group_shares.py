@@ -14,7 +14,7 @@ from app.ui.phases.views import attributes, labelled
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.runtime.storage.phase_labels import Labelling
+    from core.workspace.phase_labels import Labelling
 
 
 def group_shares(trace_set_id: str, model_id: str, most: int = 7) -> tuple[list[Group], list[int], str]:

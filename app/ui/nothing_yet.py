@@ -11,7 +11,7 @@ from core.phases.drift.familiarity import familiarity, warning
 from core.traces.validation import many
 
 if TYPE_CHECKING:
-    from core.runtime.infos import ModelInfo, TraceSetInfo
+    from core.workspace.records import ModelInfo, TraceSetInfo
 
 
 def no_traces(icon_name: str, text: str) -> Node:

@@ -31,15 +31,15 @@ def watch(
 ) -> None:
     """Show what managed containers use, once a second; --json shows one sample."""
     settings = load_settings()
+    from core.bootstrap import open_workspace
+    from core.cli import offline_live
     from core.cli.tables import live as table
-    from core.runtime.bootstrap import open_workspace
-    from core.runtime.offline import live
 
     workspace = open_workspace(settings)
     try:
-        name = live.engine_of(workspace, engine)
-        with live.watching(workspace):
-            views = live.views(workspace, name)
+        name = offline_live.engine_of(workspace, engine)
+        with offline_live.watching(workspace):
+            views = offline_live.views(workspace, name)
             if as_json:
                 print_json(asdict(next(views)))
             else:
@@ -62,16 +62,16 @@ def record(
 ) -> None:
     """Record running containers into a trace set, one sample a second."""
     settings = load_settings()
+    from core.bootstrap import open_workspace
+    from core.cli import offline_live
     from core.cli.tables import live as table
-    from core.runtime.bootstrap import open_workspace
-    from core.runtime.offline import live
 
     workspace = open_workspace(settings)
     try:
         with show.progress(quiet=as_json) as progress:
-            made = live.record(
+            made = offline_live.record(
                 workspace,
-                live.engine_of(workspace, engine),
+                offline_live.engine_of(workspace, engine),
                 name,
                 seconds,
                 containers=container or (),
@@ -97,13 +97,13 @@ def release(
 ) -> None:
     """Detach every policy and restore every limit that PhaseDock changed; needs no worker."""
     settings = load_settings()
+    from core.bootstrap import open_workspace
+    from core.cli import offline_live
     from core.cli.tables import live as table
-    from core.runtime.bootstrap import open_workspace
-    from core.runtime.offline import live
 
     workspace = open_workspace(settings)
     try:
-        done = live.release(workspace, engine or None)
+        done = offline_live.release(workspace, engine or None)
     finally:
         workspace.close()
     if as_json:

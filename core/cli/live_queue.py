@@ -12,7 +12,7 @@ from core.config import load_settings
 from core.errors import InputError
 
 if TYPE_CHECKING:
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 Engine = Annotated[
     str, typer.Option("--engine", help="Name of an engine, as Live shows it. Default: the first.")
@@ -21,7 +21,7 @@ Jobs = Annotated[list[str], typer.Argument(help="Names or ids of jobs.", show_de
 
 
 def _settings() -> type[Any]:
-    from core.runtime.live.queue.settings import JobSettings
+    from core.live.queue.spec import JobSettings
 
     return JobSettings
 
@@ -122,7 +122,7 @@ class _Opened:
 
     def __enter__(self) -> tuple[Workspace, str]:
         settings = load_settings()
-        from core.runtime.bootstrap import open_workspace
+        from core.bootstrap import open_workspace
 
         self._workspace = workspace = open_workspace(settings)
         names = workspace.live.engine_registry.names

@@ -43,7 +43,7 @@ def model_train(
     as_json: Json = False,
 ) -> None:
     """Train a phase model on a trace file."""
-    from core.runtime.offline import models as offline
+    from core.cli import offline_models as offline
 
     with show.progress(quiet=as_json) as progress:
         trained = offline.train(
@@ -64,7 +64,7 @@ def model_import_ai4dl(
     as_json: Json = False,
 ) -> None:
     """Turn AI4DL's published files into a model of ours, without executing anything in them."""
-    from core.runtime.offline import models as offline
+    from core.cli import offline_models as offline
 
     _model_answer(offline.convert_ai4dl(folder, out, force=force), out, as_json, {})
 
@@ -82,7 +82,7 @@ def model_expand(
     as_json: Json = False,
 ) -> None:
     """Divide a phase into new ones; labels of other samples do not change."""
-    from core.runtime.offline import models as offline
+    from core.cli import offline_models as offline
 
     expanded = offline.divide(model, file, phase - 1, into, out, seed=seed, mapping=mapping, force=force)
     _model_answer(expanded, out, as_json, {"divided": phase})

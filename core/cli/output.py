@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from core.cli.check import StoreCheck
+    from core.cli.offline_models import Checked
+    from core.cli.offline_sequences import FoundSequences
     from core.phases import FeatureStatistics, PhaseModel
     from core.progress_reporting import Progress
-    from core.runtime.offline.models import Checked
-    from core.runtime.offline.sequences import FoundSequences
-    from core.runtime.storage.check import StoreCheck
 
 _RUNS_SHOWN = 12
 _WIDE = 126

@@ -27,7 +27,7 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Print the phase of every sample, by execution: 1 is φ1, and 0 is warm-up."""
-    from core.runtime.offline import models as offline
+    from core.cli import offline_models as offline
 
     labels = offline.label(model, file, mapping, minimum_dwell, show.warning)
     if as_json:
@@ -51,7 +51,7 @@ def sequences(
     as_json: Json = False,
 ) -> None:
     """Print the sequences of phases: prototypes, transitions, and dwell times."""
-    from core.runtime.offline import sequences as offline_sequences
+    from core.cli import offline_sequences
 
     found = offline_sequences.sequences(model, file, memory, step, warmup, mapping, show.warning)
     if as_json:

@@ -56,14 +56,14 @@ def evaluate_policies(
     as_json: Json = False,
 ) -> None:
     """Compare provisioning policies on containers that they were not fitted on."""
-    from core.runtime.offline import provisioning
-    from core.runtime.policies.load import load_policies
+    from core.cli import offline_provisioning
+    from core.plugins import load_policies
 
     load_policies(policy_files())
-    values, own = provisioning.gathered(settings, given(context), change or [])
+    values, own = offline_provisioning.gathered(settings, given(context), change or [])
     names = [name.strip() for name in policies.split(",") if name.strip()]
     with show.progress(quiet=as_json) as progress:
-        report = provisioning.compare(
+        report = offline_provisioning.compare(
             model,
             file,
             values,
@@ -71,7 +71,7 @@ def evaluate_policies(
             own=own,
             mapping=mapping,
             allocations=allocations,
-            listener=provisioning.Listener(progress, show.warning),
+            listener=offline_provisioning.Listener(progress, show.warning),
         )
     if as_json:
         print_json(report)
@@ -82,7 +82,7 @@ def evaluate_policies(
 @answers
 def list_policies(as_json: Json = False) -> None:
     """List all policies: where each comes from, its kind, its settings, and what was refused."""
-    from core.runtime.policies.load import listing, load_policies
+    from core.plugins import listing, load_policies
 
     refused = load_policies(policy_files())
     found = listing()
@@ -103,9 +103,9 @@ def recommend_resources(
     as_json: Json = False,
 ) -> None:
     """Recommend request and limit for each phase and group of containers."""
-    from core.runtime.offline import provisioning
+    from core.cli import offline_provisioning
 
-    text = provisioning.advise(
+    text = offline_provisioning.advise(
         model, file, "json" if as_json else style, given(context), mapping, show.warning
     )
     typer.echo(text, nl=False)
@@ -133,19 +133,19 @@ def write_verdict(
     as_json: Json = False,
 ) -> None:
     """Write what each workload has, needs and would save, as tables or manifests of the chosen policies."""
-    from core.runtime.offline import provisioning
-    from core.runtime.policies.load import load_policies
+    from core.cli import offline_provisioning
+    from core.plugins import load_policies
 
     load_policies(policy_files())
     names = [name.strip() for name in policies.split(",") if name.strip()]
     with show.progress(quiet=as_json) as progress:
-        text = provisioning.verdict_text(
+        text = offline_provisioning.verdict_text(
             model,
             file,
             given(context),
             names or ["usual"],
-            provisioning.VerdictFile("json" if as_json else style, take or (), price or (), date),
+            offline_provisioning.VerdictFile("json" if as_json else style, take or (), price or (), date),
             mapping=mapping,
-            listener=provisioning.Listener(progress, show.warning),
+            listener=offline_provisioning.Listener(progress, show.warning),
         )
     typer.echo(text, nl=False)

@@ -25,7 +25,7 @@ def experiments(
 ) -> None:
     """List the bundled experiments."""
     from core.cli.tables import runs as table
-    from core.runtime.experiments import bundled
+    from core.runs import bundled
 
     if name:
         text = bundled.text(name)
@@ -68,10 +68,10 @@ def simulate(
 ) -> None:
     """Run an experiment, simulated or in containers as it says, and compare its policies."""
     settings = load_settings()
+    from core.bootstrap import open_workspace
+    from core.cli import offline_experiments as offline_runs
     from core.cli.tables import runs as table
-    from core.runtime.bootstrap import open_workspace
-    from core.runtime.offline import experiments as offline_runs
-    from core.runtime.policies.load import load_policies
+    from core.plugins import load_policies
 
     load_policies(settings.policies)
     made = offline_runs.chosen(
@@ -97,9 +97,9 @@ def replay(
 ) -> None:
     """Show a run's policy its ledger again, and say whether it decides the same."""
     settings = load_settings()
+    from core.bootstrap import open_workspace
+    from core.cli import offline_experiments as offline_runs
     from core.cli.tables import runs as table
-    from core.runtime.bootstrap import open_workspace
-    from core.runtime.offline import experiments as offline_runs
 
     workspace = open_workspace(settings)
     try:

@@ -19,10 +19,9 @@ def register(app: typer.Typer) -> None:
 def serve(as_json: Json = False) -> None:
     """Start web and worker, and print the address to open. Ctrl+C ends both."""
     settings = load_settings()
-    from core.runtime.bootstrap import open_workspace
-    from core.runtime.logs import log_to
-    from core.runtime.serve import check_port
-    from core.runtime.serve import serve as run
+    from core.bootstrap import open_workspace
+    from core.cli.supervisor import check_port, log_to
+    from core.cli.supervisor import serve as run
 
     check_port(settings)
     workspace = open_workspace(settings)
@@ -43,10 +42,10 @@ def serve(as_json: Json = False) -> None:
 def worker(as_json: Json = False) -> None:
     """Do the queued work until told to stop; `serve` starts one by itself."""
     settings = load_settings()
-    from core.runtime.bootstrap import open_workspace
-    from core.runtime.logs import log_to
-    from core.runtime.policies.load import log_refusals
-    from core.runtime.tasks.worker import Worker
+    from core.bootstrap import open_workspace
+    from core.cli.supervisor import log_to
+    from core.plugins import log_refusals
+    from core.tasks.worker import Worker
 
     workspace = open_workspace(settings)
     log_to(settings.home, "worker")

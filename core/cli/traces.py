@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 @answers
 def traces_check(file: File, mapping: Mapping = None, as_json: Json = False) -> None:
     """Read a trace file and list what was wrong with it and what was done about it."""
-    from core.runtime.offline import models as offline
+    from core.cli import offline_models as offline
 
     checked = offline.check(file, mapping)
     if as_json:
@@ -31,7 +31,7 @@ def traces_check(file: File, mapping: Mapping = None, as_json: Json = False) -> 
 @answers
 def traces_formats(as_json: Json = False) -> None:
     """List the kinds of files that can be read, and the layouts of columns that are recognised."""
-    from core.runtime.offline import models as offline
+    from core.cli import offline_models as offline
 
     found = offline.readable()
     if as_json:

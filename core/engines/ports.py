@@ -1,6 +1,6 @@
 """What PhaseDock asks of an engine: how it is reached, what is seen, what may be changed, how a run begins.
 
-An engine is one value of `EngineKind` and one line in `core.engines.registry`. `core.runtime` knows these
+An engine is one value of `EngineKind` and one line in `core.engines.registry`. The rooms above know these
 ports and no engine, so whatever fulfils them is watched, steered, recorded and restored like every other.
 """
 
@@ -285,7 +285,7 @@ class Connect(Protocol):
         guard: Callable[[Container], bool],
         request_timeout: float | None = None,
     ) -> SteeredHost:
-        """See `core.runtime.live.engines.Engines.host`; `request_timeout`: seconds to wait for an answer."""
+        """See `core.sampling.engines.Engines.host`; `request_timeout`: seconds to wait for an answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from flask import Flask
 
+    from core.application import Workspace
     from core.config import Settings
-    from core.runtime.infos import ModelInfo, TraceSetInfo
-    from core.runtime.workspace import Workspace
+    from core.workspace.records import ModelInfo, TraceSetInfo
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
-from core.runtime.offline import models as offline
+from core.cli import offline_models as offline
 from core.store import save_model
 from tests.builders import small_traces, write_csv
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from flask import Flask
 
-    from core.runtime.infos import ModelInfo, TraceSetInfo
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
+    from core.workspace.records import ModelInfo, TraceSetInfo
 
 
 @pytest.fixture

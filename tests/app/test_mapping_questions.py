@@ -17,7 +17,7 @@ from core.traces.questions import Question
 from tests.app.test_traces import form, run, send, shown, upload
 
 if TYPE_CHECKING:
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 
 def test_a_file_of_unnamed_values_is_asked_about_each_time(place: Workspace) -> None:

@@ -15,7 +15,7 @@ from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import ROLE_NAMES, Role
 
 if TYPE_CHECKING:
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 HEAD = "run,time,cpu_cores,memory_mib,gpu_power,gpu_util_percent,net_in,note_count"
 GUESSED = {

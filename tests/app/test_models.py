@@ -19,15 +19,15 @@ from app.ui.tasks import card as task_card
 from app.ui.tasks import panel
 from core.errors import ConflictError, InputError
 from core.phases import PhaseSettings
-from core.runtime.infos import TaskState
-from core.runtime.tasks.worker import Worker
+from core.tasks.worker import Worker
+from core.workspace.records import TaskState
 from tests.builders import small_traces
 
 if TYPE_CHECKING:
     from flask import Flask
 
-    from core.runtime.infos import ModelInfo, TraceSetInfo
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
+    from core.workspace.records import ModelInfo, TraceSetInfo
 
 
 @pytest.fixture

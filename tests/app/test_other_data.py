@@ -15,8 +15,8 @@ from tests.builders import small_traces
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.runtime.infos import ModelInfo, TraceSetInfo
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
+    from core.workspace.records import ModelInfo, TraceSetInfo
 
 PAGES = {"Phases": phases, "Sequences": sequences, "Provisioning": provisioning}
 SAID = "was trained on other data"

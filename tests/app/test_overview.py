@@ -18,11 +18,11 @@ from app.pages.overview.steps import attention
 from core.config import Settings
 from core.engines.values import EngineKey
 from core.errors import ConflictError
+from core.live.view.snapshot import LiveFiles, write, write_attached
 from core.provisioning.policy import PolicyKind
-from core.runtime.infos import TaskState
-from core.runtime.live.view.snapshot import LiveFiles, write, write_attached
-from core.runtime.live.view.values import Attached, ContainerRow, EngineInfo, EngineState, LiveView, Mode
-from core.runtime.samples import load_samples
+from core.sampling.values import Attached, ContainerRow, EngineInfo, EngineState, LiveView, Mode
+from core.workspace.records import TaskState
+from core.workspace.samples import load_samples
 from tests.data.make_synthetic import SYNTHETIC
 
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ from tests.builders import small_traces
 if TYPE_CHECKING:
     from flask import Flask
 
-    from core.runtime.infos import ModelInfo, TraceSetInfo
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
+    from core.workspace.records import ModelInfo, TraceSetInfo
 
 GPUS = (Feature("gpu0", Role.GPU, Unit.SHARE), Feature("gpu1", Role.GPU, Unit.SHARE))
 FURTHER = (*GPUS, Feature("loss", Role.LOSS), Feature("net_in", Role.NETWORK_IN, Unit.BYTES_PER_SECOND))

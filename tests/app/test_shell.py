@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from flask import Flask
 
     from app.ui.page import Page
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 HOST = "http://127.0.0.1:8050"
 EVERY = [page for _, page in PAGES.items()]

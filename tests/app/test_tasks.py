@@ -13,14 +13,14 @@ from app.pages.tasks import page
 from app.ui.tasks import card as task_card
 from app.ui.tasks import words as task_words
 from core.errors import ConflictError
-from core.runtime.infos import TaskState, WorkerInfo
-from core.runtime.tasks.worker import Worker
+from core.tasks.worker import Worker
+from core.workspace.records import TaskState, WorkerInfo
 from tests.builders import small_traces
 
 if TYPE_CHECKING:
     from flask import Flask
 
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 
 def text_of(node: Any) -> str:

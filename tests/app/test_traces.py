@@ -16,7 +16,7 @@ from app.pages.traces.report import problem_table, summary
 from app.pages.traces.upload import PICKED, waiting_uploads
 from app.ui.phases.views import titles
 from core.errors import InputError
-from core.runtime.tasks.worker import Worker
+from core.tasks.worker import Worker
 from core.traces.layouts import recognise
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
@@ -26,7 +26,7 @@ from tests.app.test_mapping_roles import parts
 from tests.app.test_sequences import level_traces
 
 if TYPE_CHECKING:
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 HEADERS = {
     "ai4dl": "pod.id,service,timestamp,cpu.usage,cpu.usage.cores,mem.current,mem.limit",

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from core.bootstrap import open_workspace
 from core.config import Settings
-from core.runtime.bootstrap import open_workspace
 from tests.browser.serving import start_server
 
 if TYPE_CHECKING:

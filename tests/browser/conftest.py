@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
+from core.bootstrap import open_workspace
 from core.config import Settings
-from core.runtime.bootstrap import open_workspace
-from core.runtime.samples import load_samples
+from core.workspace.samples import load_samples
 from tests.browser.serving import Server, chromium, start_server
 from tests.data.make_synthetic import SYNTHETIC
 

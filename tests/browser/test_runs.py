@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from core.bootstrap import open_workspace
 from core.config import Settings
 from core.experiments.reading.experiment import read_experiment
-from core.runtime.bootstrap import open_workspace
 from tests.browser.serving import unfit, visit
 from tests.builders import SIX_JOBS
 from tests.experiments.test_queue_measures import QUEUE

@@ -14,8 +14,8 @@ import docker
 import pytest
 from playwright.sync_api import expect
 
+from core.bootstrap import open_workspace
 from core.config import Settings
-from core.runtime.bootstrap import open_workspace
 from core.scheduling.actions import SetLimit, Start
 from core.scheduling.model import JobState
 from tests.live import host

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
+from core.bootstrap import open_workspace
 from core.config import Settings
-from core.runtime.bootstrap import open_workspace
 from tests.browser.serving import Server, axe_findings, unfit, visit
 
 if TYPE_CHECKING:

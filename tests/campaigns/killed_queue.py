@@ -20,16 +20,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.bootstrap import open_workspace
 from core.config import Settings, child_environment
-from core.runtime.bootstrap import open_workspace
-from core.runtime.live.queue.states import QueueState
+from core.live.queue.values import QueueState
 from tests.live.host import connect
 
 if TYPE_CHECKING:
     import docker
     from docker.models.containers import Container
 
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
 LABEL = "phasedock.submission"

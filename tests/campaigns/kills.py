@@ -24,17 +24,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.bootstrap import open_workspace
+from core.cli.supervisor import RestartTimes, serve
 from core.config import Settings, child_environment, load_settings
-from core.runtime.bootstrap import open_workspace
-from core.runtime.infos import TaskState
-from core.runtime.serve import serve
-from core.runtime.supervising import RestartTimes
+from core.workspace.records import TaskState
 from tests.browser.serving import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMES = RestartTimes(up_after=3.0, first_delay=0.1, longest_delay=1.0)

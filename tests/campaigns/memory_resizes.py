@@ -19,20 +19,20 @@ from typing import TYPE_CHECKING
 
 import docker
 
+from core.bootstrap import open_workspace
 from core.config import Settings
-from core.runtime.bootstrap import open_workspace
-from core.runtime.live.view.values import Mode
-from core.runtime.samples import load_samples
-from core.runtime.tasks.worker import Worker
+from core.sampling.values import Mode
 from core.scheduling.actions import SetMemory
+from core.tasks.worker import Worker
 from core.units import MIB
+from core.workspace.samples import load_samples
 from tests.campaigns.steered_faults import kills
 from tests.live import host
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
 
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 ANYTHING = """
 from dataclasses import dataclass

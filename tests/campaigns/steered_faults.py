@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 import docker
 import numpy as np
 
+from core.bootstrap import open_workspace
 from core.config import Settings, child_environment
 from core.engines.docker_host.host.update_request import NO_LIMIT
-from core.runtime.bootstrap import open_workspace
-from core.runtime.live.sampling.phases import LIVE_FEATURES
-from core.runtime.live.view.values import Mode
+from core.sampling.phases import LIVE_FEATURES
+from core.sampling.values import Mode
 from core.traces.model import TraceSet
 from core.units import MIB
 from tests.browser.serving import free_port
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from docker.models.containers import Container
 
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTLED_WITHIN_S = 60.0

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from core.bootstrap import open_workspace
 from core.cli import main
 from core.config import load_settings
 from core.phases import predict
-from core.runtime.bootstrap import open_workspace
-from core.runtime.samples import DATA, RECORDED
 from core.store import read_traces
 from core.store.phase_models.archive import load_model
+from core.workspace.samples import DATA, RECORDED
 from tests.builders import small_traces, write_csv
 
 RUNNER = CliRunner()
@@ -185,7 +185,7 @@ def test_what_nobody_thought_of_is_a_sentence_too(csv, model, monkeypatch):
     def broken(*_args):
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("core.runtime.offline.models.label", broken)
+    monkeypatch.setattr("core.cli.offline_models.label", broken)
     error = run_json("predict", model, csv, code=1)["error"]
     assert "went wrong" in error["message"]
     log = Path(error["hint"].split("in ")[1].rstrip("."))
@@ -233,9 +233,9 @@ def test_ctrl_c_has_its_own_code():
 
 def test_serving_loads_nothing_unasked_and_says_where(monkeypatch, tmp_path):
     monkeypatch.setenv("PHASEDOCK_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("core.runtime.serve.check_port", lambda _: None)
+    monkeypatch.setattr("core.cli.supervisor.check_port", lambda _: None)
     outcomes = iter([True, False, True])
-    monkeypatch.setattr("core.runtime.serve.serve", lambda _, announce: announce(next(outcomes)) or 0)
+    monkeypatch.setattr("core.cli.supervisor.serve", lambda _, announce: announce(next(outcomes)) or 0)
     assert "http://127.0.0.1:8050" in run("serve").stdout
     assert "is not responding yet" in run("serve").stdout
     assert run_json("serve") == {"address": "http://127.0.0.1:8050", "ready": True}
@@ -246,6 +246,6 @@ def test_serving_loads_nothing_unasked_and_says_where(monkeypatch, tmp_path):
 
 def test_the_worker_command_runs_a_worker(monkeypatch, tmp_path):
     monkeypatch.setenv("PHASEDOCK_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("core.runtime.tasks.worker.Worker.run", lambda _: None)
-    monkeypatch.setattr("core.runtime.logs.log_to", lambda *_: None)
+    monkeypatch.setattr("core.tasks.worker.Worker.run", lambda _: None)
+    monkeypatch.setattr("core.cli.supervisor.log_to", lambda *_: None)
     assert run_json("worker") == {"stopped": True}

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from core.bootstrap import open_workspace
+from core.cli import offline_experiments as offline
 from core.config import load_settings
 from core.errors import InputError
 from core.experiments.reading.experiment import from_dict, read_experiment
-from core.runtime.bootstrap import open_workspace
-from core.runtime.database.tables import LedgerRow
-from core.runtime.experiments import bundled
-from core.runtime.offline import experiments as offline
+from core.runs import bundled
 from core.store.ledger import pack, unpack
+from core.workspace.tables import LedgerRow
 from tests.cli.test_cli import run, run_json
 from tests.experiments.making import RANDOM, THREE
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from core import plugins
+from core.bootstrap import open_workspace
+from core.plugins import forget, listing, load_policies, log_refusals, refusals, source_digest
 from core.provisioning.policies import POLICIES as PROVISIONING
 from core.provisioning.policies import policy
-from core.runtime.bootstrap import open_workspace
-from core.runtime.policies import load
-from core.runtime.policies.load import forget, listing, load_policies, log_refusals, refusals
-from core.runtime.policies.sources import source_digest
 from core.scheduling.policies import POLICIES as SCHEDULING
 from tests.cli.test_cli import run, run_json
 
@@ -209,8 +208,8 @@ def test_packages_offer_policies_by_entry_points(
 ) -> None:
     """What they name is loaded and examined; here it is taken already, or of the other sort."""
     point = EntryPoint("theirs", value, group)
-    asked = {each: [point] if each == group else [] for each in load.GROUPS}
-    monkeypatch.setattr(load, "entry_points", lambda group: asked[group])
+    asked = {each: [point] if each == group else [] for each in plugins.GROUPS}
+    monkeypatch.setattr(plugins, "entry_points", lambda group: asked[group])
     (refused,) = load_policies()
     assert refused.name == name
     assert ("taken" in refused.why) == bool(name)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from core.plugins import cluster, jobs, paper
 from core.provisioning.policy_exam import settings_wrong
-from core.runtime.policies.simulated_papers import cluster, jobs, paper
 from core.scheduling.policies import POLICIES
 from core.scheduling.policy_exam import QUESTIONS, declaration
 from core.simulation.scenario import Scenario, WorkerSpec

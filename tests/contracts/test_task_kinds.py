@@ -10,9 +10,9 @@ import pytest
 
 from app.ui.tasks import kinds
 from core.errors import NotFoundError
-from core.runtime.infos import TaskInfo, TaskState
-from core.runtime.tasks.handlers import KINDS
-from core.runtime.tasks.kind import ResultLink
+from core.handlers import KINDS
+from core.tasks.kind import ResultLink
+from core.workspace.records import TaskInfo, TaskState
 from tests.runtime.kinds_for_tests import kind_for_tests
 
 ROOT = Path(__file__).resolve().parents[2]

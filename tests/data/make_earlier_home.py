@@ -17,15 +17,15 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
+from core.application import Workspace
 from core.config import Settings
 from core.engines.docker_host.host.limits import Limits
 from core.engines.values import EngineKey
+from core.live.control.saved_limits import BY_HAND, SavedLimitsStore
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from core.runtime.infos import TaskState
-from core.runtime.live.control.saved_limits import BY_HAND, SavedLimitsStore
-from core.runtime.storage.evaluations import Question
-from core.runtime.tasks.worker import Worker
-from core.runtime.workspace import Workspace
+from core.tasks.worker import Worker
+from core.workspace.evaluations import Question
+from core.workspace.records import TaskState
 from tests.builders import small_model, small_traces, write_csv
 from tests.experiments.making import RANDOM, some
 from tests.runtime.kinds_for_tests import kinds_for_tests, until

@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 
 from core.phases import PhaseSettings, fit
-from core.runtime.samples import Sample, write_checksums
 from core.store import read_traces
 from core.store.phase_models.archive import save_model
 from core.traces.synth import synthetic_traces
 from core.units import MIB
+from core.workspace.samples import Sample, write_checksums
 
 SYNTHETIC = Sample(
     Path(__file__).resolve().parent,

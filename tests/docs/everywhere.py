@@ -22,17 +22,17 @@ from app.pages.live.steering.policy import settings_form
 from app.pages.provisioning.form.own_settings import controls
 from app.pages.runs.build.form import form as experiment_form
 from app.pages.runs.build.layout import begun
+from core import plugins
+from core.bootstrap import open_workspace
 from core.cli import main
 from core.config import load_settings
 from core.errors import InputError
 from core.provisioning import policy_exam
 from core.provisioning.policies import POLICIES
-from core.runtime.bootstrap import open_workspace
-from core.runtime.policies import simulated_papers
-from core.runtime.tasks.worker import Worker
 from core.scheduling.policies import POLICIES as SCHEDULING
 from core.store import inspect_file
 from core.store.formats.register import titles
+from core.tasks.worker import Worker
 from core.traces.layouts import recognise
 from tests.builders import small_traces, write_csv
 from tests.runtime.kinds_for_tests import until
@@ -40,7 +40,7 @@ from tests.runtime.kinds_for_tests import until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 
 def command(*arguments: object) -> dict:
@@ -78,7 +78,7 @@ def scheduling(outside: Path) -> dict:
     """The policy of the walk-through, by form, command line, run and exam."""
     made = command("simulate", outside / "mine.yaml", "--set", "fixed.share.share=0.25")
     return {
-        "exam": simulated_papers.sit(SCHEDULING["fixed.share"]),
+        "exam": plugins.sit(SCHEDULING["fixed.share"]),
         "form": "Of its worker, for every job." in screen(*settings_form("fixed.share")),
         "chosen": "fixed.share" in screen(*experiment_form(begun("new"))),
         "ran": {run["policy"]: run["settings"] for run in made["runs"]},

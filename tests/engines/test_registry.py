@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import pytest
 
+from core.bootstrap import open_workspace
 from core.config import Settings
 from core.engines import registry
 from core.engines.simulated import ENGINE as SIMULATOR
 from core.errors import InputError, NotFoundError, SettingsError
 from core.experiments import spec
 from core.experiments.reading.experiment import read_experiment
-from core.runtime.bootstrap import open_workspace
-from core.runtime.experiments.stages import Stages
-from core.runtime.live.engines import Engines
-from core.runtime.live.sampling.losses import LossReader
-from core.runtime.live.sampling.sampler import Sampler
-from core.runtime.live.view.values import EngineState
+from core.runs.stages import Stages
+from core.sampling.engines import Engines
+from core.sampling.losses import LossReader
+from core.sampling.sampler import Sampler
+from core.sampling.values import EngineState
 from tests.docs.examples import example
 
 JOB = "a" * 64

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.experiments.compare import EVERY_MEASURE, compare, difference
 from core.experiments.outcome import RunResult
-from core.runtime.experiments.runner import run_arm
+from core.runs.runner import run_arm
 from tests.experiments.making import some, three
 from tests.oracles import slow_experiments
 

@@ -14,8 +14,8 @@ from core.experiments.measures.measure import Run
 from core.experiments.outcome import Outcome, RunResult
 from core.experiments.reading.experiment import from_dict, read_experiment
 from core.experiments.scenarios import scenario
-from core.runtime.experiments import bundled
-from core.runtime.experiments.runner import run_arm
+from core.runs import bundled
+from core.runs.runner import run_arm
 
 JOBS = """\
 name,come,until,cpus,iterations,net,batch

@@ -14,7 +14,7 @@ from core.experiments.reading.experiment import from_dict
 from core.experiments.recorded.execution import TraceJobs, quantile_over_time, weights
 from core.experiments.recorded.jobs import experiment_values, jobs_from_traces
 from core.experiments.scenarios import scenario
-from core.runtime.experiments.runner import run_arm
+from core.runs.runner import run_arm
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit
 from tests.builders import small_traces

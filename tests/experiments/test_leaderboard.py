@@ -16,7 +16,7 @@ from core.experiments.measures.job_outcome import JobOutcome
 from core.experiments.outcome import RunResult
 from core.experiments.published import Published, found, reproduced
 from core.experiments.reading.experiment import from_dict, read_experiment
-from core.runtime.experiments import bundled
+from core.runs import bundled
 from tests.experiments.making import THREE, three
 from tests.oracles import slow_experiments
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.experiments.measures.learning import Learning, step_for
-from core.runtime.experiments.runner import run_arm
+from core.runs.runner import run_arm
 from core.scheduling.loop import Entry
 from core.scheduling.model import Job, JobState, Observation, Trigger, Worker
 from tests.experiments.making import three

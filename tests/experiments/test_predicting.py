@@ -11,7 +11,7 @@ from core.engines.simulated import simulated
 from core.experiments.predicting import predict
 from core.experiments.reading.experiment import read_experiment
 from core.experiments.scenarios import scenario
-from core.runtime.experiments.runner import run_arm, run_scenario
+from core.runs.runner import run_arm, run_scenario
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES
 

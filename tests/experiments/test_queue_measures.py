@@ -15,7 +15,7 @@ from core.experiments.measures.queue_measures import QUEUE_MEASURES, queues
 from core.experiments.outcome import Outcome, RunResult
 from core.experiments.reading.experiment import read_experiment
 from core.experiments.scenarios import scenario
-from core.runtime.experiments.runner import run_arm
+from core.runs.runner import run_arm
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES
 from tests.experiments.making import three

@@ -21,7 +21,7 @@ from core.experiments.scenarios import arrival_times, loss_curve, scenario
 from core.experiments.series import Series
 from core.experiments.spec import Arm
 from core.experiments.truth import truth, work_at_goals
-from core.runtime.experiments.runner import replay_arm, run_arm
+from core.runs.runner import replay_arm, run_arm
 from core.scheduling import actions, model
 from core.scheduling.loop import Entry, drive
 from core.scheduling.policies import POLICIES

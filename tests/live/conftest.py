@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import docker
 import pytest
 
+from core.bootstrap import open_workspace
 from core.config import Settings
-from core.runtime.bootstrap import open_workspace
-from core.runtime.tasks.worker import Worker
+from core.tasks.worker import Worker
 from tests.live import host
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from docker.models.containers import Container
 
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 
 @pytest.fixture

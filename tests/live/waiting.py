@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.runtime.infos import TaskInfo
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
+    from core.workspace.records import TaskInfo
 
 
 def until(seen: Callable[[], Any], seconds: float = 30.0) -> Any:

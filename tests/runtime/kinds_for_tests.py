@@ -9,12 +9,12 @@ import sys
 import time
 from pathlib import Path
 
+from core.application import Workspace
 from core.config import Settings
 from core.errors import InputError
 from core.registry import Registry
-from core.runtime.tasks.kind import Kind
-from core.runtime.tasks.worker import Worker
-from core.runtime.workspace import Workspace
+from core.tasks.kind import Kind
+from core.tasks.worker import Worker
 
 
 def _count(context, params):

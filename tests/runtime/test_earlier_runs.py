@@ -9,15 +9,13 @@ import pytest
 from core.engines.simulated import simulated
 from core.experiments.reading.experiment import read_experiment
 from core.experiments.scenarios import scenario
-from core.runtime.database.engine import Database
-from core.runtime.earlier_runs.kinds import Kind
-from core.runtime.earlier_runs.learning import LearningEngine
-from core.runtime.earlier_runs.own_containers import OwnContainers
-from core.runtime.earlier_runs.store import EarlierRuns
+from core.live.attach.policy_loop import OwnContainers
 from core.scheduling.deadlines.earlier import Course, Pace
 from core.scheduling.deadlines.foresight import foreseen
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES
+from core.workspace.database import Database
+from core.workspace.earlier_runs import EarlierRuns, Kind, LearningEngine
 
 JOBS = """\
 version: 1

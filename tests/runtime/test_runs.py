@@ -8,18 +8,18 @@ import sys
 import pytest
 from sqlalchemy import select, update
 
+from core.bootstrap import open_workspace
 from core.config import child_environment
 from core.errors import Cancelled, ConflictError, Interrupted, NotFoundError
 from core.experiments.reading.experiment import read_experiment
-from core.runtime.bootstrap import open_workspace
-from core.runtime.database.tables import LedgerRow, RunRow, SeriesRow
-from core.runtime.experiments import ledgers
-from core.runtime.experiments.infos import Keep, RunState
-from core.runtime.experiments.runner import run_arm
-from core.runtime.infos import TaskState
-from core.runtime.tasks.worker import Worker
+from core.runs import ledgers
+from core.runs.runner import run_arm
+from core.runs.values import Keep, RunState
 from core.scheduling.policies import POLICIES
+from core.tasks.worker import Worker
 from core.traces.synth import synthetic_traces
+from core.workspace.records import TaskState
+from core.workspace.tables import LedgerRow, RunRow, SeriesRow
 from tests.experiments.making import RANDOM, some, three
 from tests.runtime.kinds_for_tests import until
 

@@ -9,11 +9,11 @@ from sklearn.metrics import adjusted_rand_score
 
 from core.phases import predict
 from core.phases.drift.familiarity import familiarity, training_ranges
-from core.runtime.samples import RECORDED, verify
 from core.store import read_traces
 from core.store.phase_models.archive import load_model
 from core.traces.fingerprint import fingerprint
 from core.traces.synth import synthetic_traces
+from core.workspace.samples import RECORDED, verify
 from tests.data import make_synthetic as script
 from tests.data.make_synthetic import SYNTHETIC
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from core.cli import supervisor
+from core.cli import supervisor as serving
+from core.cli.supervisor import RestartTimes
 from core.config import Settings
 from core.errors import ConflictError, NotFoundError
-from core.runtime import serve as serving
-from core.runtime import supervising
-from core.runtime.supervising import RestartTimes
 from tests.runtime.kinds_for_tests import until
 
 
@@ -104,7 +104,7 @@ def test_the_delay_doubles_up_to_a_longest(short_lives, seconds):
 def test_a_machine_without_processes_left_is_waited_for(settings, tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(serving, "wait_until_serving", lambda _: True)
     procfile(tmp_path, web="sh -c 'touch up; sleep 60'")
-    popen, tries = supervising.subprocess.Popen, []
+    popen, tries = supervisor.subprocess.Popen, []
 
     def scarce(*args, **more):
         tries.append(args)
@@ -112,7 +112,7 @@ def test_a_machine_without_processes_left_is_waited_for(settings, tmp_path, monk
             raise OSError(11, "Resource temporarily unavailable")
         return popen(*args, **more)
 
-    monkeypatch.setattr(supervising.subprocess, "Popen", scarce)
+    monkeypatch.setattr(supervisor.subprocess, "Popen", scarce)
     announce = stop_when((tmp_path / "up").exists)
     assert serving.serve(settings, announce, root=tmp_path, times=QUICK) == 0
     assert (
@@ -122,8 +122,8 @@ def test_a_machine_without_processes_left_is_waited_for(settings, tmp_path, monk
 
 def test_a_long_life_brings_the_first_delay_back(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(supervising.time, "monotonic", lambda: now[0])
-    worker = supervising.Supervised("worker", "true", print, RestartTimes())
+    monkeypatch.setattr(supervisor.time, "monotonic", lambda: now[0])
+    worker = supervisor.Supervised("worker", "true", print, RestartTimes())
     delays = []
     for lived in (1.0, 1.0, 1.0, 40.0, 1.0):
         now[0] += lived

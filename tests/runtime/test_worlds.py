@@ -7,14 +7,14 @@ import time
 
 import pytest
 
+from core.bootstrap import open_workspace
 from core.config import Settings
 from core.errors import ConflictError, NotFoundError
 from core.experiments.reading.experiment import read_experiment
-from core.runtime.bootstrap import open_workspace
-from core.runtime.database.engine import Database
-from core.runtime.earlier_runs.store import EarlierRuns
-from core.runtime.experiments.stages import Stages, alone
-from core.runtime.live.engines import Engines
+from core.runs.stages import Stages, alone
+from core.sampling.engines import Engines
+from core.workspace.database import Database
+from core.workspace.earlier_runs import EarlierRuns
 
 REAL = """
 version: 1

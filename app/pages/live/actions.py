@@ -16,14 +16,14 @@ from app.pages.live.steering import policy
 from app.ui.basics import Node, button
 from app.ui.engines import is_demo
 from app.ui.errors import notify
-from core.runtime.live.queue.states import QueueState
+from core.live.queue.values import QueueState
 from core.scheduling.policies import spelt
 from core.traces.validation import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.runtime.live.view.values import LiveView, Released
+    from core.sampling.values import LiveView, Released
 
 _BIG = 760
 _SMALL = 480

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from core.runtime.live.view.values import History
+    from core.sampling.values import History
 
 SPAN = 600.0
 """Seconds that the page shows at most."""

@@ -24,14 +24,14 @@ from app.ui.forms import errors_for, field_id, read, values_of
 from app.ui.graph import figure_id
 from app.ui.links import Query
 from core.errors import PhaseDockError
-from core.runtime.live.view.values import Mode
+from core.sampling.values import Mode
 from core.scheduling.policies import POLICIES, spelt
 from core.units import GIB
 
 if TYPE_CHECKING:
     from dash import Dash
 
-    from core.runtime.live.view.values import LiveView
+    from core.sampling.values import LiveView
 
 _FIELDS = field_id(live_policy.FORM, ALL)
 

@@ -14,7 +14,7 @@ from app.ui.engines import title_of
 
 if TYPE_CHECKING:
     from app.ui.links import Query
-    from core.runtime.live.view.values import EngineInfo
+    from core.sampling.values import EngineInfo
 
 EVERY = (1, 2, 5, 10, 30)
 """Seconds between two ticks that can be chosen."""

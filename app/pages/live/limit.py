@@ -19,7 +19,7 @@ from core.errors import InputError, NotFoundError
 from core.units import GIB, format_bytes, format_cores
 
 if TYPE_CHECKING:
-    from core.runtime.live.view.values import Allowed, Change, ContainerRow, LiveView
+    from core.sampling.values import Allowed, Change, ContainerRow, LiveView
 
 GRAPH = "live-one"
 

@@ -12,7 +12,7 @@ from app.ui.basics import Node, button, card, plain_table, unseen
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.runtime.live.view.values import ContainerRow, LiveView
+    from core.sampling.values import ContainerRow, LiveView
 
 _MOST = 100
 

@@ -10,8 +10,8 @@ import dash_mantine_components as dmc
 from app.context import workspace
 from app.figures.live_history import history_figure
 from app.ui.basics import Node, aria, button
-from core.runtime.live.sampling.ring_buffer import FIELDS
-from core.runtime.live.view.values import History
+from core.sampling.ring_buffer import FIELDS
+from core.sampling.values import History
 from core.units import format_bytes
 
 if TYPE_CHECKING:

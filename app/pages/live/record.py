@@ -17,7 +17,7 @@ from app.ui.forms import ORDER
 from core.units import format_bytes
 
 if TYPE_CHECKING:
-    from core.runtime.live.view.values import LiveView, Recording
+    from core.sampling.values import LiveView, Recording
 
 
 NOW = "now"

@@ -12,14 +12,14 @@ from app.context import chosen, workspace
 from app.ui.basics import Node, button, data, empty, icon, link_button, notice
 from app.ui.engines import state_sentence
 from core.errors import NotFoundError
-from core.runtime.live.queue.states import QueueState
-from core.runtime.live.view.values import EngineState, Mode
+from core.live.queue.values import QueueState
+from core.sampling.values import EngineState, Mode
 
 if TYPE_CHECKING:
     from app.ui.links import Query
-    from core.runtime.infos import TaskInfo
-    from core.runtime.live.queue.infos import QueuedJob
-    from core.runtime.live.view.values import Attached, EngineInfo, LiveView
+    from core.live.queue.values import QueuedJob
+    from core.sampling.values import Attached, EngineInfo, LiveView
+    from core.workspace.records import TaskInfo
 
 Beside: TypeAlias = "tuple[EngineInfo, ...] | None"
 """The real engines beside the demo; None where no demo is shown."""

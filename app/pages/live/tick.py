@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from app.pages.live.state import Beside, Queue
-    from core.runtime.live.service import Live
-    from core.runtime.live.view.values import ContainerRow, History, LiveView
+    from core.live.service import Live
+    from core.sampling.values import ContainerRow, History, LiveView
 
 ALL = "all"
 _COLUMNS = (

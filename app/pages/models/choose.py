@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import dash_mantine_components as dmc
 
     from app.ui.links import Query
-    from core.runtime.infos import TaskInfo, TraceSetInfo
+    from core.workspace.records import TaskInfo, TraceSetInfo
 
 FORM = "choose"
 _FIELDS = (*(name for name in MAIN if name != "phases"), "seed")

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import dash_mantine_components as dmc
 
     from core.phases import PhaseStatistics
-    from core.runtime.infos import ModelInfo, TraceSetInfo
     from core.traces.model import IntArray
+    from core.workspace.records import ModelInfo, TraceSetInfo
 
 
 def crossed(first: IntArray, second: IntArray, rows: Sequence[int], columns: Sequence[int]) -> IntArray:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from app.ui.links import Query
     from core.phases import PhaseModel
-    from core.runtime.infos import ModelInfo
+    from core.workspace.records import ModelInfo
 
 ROLES = {role.value: name for role, name in ROLE_NAMES.items()} | {"phase": "Phase", "other": "Other"}
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from app.ui.links import Query
     from core.phases import PhaseStatistics
-    from core.runtime.infos import ModelInfo
+    from core.workspace.records import ModelInfo
 
 
 def evaluation(info: ModelInfo, query: Query, chosen: str | None) -> html.Section:

@@ -19,7 +19,7 @@ from core.phases.describing.describe import WARM_UP
 
 if TYPE_CHECKING:
     from core.phases import PhaseModel
-    from core.runtime.infos import ModelInfo
+    from core.workspace.records import ModelInfo
 
 MOST = 16
 

@@ -13,7 +13,7 @@ from core.units import format_number
 
 if TYPE_CHECKING:
     from app.ui.links import Query
-    from core.runtime.infos import ModelInfo
+    from core.workspace.records import ModelInfo
 
 ACTIONS = "model-act"
 _ENCODERS = {"crbm": "CRBM", "window": "Window", "pca": "PCA"}

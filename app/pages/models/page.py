@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from dash import Dash
 
-    from core.runtime.infos import ModelInfo
+    from core.workspace.records import ModelInfo
 
 VIEWS = {
     "": "Models",

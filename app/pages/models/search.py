@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from app.ui.links import Query
-    from core.runtime.infos import TaskInfo, TraceSetInfo
+    from core.workspace.records import TaskInfo, TraceSetInfo
 
 SEARCHED: dict[str, tuple[str, type]] = {
     "hidden": ("5, 10, 20", int),

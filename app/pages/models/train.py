@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from app.ui.links import Query
-    from core.runtime.infos import TraceSetInfo
     from core.traces.model import Feature
+    from core.workspace.records import TraceSetInfo
 
 FORM = "train"
 _LONGEST_NAME = 110

@@ -16,20 +16,20 @@ from app.ui.graph import graph
 from app.ui.group_shares import group_shares
 from app.ui.nothing_yet import train_a_model
 from app.ui.tasks import kinds as task_kinds
-from core.runtime.infos import TaskState
-from core.runtime.live.sessions import ATTACH, RECORD
-from core.runtime.live.view.values import Mode
+from core.live.sessions import ATTACH, RECORD
+from core.sampling.values import Mode
 from core.scheduling.policies import spelt
 from core.traces.model import Role
 from core.traces.validation import many
 from core.units import Unit, format_number
+from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
-    from core.runtime.infos import ModelInfo, TaskInfo, TraceSetInfo
+    from core.workspace.records import ModelInfo, TaskInfo, TraceSetInfo
 
 
 _LOOK_BACK = 50

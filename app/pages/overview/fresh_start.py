@@ -9,12 +9,12 @@ from dash import html
 from app.context import workspace
 from app.ui.basics import Node, button, card, icon, link_button, notice, strip
 from app.ui.engines import is_demo, state_sentence, title_of
-from core.runtime.live.view.values import EngineState
+from core.sampling.values import EngineState
 from core.units import format_number
 
 if TYPE_CHECKING:
-    from core.runtime.infos import TaskInfo
-    from core.runtime.live.view.values import EngineInfo
+    from core.sampling.values import EngineInfo
+    from core.workspace.records import TaskInfo
 
 _ENGINES = 4
 """Docker hosts that are listed."""

@@ -10,14 +10,14 @@ from app.context import Choice, address, workspace
 from app.ui import attached_runs
 from app.ui.basics import Node, card, icon, link_button, state_badge
 from app.ui.tasks.words import when
-from core.runtime.experiments.infos import NO_EXPERIMENT
+from core.runs.values import NO_EXPERIMENT
 from core.traces.validation import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from core.runtime.infos import ModelInfo, TraceSetInfo
+    from core.workspace.records import ModelInfo, TraceSetInfo
 
 _MOST = 7
 

@@ -17,14 +17,14 @@ from app.ui.errors import problem, safe_page
 from app.ui.page import Page, Room
 from app.ui.polling import when_changed
 from core.errors import PhaseDockError
-from core.runtime.infos import TaskState
+from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dash import Dash
 
-    from core.runtime.infos import TaskInfo
+    from core.workspace.records import TaskInfo
 
 _RUNNING = (TaskState.QUEUED, TaskState.RUNNING)
 _POLL_MS = 1_500

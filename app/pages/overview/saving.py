@@ -10,13 +10,13 @@ from app.ui.evaluations import KIND
 from core.errors import NotFoundError
 from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.provisioning.verdict.choice import surely, units
-from core.runtime.infos import TaskState
 from core.units import format_share
+from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from core.runtime.infos import TaskInfo
+    from core.workspace.records import TaskInfo
 
 _NAMES = {"cpu": "CPU", "memory": "Memory"}
 _LOOK_BACK = 100

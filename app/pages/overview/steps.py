@@ -9,15 +9,15 @@ from dash import dcc, html
 from app.context import Choice, address, workspace
 from app.ui.basics import Node, card, icon
 from app.ui.engines import STATE_WORDS
-from core.runtime.infos import TaskState
-from core.runtime.live.sessions import ATTACH, RECORD
-from core.runtime.live.view.values import EngineState
+from core.live.sessions import ATTACH, RECORD
+from core.sampling.values import EngineState
 from core.traces.validation import many
+from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from core.runtime.infos import TaskInfo, TraceSetInfo
+    from core.workspace.records import TaskInfo, TraceSetInfo
 
 _MOST = 6
 _WARN = "alert-triangle warn"

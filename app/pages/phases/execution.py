@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from app.pages.phases.view import View
-    from core.runtime.storage.phase_labels import Labelling
     from core.traces.model import TraceSet
+    from core.workspace.phase_labels import Labelling
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from app.ui.phases.views import execution_names, execution_rows
 from core.units import phase_number
 
 if TYPE_CHECKING:
-    from core.runtime.infos import ModelInfo
+    from core.workspace.records import ModelInfo
 
 
 def _nothing_yet(choice: Choice) -> Node:

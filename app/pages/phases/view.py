@@ -14,7 +14,7 @@ from core.traces.lanes import Lane, chosen_lanes, lanes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.runtime.storage.phase_labels import Labelling
+    from core.workspace.phase_labels import Labelling
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from dash import Dash
 
     from app.ui.evaluations import Result
-    from core.runtime.infos import TaskInfo, TraceSetInfo
+    from core.workspace.records import TaskInfo, TraceSetInfo
 
 
 def _nothing_yet() -> Node:

@@ -20,8 +20,8 @@ from core.provisioning.manifests.evidence import About
 from core.provisioning.recommendation.recommend import RecommendSettings
 from core.provisioning.verdict.savings import assumptions
 from core.provisioning.verdict.verdict import verdict
-from core.runtime.infos import TaskState
-from core.runtime.storage.evaluations import Question
+from core.workspace.evaluations import Question
+from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from core.provisioning.evaluation.evaluate import EvaluationSettings
     from core.provisioning.recommendation.recommend import Advice
     from core.provisioning.verdict.answer import Verdict
-    from core.runtime.infos import TaskInfo
+    from core.workspace.records import TaskInfo
 
 _UNDER_WAY = (TaskState.QUEUED, TaskState.RUNNING)
 

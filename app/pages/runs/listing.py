@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from app.pages.runs.build.bundled import Bundled
     from app.pages.runs.query import View
     from core.experiments.spec import Experiment
-    from core.runtime.experiments.infos import ExperimentInfo
+    from core.runs.values import ExperimentInfo
 
 _LOOK_BACK = 500
 _STATES = {

@@ -14,15 +14,15 @@ from core.errors import ConflictError, NotFoundError
 from core.experiments.compare import EVERY_MEASURE, MEASURES, difference
 from core.experiments.measures.further import FURTHER_MEASURES, telling
 from core.experiments.outcome import RunResult
-from core.runtime.experiments.infos import RunState
-from core.runtime.infos import TaskState
+from core.runs.values import RunState
+from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from core.runtime.experiments.infos import ExperimentInfo
-    from core.runtime.infos import TaskInfo
+    from core.runs.values import ExperimentInfo
     from core.scheduling.loop import Entry
+    from core.workspace.records import TaskInfo
 
 KIND = "simulate"
 UNDER_WAY = (TaskState.QUEUED, TaskState.RUNNING)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.pages.sequences.query import State, View
-    from core.runtime.storage.sequences import SequenceAnalysis
     from core.sequences import DwellTimes, Outlook
+    from core.workspace.sequences import SequenceAnalysis
 
 WITHIN = (30.0, 60.0, 120.0, 300.0)
 _OFFERED = 12

@@ -21,9 +21,9 @@ from core.units import format_share
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.runtime.storage.sequences import SequenceAnalysis
     from core.sequences import Element
     from core.traces.model import IntArray
+    from core.workspace.sequences import SequenceAnalysis
 
 HIDE = ("0", "0.02", "0.05", "0.10", "0.20", "0.30")
 AHEAD = ("1", "2", "3", "5", "10")

@@ -14,14 +14,14 @@ from app.ui.tasks import kinds
 from app.ui.tasks import words as task_words
 from core.errors import NotFoundError
 from core.phases.settings import PhaseSettings
-from core.runtime.infos import TaskState
 from core.settings_fields import describe
+from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from app.ui.links import Query
-    from core.runtime.infos import TaskInfo
+    from core.workspace.records import TaskInfo
 
 FILTERS: dict[str, tuple[str, tuple[TaskState, ...] | None]] = {
     "": ("All", None),

@@ -25,7 +25,7 @@ from core.errors import NotFoundError
 if TYPE_CHECKING:
     from dash import Dash
 
-    from core.runtime.infos import TaskInfo
+    from core.workspace.records import TaskInfo
 
 
 def _list(tasks: list[TaskInfo], query: Query) -> list[Node]:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from dash import Dash
 
-    from core.runtime.infos import TraceSetInfo
     from core.units import Unit
+    from core.workspace.records import TraceSetInfo
 
 GRID = "executions-grid"
 _MOST_ATTRIBUTES = 4

@@ -17,11 +17,11 @@ from app.ui.basics import Node, button, icon, link_button, notice
 from app.ui.tasks import kinds
 from app.ui.tasks.words import badge, no_worker, progress_bar, timing
 from core.errors import NotFoundError
-from core.runtime.infos import TaskState
+from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
-    from core.runtime.infos import TaskInfo, TraceSetInfo
     from core.traces.validation import Report
+    from core.workspace.records import TaskInfo, TraceSetInfo
 
 _EVERY_MS = 1000
 

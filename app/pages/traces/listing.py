@@ -29,7 +29,7 @@ from core.units import format_bytes, format_duration
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.runtime.infos import TraceSetInfo
+    from core.workspace.records import TraceSetInfo
 
 _RULES = {Resampling.HOLD: "last value held", Resampling.MEAN: "mean", Resampling.NONE: "as recorded"}
 _HEAD = (

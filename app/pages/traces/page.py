@@ -29,12 +29,12 @@ from app.ui.errors import notify, safe_page
 from app.ui.page import Page, Room
 from app.ui.tasks import kinds
 from core.errors import NotFoundError
-from core.runtime.infos import TaskState
+from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
     from dash import Dash
 
-    from core.runtime.infos import TaskInfo
+    from core.workspace.records import TaskInfo
 
 Query = dict[str, str]
 

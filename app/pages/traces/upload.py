@@ -17,14 +17,14 @@ from app.ui.basics import Node, aria, button, card, data, icon, link_button
 from app.ui.errors import notify
 from app.ui.tasks import kinds
 from app.ui.tasks.words import when
-from core.runtime.infos import TaskState
-from core.runtime.storage.uploads.trace_uploads import readable, readable_suffixes
 from core.units import format_bytes
+from core.workspace.records import TaskState
+from core.workspace.trace_uploads import readable, readable_suffixes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.runtime.infos import UploadInfo
+    from core.workspace.records import UploadInfo
 
 _MOST_TASKS = 200
 PICKED = "picked-upload"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from core.runtime.storage.phase_labels import Labelling
+    from core.workspace.phase_labels import Labelling
 
 _NARROWEST = 6
 """The narrowest stretch of a strip, in thousandths of its length; less cannot be seen."""

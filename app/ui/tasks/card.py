@@ -21,12 +21,12 @@ from app.ui.links import Query
 from app.ui.tasks import kinds
 from app.ui.tasks.words import ACTIONS, actions, badge, failure, progress_bar, see_phases, timing
 from core.errors import ConflictError, NotFoundError
-from core.runtime.infos import TaskState
+from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from core.runtime.infos import TaskInfo
+    from core.workspace.records import TaskInfo
 
 
 def _curve_points(task_id: str, since: int) -> tuple[dict[str, tuple[list[int], list[float]]], int]:

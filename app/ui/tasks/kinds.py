@@ -7,16 +7,16 @@ from urllib.parse import urlencode
 
 from app.ui.evaluations import address_values
 from core.errors import PhaseDockError
-from core.runtime.infos import TaskState
-from core.runtime.storage.evaluations import Question
-from core.runtime.tasks.handlers import KINDS
-from core.runtime.tasks.kind import NOTHING_KEPT
+from core.handlers import KINDS
+from core.tasks.kind import NOTHING_KEPT
+from core.workspace.evaluations import Question
+from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from core.runtime.infos import TaskInfo
-    from core.runtime.tasks.kind import Kind, ResultLink
+    from core.tasks.kind import Kind, ResultLink
+    from core.workspace.records import TaskInfo
 
 _NAMES = {"trace_set": "traces"}
 """What an id is called in addresses, where that is another word."""

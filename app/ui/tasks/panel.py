@@ -11,12 +11,12 @@ from app.ui.basics import Node, card, empty
 from app.ui.tasks import card as task_card
 from app.ui.tasks import words as task_words
 from core.errors import NotFoundError
-from core.runtime.infos import TaskState
+from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.runtime.infos import TaskInfo
+    from core.workspace.records import TaskInfo
 
 _ACTIVE = (TaskState.QUEUED, TaskState.RUNNING)
 _LOOK_BACK = 100

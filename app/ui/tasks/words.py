@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.ui.basics import Node, bar, button, data, link_button, notice, state_badge
-from core.runtime.infos import TaskState
-from core.runtime.tasks.states import RETRYABLE
+from core.tasks.states import RETRYABLE
 from core.units import format_duration
+from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
-    from core.runtime.infos import TaskInfo, WorkerInfo
+    from core.workspace.records import TaskInfo, WorkerInfo
 
 ACTIONS = "task-act"
 _BADGES = {

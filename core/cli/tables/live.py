@@ -17,8 +17,8 @@ from core.units import format_bytes, format_cores, format_number, format_share
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from core.runtime.infos import TraceSetInfo
-    from core.runtime.live.view.values import ContainerRow, LiveView, Released
+    from core.sampling.values import ContainerRow, LiveView, Released
+    from core.workspace.records import TraceSetInfo
 
 _HEADS = ("container", "cores", "limit", "memory", "limit", "throttled", "loss", "held")
 

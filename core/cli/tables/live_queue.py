@@ -15,8 +15,8 @@ from core.units import format_duration, format_number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.runtime.live.queue.asking import Answer
-    from core.runtime.live.queue.infos import QueuedJob
+    from core.live.queue.asking import Answer
+    from core.live.queue.values import QueuedJob
 
 _HEADS = ("job", "state", "priority", "cores", "threads", "for", "image")
 _NUMBERS = ("priority", "cores", "threads", "for")
@@ -24,7 +24,7 @@ _NUMBERS = ("priority", "cores", "threads", "for")
 
 def outlook(found: Answer) -> None:
     """Whether a deadline can be met, and what that costs others."""
-    from core.runtime.live.queue.asking import sentences
+    from core.live.queue.asking import sentences
 
     console = Console(soft_wrap=True)
     for sentence in sentences(found):

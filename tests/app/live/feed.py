@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.runtime.live.sampling.ring_buffer import ROW, TOTALS, RingWriter
-from core.runtime.live.view.snapshot import LiveFiles, write
-from core.runtime.live.view.values import ContainerRow, EngineInfo, EngineState, LiveView, Totals
+from core.live.view.snapshot import LiveFiles, write
+from core.sampling.ring_buffer import ROW, TOTALS, RingWriter
+from core.sampling.values import ContainerRow, EngineInfo, EngineState, LiveView, Totals
 from core.units import GIB
 
 if TYPE_CHECKING:

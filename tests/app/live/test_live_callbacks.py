@@ -12,8 +12,8 @@ from app.context import EXTENSION
 from app.main import create_app
 from app.ui.engines import anything_attached
 from core.config import Settings
-from core.runtime.live.sessions import ATTACH
-from core.runtime.live.view.values import ContainerRow
+from core.live.sessions import ATTACH
+from core.sampling.values import ContainerRow
 from tests.app.live.feed import Feed, container
 
 if TYPE_CHECKING:

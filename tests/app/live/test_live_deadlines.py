@@ -13,11 +13,9 @@ from app.main import create_app
 from app.pages.live.queue import deadlines, submit
 from app.pages.live.state import Queue, signatures
 from core.config import Settings
-from core.runtime.live.queue.infos import QueuedJob
-from core.runtime.live.queue.spec import JobSpec
-from core.runtime.live.queue.standing import Standing
-from core.runtime.live.queue.states import QueueState
-from core.runtime.live.view.values import EngineInfo, EngineState, LiveView
+from core.live.queue.spec import JobSpec
+from core.live.queue.values import QueuedJob, QueueState, Standing
+from core.sampling.values import EngineInfo, EngineState, LiveView
 from core.scheduling.deadlines.earlier import Course, Pace
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from app.ui.engines import dot, engine_named, engine_options
 from app.ui.links import Query
 from core.config import Settings
 from core.errors import InputError, NotFoundError
-from core.runtime.live.view.values import (
+from core.sampling.values import (
     ActivityEntry,
     Allowed,
     Attached,
@@ -40,9 +40,9 @@ from core.runtime.live.view.values import (
     Released,
     Totals,
 )
-from core.runtime.samples import load_samples
 from core.scheduling.policies import POLICIES
 from core.scheduling.policies.autopilot.evidence import ContainerEvidence, Evidence
+from core.workspace.samples import load_samples
 from tests.app.live.feed import Feed, container
 from tests.data.make_synthetic import SYNTHETIC
 

@@ -18,10 +18,9 @@ from app.pages.live.state import Queue, notices, signatures
 from app.pages.live.steering.policy import confirmation
 from app.pages.live.steering.policy import panel as policy_panel
 from core.config import Settings
-from core.runtime.live.queue.infos import QueuedJob
-from core.runtime.live.queue.spec import JobSpec
-from core.runtime.live.queue.states import QueueState
-from core.runtime.live.view.values import EngineInfo, EngineState, LiveView
+from core.live.queue.spec import JobSpec
+from core.live.queue.values import QueuedJob, QueueState
+from core.sampling.values import EngineInfo, EngineState, LiveView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from app.main import create_app
 from app.pages.live.buckets import SPAN, bucketed, first_bucket, number_of, table
 from app.pages.live.tick import Asked
 from core.config import Settings
-from core.runtime.live.view.values import ContainerRow, History
+from core.sampling.values import ContainerRow, History
 from tests.app.live.feed import Feed, container
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from app.context import chosen
 from app.pages.provisioning import results
 from app.ui.evaluations import address_values
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from core.runtime.tasks.worker import Worker
+from core.tasks.worker import Worker
 from tests.app.provisioning.shown import FEW
 from tests.builders import small_traces
 
 if TYPE_CHECKING:
-    from core.runtime.infos import ModelInfo, TraceSetInfo
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
+    from core.workspace.records import ModelInfo, TraceSetInfo
 
 
 @pytest.fixture

@@ -21,14 +21,14 @@ from app.ui.links import Query
 from app.ui.tasks import kinds
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES
-from core.runtime.tasks.worker import Worker
+from core.tasks.worker import Worker
 from tests.app.provisioning.shown import FEW, shown
 
 if TYPE_CHECKING:
     from flask import Flask
 
-    from core.runtime.infos import ModelInfo
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
+    from core.workspace.records import ModelInfo
 
 
 def test_without_traces_the_page_says_what_to_do(server: Flask) -> None:

@@ -22,7 +22,7 @@ from core.settings_fields import describe
 from tests.app.provisioning.shown import shown
 
 if TYPE_CHECKING:
-    from core.runtime.infos import TraceSetInfo
+    from core.workspace.records import TraceSetInfo
 
 
 def test_settings_go_into_the_address_and_come_back() -> None:

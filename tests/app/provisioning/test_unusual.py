@@ -13,7 +13,7 @@ from app.pages.provisioning import results
 from app.ui import evaluations
 from app.ui.evaluations import address_values
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from core.runtime.tasks.worker import Worker
+from core.tasks.worker import Worker
 from core.traces.model import Feature, Role
 from tests.app.live.test_live_callbacks import Page
 from tests.app.provisioning.shown import FEW, shown
@@ -21,9 +21,9 @@ from tests.app.test_sequences import level_traces, window_model
 from tests.builders import small_traces
 
 if TYPE_CHECKING:
+    from core.application import Workspace
     from core.config import Settings
-    from core.runtime.infos import ModelInfo, TraceSetInfo
-    from core.runtime.workspace import Workspace
+    from core.workspace.records import ModelInfo, TraceSetInfo
 
 
 def odd(place: Workspace, levels: list[list[float]], name: str = "odd") -> tuple[TraceSetInfo, ModelInfo]:
@@ -136,7 +136,7 @@ def test_a_comparison_by_earlier_code_is_shown_as_such_and_made_anew_when_asked(
 ) -> None:
     note = "made by an earlier version"
     assert note not in shown(**evaluated)
-    monkeypatch.setattr("core.runtime.storage.evaluations.code_digest", lambda *_: "other code")
+    monkeypatch.setattr("core.workspace.evaluations.code_digest", lambda *_: "other code")
     for address in (evaluated, {}):
         text = shown(**address)
         assert note in text

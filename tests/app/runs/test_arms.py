@@ -25,7 +25,7 @@ from app.pages.runs.words import change
 from app.ui.links import Query
 from core.experiments.published import Published
 from core.experiments.reading.experiment import read_experiment
-from core.runtime.tasks.worker import Worker
+from core.tasks.worker import Worker
 from core.traces.model import Role
 from tests.app.runs.test_run_figures import series
 from tests.app.runs.test_run_form import fields_in
@@ -34,7 +34,7 @@ from tests.builders import SIX_JOBS, small_traces
 if TYPE_CHECKING:
     from flask import Flask
 
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 SEVEN = SIX_JOBS.replace("[fewest, specon, flowcon]", "[fewest, half, random, las, srpt, specon, phasedock]")
 

@@ -14,7 +14,7 @@ from app.pages.runs.compare.differences import quantity
 from tests.app.runs.test_queue_pages import asked, made, text_of
 
 if TYPE_CHECKING:
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 DEADLINES = """\
 version: 1

@@ -21,7 +21,7 @@ from app.figures.runs.steps import edges
 from app.figures.runs.time_bars import TimeRow, scale, time_bars
 from core.experiments.reading.experiment import read_experiment
 from core.experiments.series import Series
-from core.runtime.experiments.runner import run_arm
+from core.runs.runner import run_arm
 from tests.experiments.making import three
 from tests.experiments.test_queue_measures import QUEUE
 

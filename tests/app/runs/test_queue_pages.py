@@ -19,15 +19,15 @@ from app.pages.runs.query import View
 from app.ui.links import Query
 from core.experiments.compare import difference
 from core.experiments.reading.experiment import read_experiment
-from core.runtime.tasks.worker import Worker
 from core.scheduling.model import JobState
+from core.tasks.worker import Worker
 from tests.builders import SIX_JOBS
 from tests.experiments.test_queue_measures import QUEUE
 
 if TYPE_CHECKING:
     from flask import Flask
 
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 
 def asked(**values: str) -> View:

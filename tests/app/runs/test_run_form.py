@@ -26,7 +26,7 @@ from app.pages.runs.build.yaml import written
 from core.experiments.reading.experiment import from_dict, read_experiment
 
 if TYPE_CHECKING:
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 
 @pytest.mark.parametrize("name", [each.name for each in bundled.bundled()])

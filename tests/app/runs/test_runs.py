@@ -23,13 +23,13 @@ from app.ui.tasks import kinds
 from core.errors import NotFoundError
 from core.experiments.compare import MEASURES
 from core.experiments.reading.experiment import read_experiment
-from core.runtime.tasks.worker import Worker
+from core.tasks.worker import Worker
 from tests.builders import SIX_JOBS
 
 if TYPE_CHECKING:
     from flask import Flask
 
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 
 @pytest.fixture

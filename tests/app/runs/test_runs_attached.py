@@ -12,13 +12,13 @@ from app.pages.runs.ledger.tick import lines
 from app.ui.attached_runs import address, attached_card
 from app.ui.links import Query
 from core.errors import NotFoundError
-from core.runtime.live.policies.attached_run import AttachedRun
+from core.live.attach.attached_run import AttachedRun
 from core.scheduling.actions import Mark, Reason, SetLimit
 from core.scheduling.loop import Entry
 from core.scheduling.model import Job, JobState, Observation, Trigger, Worker
 
 if TYPE_CHECKING:
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 
 def attached(place: Workspace, entries: int) -> str:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from core.experiments.reading.experiment import read_experiment
-from core.runtime.tasks.worker import Worker
+from core.tasks.worker import Worker
 from tests.app.runs.test_arms import text_of
 
 if TYPE_CHECKING:
     from flask import Flask
 
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
 
 STAGED = """
 version: 1

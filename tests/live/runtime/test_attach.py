@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from core.bootstrap import open_workspace
 from core.config import Settings, child_environment
-from core.runtime.bootstrap import open_workspace
-from core.runtime.infos import TaskState
-from core.runtime.live.view.values import Mode
+from core.sampling.values import Mode
+from core.workspace.records import TaskState
 from tests.live.limits import docker_limits, kernel_quota
 from tests.live.waiting import ended, until
 from tests.live.workloads import BUSY, FALLING, LEARNING

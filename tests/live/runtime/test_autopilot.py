@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.runtime.infos import TaskState
-from core.runtime.live.sampling.phases import LIVE_FEATURES
-from core.runtime.live.view.values import Mode
+from core.sampling.phases import LIVE_FEATURES
+from core.sampling.values import Mode
 from core.traces.model import TraceSet
 from core.units import GIB, MIB
+from core.workspace.records import TaskState
 from tests.live.limits import docker_limits, kernel_cores, kernel_quota
 from tests.live.waiting import ended, until
 from tests.live.workloads import BUSY

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from core.runtime.live.queue.asking import sentences
-from core.runtime.live.queue.states import QueueState
+from core.live.queue.asking import sentences
+from core.live.queue.values import QueueState
 from tests.live.limits import kernel_quota
 from tests.live.runtime.test_submitted import containers, only, worker_process
 from tests.live.waiting import ended, until

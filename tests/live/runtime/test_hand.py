@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
+from core.bootstrap import open_workspace
 from core.config import Settings
 from core.engines.docker_host.host.update_request import NONE
 from core.errors import ConflictError, InputError, RefusedError
-from core.runtime.bootstrap import open_workspace
-from core.runtime.database.tables import SavedLimitsRow
-from core.runtime.live.view.values import Allowed, Mode
-from core.runtime.tasks.worker import Worker
+from core.sampling.values import Allowed, Mode
+from core.tasks.worker import Worker
+from core.workspace.tables import SavedLimitsRow
 from tests.live.limits import docker_limits, kernel_memory, kernel_quota
 from tests.live.waiting import ended, until
 from tests.live.workloads import FALLING

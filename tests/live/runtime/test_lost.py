@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from core.bootstrap import open_workspace
 from core.config import Settings
-from core.runtime.bootstrap import open_workspace
-from core.runtime.infos import TaskState
-from core.runtime.live.policies import attach
-from core.runtime.live.view.values import Mode
-from core.runtime.tasks.worker import Worker
+from core.live.attach import policy_loop
+from core.sampling.values import Mode
+from core.tasks.worker import Worker
+from core.workspace.records import TaskState
 from tests.live import host
 from tests.live.limits import docker_limits, kernel_quota
 from tests.live.waiting import ended, until
@@ -32,7 +32,7 @@ def daemon() -> Iterator[host.Daemon]:
 def test_an_engine_that_is_lost_under_a_policy_ends_it_and_gets_its_limits_back_later(
     daemon, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(attach, "RECONNECT_WITHIN", 2.0)
+    monkeypatch.setattr(policy_loop, "RECONNECT_WITHIN", 2.0)
     space = open_workspace(Settings(home=tmp_path / "home", docker=f"local={daemon.url}", control=True))
     volumes = [f"/{name}:/{name}" for name in host.PROGRAMS]
     command = ["/bin/sh", "-c", "trap 'exit 1' TERM; while true; do echo loss=0.5; /bin/sleep 0.2; done"]

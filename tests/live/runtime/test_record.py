@@ -16,9 +16,9 @@ import pytest
 
 from core.config import Settings, child_environment
 from core.phases import PhaseSettings, fit, predict
-from core.runtime.infos import TaskState
-from core.runtime.tasks.worker import Worker
+from core.tasks.worker import Worker
 from core.traces.model import Role
+from core.workspace.records import TaskState
 from tests.live.waiting import ended, until
 from tests.live.workloads import FALLING
 

@@ -12,11 +12,11 @@ import pytest
 
 from core.config import Settings, child_environment
 from core.experiments.reading.experiment import read_experiment
-from core.runtime.experiments.infos import RunState
-from core.runtime.infos import TaskState
-from core.runtime.tasks.worker import Worker
+from core.runs.values import RunState
 from core.scheduling.actions import Migrate
 from core.scheduling.model import JobState
+from core.tasks.worker import Worker
+from core.workspace.records import TaskState
 from tests.live.waiting import until
 from tests.live.workloads import ALONE, ELASTIC, FLOWCON, SPECON
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from docker.models.containers import Container
 
-    from core.runtime.workspace import Workspace
+    from core.application import Workspace
     from core.scheduling.model import Job
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from core.bootstrap import open_workspace
 from core.config import Settings, child_environment
-from core.runtime.bootstrap import open_workspace
-from core.runtime.infos import TaskState
-from core.runtime.live.queue.spec import JobNotAccepted
-from core.runtime.live.queue.states import QueueState
-from core.runtime.tasks.worker import Worker
+from core.live.queue.spec import JobNotAccepted
+from core.live.queue.values import QueueState
+from core.tasks.worker import Worker
+from core.workspace.records import TaskState
 from tests.live.limits import kernel_quota
 from tests.live.waiting import ended, until
 

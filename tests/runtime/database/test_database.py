@@ -7,12 +7,11 @@ import threading
 import pytest
 from sqlalchemy import select, update
 
+from core.bootstrap import open_workspace
 from core.config import Settings
 from core.errors import ConflictError, SettingsError
-from core.runtime.bootstrap import open_workspace
-from core.runtime.database.engine import Database
-from core.runtime.database.schema import head
-from core.runtime.database.tables import SchemaRow
+from core.workspace.database import Database, head
+from core.workspace.tables import SchemaRow
 
 
 def test_many_may_make_the_tables_at_the_same_time(tmp_path):

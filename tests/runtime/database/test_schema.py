@@ -18,12 +18,12 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
+from core.application import Workspace
 from core.config import Settings
 from core.errors import ConflictError, SettingsError
-from core.runtime.database import schema
-from core.runtime.database.engine import Database
-from core.runtime.database.tables import Base
-from core.runtime.workspace import Workspace
+from core.workspace import database
+from core.workspace.database import Database
+from core.workspace.tables import Base
 from tests.data.make_earlier_home import seen
 from tests.runtime.kinds_for_tests import kinds_for_tests
 
@@ -51,14 +51,14 @@ def another_step(tmp_path, monkeypatch):
     """Gives this program one more step, which adds a column and then does something else."""
 
     def add(then: str = "pass") -> int:
-        steps, number = tmp_path / "steps", schema.head() + 1
-        for path in [schema.STEPS / "env.py", *schema.STEPS.glob("versions/[0-9]*.py")]:
-            copy = steps / path.relative_to(schema.STEPS)
+        steps, number = tmp_path / "steps", database.head() + 1
+        for path in [database.STEPS / "env.py", *database.STEPS.glob("versions/[0-9]*.py")]:
+            copy = steps / path.relative_to(database.STEPS)
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(path.read_bytes())
         text = STEP.format(number=number, before=number - 1, then=then)
         (steps / "versions" / f"{number:04d}_another.py").write_text(text)
-        monkeypatch.setattr(schema, "STEPS", steps)
+        monkeypatch.setattr(database, "STEPS", steps)
         return number
 
     return add
@@ -105,7 +105,7 @@ def test_an_earlier_file_is_kept_as_it_was_and_only_once(earlier, another_step):
     before = rows(earlier / "phasedock.db")
     Database(f"sqlite:///{earlier / 'phasedock.db'}").close()
     (kept,) = earlier.glob("phasedock.db.before-*")
-    assert kept.name == f"phasedock.db.before-{schema.head():04d}"
+    assert kept.name == f"phasedock.db.before-{database.head():04d}"
     assert rows(kept) == before
     number = another_step()
     between = rows(earlier / "phasedock.db")
@@ -120,7 +120,7 @@ def test_a_copy_that_does_not_fit_is_said_and_nothing_is_changed(earlier, monkey
         raise OSError(28, "No space left on device")
 
     before = rows(earlier / "phasedock.db")
-    monkeypatch.setattr(schema, "sync_file", full)
+    monkeypatch.setattr(database, "sync_file", full)
     with pytest.raises(SettingsError, match="The disk is full, so a copy of the database"):
         Database(f"sqlite:///{earlier / 'phasedock.db'}")
     assert rows(earlier / "phasedock.db") == before
@@ -151,17 +151,17 @@ def test_an_earlier_home_comes_to_the_same_tables_as_a_new_one(earlier, tmp_path
 
 def test_steps_are_numbered_without_gaps_and_their_files_say_so():
     config = Config()
-    config.set_main_option("script_location", str(schema.STEPS))
+    config.set_main_option("script_location", str(database.STEPS))
     script = ScriptDirectory.from_config(config)
     numbers = [int(step.revision) for step in script.walk_revisions()]
-    assert numbers == list(range(schema.head(), 0, -1))
-    assert script.get_heads() == [f"{schema.head():04d}"]
+    assert numbers == list(range(database.head(), 0, -1))
+    assert script.get_heads() == [f"{database.head():04d}"]
 
 
 def test_a_store_that_is_up_to_date_needs_no_alembic(tmp_path):
     Database(f"sqlite:///{tmp_path / 'a.db'}").close()
     script = (
-        "import sys; from core.runtime.database.engine import Database;"
+        "import sys; from core.workspace.database import Database;"
         f"Database('sqlite:///{tmp_path / 'a.db'}').close(); sys.exit('alembic' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
@@ -169,12 +169,12 @@ def test_a_store_that_is_up_to_date_needs_no_alembic(tmp_path):
 
 def test_an_older_program_says_which_one_wrote_the_store(tmp_path, another_step, monkeypatch):
     url = f"sqlite:///{tmp_path / 'a.db'}"
-    own, known = schema.STEPS, schema.head()
+    own, known = database.STEPS, database.head()
     number = another_step()
     with monkeypatch.context() as newer:
-        newer.setattr(schema, "program_version", lambda: "7.1.0")
+        newer.setattr(database, "program_version", lambda: "7.1.0")
         Database(url).close()
-    monkeypatch.setattr(schema, "STEPS", own)
+    monkeypatch.setattr(database, "STEPS", own)
     before = rows(tmp_path / "a.db")
     with pytest.raises(
         ConflictError, match=rf"written by PhaseDock 7\.1\.0 .* version {number} .* knows {known}"
@@ -187,16 +187,16 @@ def test_the_program_before_migrations_stays_away_from_a_newer_store(tmp_path):
     Database(f"sqlite:///{tmp_path / 'a.db'}").close()
     # PhaseDock 0.1.0 compares this number with 1 and refuses any other
     (row,) = rows(tmp_path / "a.db")["schema_version"]
-    assert row["version"] == schema.head() > 1
+    assert row["version"] == database.head() > 1
 
 
 def test_two_processes_upgrade_once(earlier):
     address = f"sqlite:///{earlier / 'phasedock.db'}"
-    script = f"from core.runtime.database.engine import Database;Database({address!r}).close()"
+    script = f"from core.workspace.database import Database;Database({address!r}).close()"
     both = [subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE) for _ in range(2)]
     said = [process.communicate(timeout=60)[1] for process in both]
     assert [process.returncode for process in both] == [0, 0], said
-    assert rows(earlier / "phasedock.db")["alembic_version"] == [{"version_num": f"{schema.head():04d}"}]
+    assert rows(earlier / "phasedock.db")["alembic_version"] == [{"version_num": f"{database.head():04d}"}]
 
 
 def killed(work) -> int:
@@ -218,7 +218,7 @@ def test_a_kill_in_the_middle_leaves_the_old_tables(earlier, another_step):
     assert killed(lambda: Database(url)) == signal.SIGKILL
     assert rows(earlier / "phasedock.db") == before
     assert "colour" not in columns(earlier / "phasedock.db", "tasks")
-    (schema.STEPS / "versions" / f"{number:04d}_another.py").write_text(
+    (database.STEPS / "versions" / f"{number:04d}_another.py").write_text(
         STEP.format(number=number, before=number - 1, then="pass")
     )
     Database(url).close()

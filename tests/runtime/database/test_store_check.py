@@ -9,10 +9,10 @@ import time
 import pytest
 from sqlalchemy import update
 
-from core.runtime.database.tables import TaskRow
-from core.runtime.experiments.infos import RunState
-from core.runtime.infos import TaskState
-from core.runtime.storage.check import Finding, check_store
+from core.cli.check import Finding, check_store
+from core.runs.values import RunState
+from core.workspace.records import TaskState
+from core.workspace.tables import TaskRow
 from tests.builders import small_model, small_traces
 from tests.cli.test_cli import run, run_json
 
@@ -84,7 +84,7 @@ def test_parts_of_what_is_gone_are_found(workspace, settings):
 
 @pytest.mark.parametrize(("state", "said"), [("done", "no result"), ("asleep", "unknown state")])
 def test_an_impossible_run_is_found(workspace, state, said):
-    from core.runtime.database.tables import RunRow
+    from core.workspace.tables import RunRow
 
     row = RunRow(
         id="r", experiment="", name="", label="", policy="", settings={}, seed=1, scenario="", key="",

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
+from core.bootstrap import open_workspace
 from core.errors import Cancelled, ConflictError, InputError, NotFoundError
-from core.runtime.bootstrap import open_workspace
-from core.runtime.experiments.infos import NO_EXPERIMENT
-from core.runtime.live.policies.attach import attach
-from core.runtime.live.view.snapshot import LiveFiles, read_attached
-from core.runtime.live.view.values import Mode
-from core.runtime.samples import load_samples
+from core.live.attach.policy_loop import attach
+from core.live.view.snapshot import LiveFiles, read_attached
+from core.runs.values import NO_EXPERIMENT
+from core.sampling.values import Mode
 from core.scheduling.policies.autopilot import AUTOPILOT
+from core.workspace.samples import load_samples
 from tests.builders import small_model, small_traces
 
 

@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import pytest
 
+from core.bootstrap import open_workspace
 from core.engines.docker_host.api.addresses import Address
 from core.engines.values import labelled
 from core.errors import Cancelled, ConflictError
-from core.runtime.bootstrap import open_workspace
-from core.runtime.experiments.infos import NO_EXPERIMENT
-from core.runtime.live.policies.attach import attach
-from core.runtime.live.recording.recorder import record
-from core.runtime.live.sampling.losses import LossReader
-from core.runtime.live.sampling.ring_buffer import RingWriter
-from core.runtime.live.sampling.sampler import Sampler
-from core.runtime.live.view.snapshot import LiveFiles, write
-from core.runtime.live.view.values import EngineState, Mode
+from core.live.attach.policy_loop import attach
+from core.live.recording.recorder import record
+from core.live.view.snapshot import LiveFiles, write
+from core.runs.values import NO_EXPERIMENT
+from core.sampling.losses import LossReader
+from core.sampling.ring_buffer import RingWriter
+from core.sampling.sampler import Sampler
+from core.sampling.values import EngineState, Mode
 
 
 @pytest.fixture

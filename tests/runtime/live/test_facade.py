@@ -8,14 +8,14 @@ from threading import Event
 
 import pytest
 
+from core.bootstrap import open_workspace
 from core.config import load_settings
 from core.engines.values import EngineKey
 from core.errors import ConflictError, InputError, NotFoundError, SettingsError
-from core.runtime.bootstrap import open_workspace
-from core.runtime.live.control.saved_limits import SavedLimitsStore
-from core.runtime.live.sampling.watcher import _Watch
-from core.runtime.live.view.snapshot import LiveFiles, write, write_attached
-from core.runtime.live.view.values import Attached, ContainerRow, EngineInfo, EngineState, LiveView, Mode
+from core.live.control.saved_limits import SavedLimitsStore
+from core.live.view.snapshot import LiveFiles, write, write_attached
+from core.live.watcher import _Watch
+from core.sampling.values import Attached, ContainerRow, EngineInfo, EngineState, LiveView, Mode
 
 
 @pytest.fixture

@@ -12,20 +12,13 @@ import numpy as np
 import pytest
 
 from core.errors import ConflictError
-from core.runtime.live.policies.activity_log import ActivityLog
-from core.runtime.live.recording import recording_file as taping
-from core.runtime.live.recording.recording_file import SAMPLE, Recorded, RecordingFile
-from core.runtime.live.sampling.ring_buffer import FIELDS
-from core.runtime.live.sampling.watcher import locked
-from core.runtime.live.view.snapshot import (
-    LiveFiles,
-    read_attached,
-    read_recording,
-    read_view,
-    write,
-    write_attached,
-)
-from core.runtime.live.view.values import (
+from core.live.attach.activity import ActivityLog
+from core.live.recording import recording_file as taping
+from core.live.recording.recording_file import SAMPLE, Recorded, RecordingFile
+from core.live.view.snapshot import LiveFiles, read_attached, read_recording, read_view, write, write_attached
+from core.live.watcher import locked
+from core.sampling.ring_buffer import FIELDS
+from core.sampling.values import (
     ActivityEntry,
     Attached,
     ContainerRow,
@@ -36,10 +29,10 @@ from core.runtime.live.view.values import (
     Recording,
     Totals,
 )
-from core.runtime.storage.files import write_atomically
 from core.scheduling.actions import Mark, Pause, Reason, SetLimit
 from core.scheduling.loop import Entry
 from core.scheduling.model import Failure, Job, JobState, Observation, Trigger
+from core.workspace.files import write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.runtime.live.recording.recording_file import Recorded, RecordingFile
-from core.runtime.live.sampling.gpus import GpuReader, GpuUse, container_of, gpu_reader
-from core.runtime.live.sampling.phases import LIVE_FEATURES
-from core.runtime.live.sampling.ring_buffer import FIELDS
+from core.live.recording.recording_file import Recorded, RecordingFile
+from core.sampling.gpus import GpuReader, GpuUse, container_of, gpu_reader
+from core.sampling.phases import LIVE_FEATURES
+from core.sampling.ring_buffer import FIELDS
 from core.traces.model import ROLE_UNITS, Role
 
 GIB = 2**30

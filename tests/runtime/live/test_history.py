@@ -11,15 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import NotFoundError
-from core.runtime.infos import TaskState
-from core.runtime.live.history.chunks import Known, begins, read
-from core.runtime.live.history.levels import DAY, HOUR, LEVELS, level_for
-from core.runtime.live.history.reader import containers, look_back, oldest, traces_of
-from core.runtime.live.history.writer import HistoryWriter, prune, size
-from core.runtime.live.sampling.ring_buffer import FIELDS
-from core.runtime.live.view.snapshot import LiveFiles
-from core.runtime.tasks.worker import Worker
+from core.live.history.chunks import DAY, HOUR, LEVELS, Known, begins, level_for, read
+from core.live.history.reader import containers, look_back, oldest, traces_of
+from core.live.history.writer import HistoryWriter, prune, size
+from core.live.view.snapshot import LiveFiles
+from core.sampling.ring_buffer import FIELDS
+from core.tasks.worker import Worker
 from core.traces.model import Role
+from core.workspace.records import TaskState
 from tests.runtime.kinds_for_tests import until
 
 BEGIN = 1_700_000_000.0

@@ -14,18 +14,18 @@ from core.engines.demo.kind import DemoAddress
 from core.engines.demo.recordings import bundled_plan
 from core.engines.demo.world import DemoWorld
 from core.errors import MismatchError
+from core.live.control.saved_limits import SavedLimitsStore
+from core.live.recording.recording_file import Recorded, RecordingFile
 from core.phases import PhaseSettings, fit, predict
 from core.phases.model import WARM_UP
-from core.runtime.live.control.saved_limits import SavedLimitsStore
-from core.runtime.live.recording.recording_file import Recorded, RecordingFile
-from core.runtime.live.sampling import sampler
-from core.runtime.live.sampling.losses import LossReader
-from core.runtime.live.sampling.phases import PhaseTracker
-from core.runtime.samples import DATA, RECORDED
+from core.sampling import sampler
+from core.sampling.losses import LossReader
+from core.sampling.phases import PhaseTracker
 from core.store import read_traces
 from core.store.phase_models.archive import load_model
 from core.traces.model import Feature
 from core.units import GIB, MIB, Unit
+from core.workspace.samples import DATA, RECORDED
 
 BUNDLED = sorted(path.parent for path in DATA.glob("*/model.json"))
 NAN = math.nan

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.runtime.live.sampling.ring_buffer import ROW, TOTALS, RingWriter, read_ring
+from core.sampling.ring_buffer import ROW, TOTALS, RingWriter, read_ring
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from core.engines.docker_host import Container, Counters, Limits
 from core.errors import MismatchError
 from core.phases import PhaseSettings, fit, predict
-from core.runtime.live.sampling.phases import LIVE_FEATURES, PhaseTracker
-from core.runtime.live.sampling.ring_buffer import FIELDS, ROW
-from core.runtime.live.sampling.sampler import counted, marked, ring_row, row_of, sums
-from core.runtime.live.sampling.usage import Usage, UsageReader, between
-from core.runtime.live.view.values import ContainerRow
+from core.sampling.phases import LIVE_FEATURES, PhaseTracker
+from core.sampling.ring_buffer import FIELDS, ROW
+from core.sampling.sampler import counted, marked, ring_row, row_of, sums
+from core.sampling.usage import Usage, UsageReader, between
+from core.sampling.values import ContainerRow
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit
 from tests.builders import small_model, small_traces

@@ -10,13 +10,13 @@ import pytest
 
 from core.engines.errors import ContainerGone
 from core.engines.values import EngineKey
-from core.runtime.database.engine import Database
-from core.runtime.database.tables import SavedLimitsRow, TaskRow, WorkerRow
-from core.runtime.infos import TaskState
-from core.runtime.live.control.restore import LimitRestorer
-from core.runtime.live.control.saved_limits import BY_HAND, SavedLimitsStore
-from core.runtime.live.view.values import EngineInfo, EngineState, Released
-from core.runtime.tasks.liveness import birth_of, this_host
+from core.live.control.restore import LimitRestorer
+from core.live.control.saved_limits import BY_HAND, SavedLimitsStore
+from core.sampling.values import EngineInfo, EngineState, Released
+from core.tasks.crashed_workers import birth_of, this_host
+from core.workspace.database import Database
+from core.workspace.records import TaskState
+from core.workspace.tables import SavedLimitsRow, TaskRow, WorkerRow
 
 A, B = "a" * 64, "b" * 64
 LOCAL, BOX = EngineKey("local", "ID:LOCAL"), EngineKey("box", "ID:BOX")

@@ -7,14 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from core.runtime.live.policies import shows_use
-from core.runtime.live.policies.shows_use import ShowsUse
-from core.runtime.live.sampling.ring_buffer import ROW
-from core.runtime.samples import RECORDED
+from core.sampling import usage_wrapper
+from core.sampling.ring_buffer import ROW
+from core.sampling.usage_wrapper import ShowsUse
 from core.scheduling.actions import SetLimit
 from core.scheduling.model import Job, JobState, Observation, Trigger, Worker
 from core.store.phase_models.archive import load_model
 from core.units import MIB
+from core.workspace.samples import RECORDED
 
 SECONDS = 12
 
@@ -49,7 +49,7 @@ class Engine:
 def shown(monkeypatch, cores, throttled=0.0, limit=None, *, obeys=True):
     """What the job used in the last of some seconds."""
     engine = Engine(cores, throttled, obeys=obeys)
-    monkeypatch.setattr(shows_use, "time", SimpleNamespace(time=lambda: 1000.0))
+    monkeypatch.setattr(usage_wrapper, "time", SimpleNamespace(time=lambda: 1000.0))
     model = load_model(RECORDED.folder / RECORDED.model)
     shows = ShowsUse(engine, lambda: {"job": "container"}, engine.samples, 1.0, model, codes=False)
     if limit is not None:

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from core.errors import ConflictError, NotFoundError
+from core.live.history.chunks import Known
+from core.live.history.writer import HistoryWriter
+from core.live.view.snapshot import LiveFiles
 from core.phases import predict
-from core.runtime.infos import TaskState
-from core.runtime.live.history.chunks import Known
-from core.runtime.live.history.writer import HistoryWriter
-from core.runtime.live.sampling.ring_buffer import FIELDS
-from core.runtime.live.view.snapshot import LiveFiles
-from core.runtime.samples import load_samples
-from core.runtime.tasks.worker import Worker
+from core.sampling.ring_buffer import FIELDS
+from core.tasks.worker import Worker
+from core.workspace.records import TaskState
+from core.workspace.samples import load_samples
 from tests.builders import small_model, small_traces
 from tests.runtime.kinds_for_tests import until
 

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
+from core.application import Workspace
 from core.errors import Cancelled
-from core.runtime.infos import TaskState
-from core.runtime.tasks.worker import Worker
-from core.runtime.workspace import Workspace
+from core.tasks.worker import Worker
+from core.workspace.records import TaskState
 from tests.runtime.kinds_for_tests import kind_for_tests, kinds_for_tests, until
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.runtime.storage.cache import ByteCache
+from core.workspace.cache import ByteCache
 
 
 def test_the_least_recently_used_goes_first():

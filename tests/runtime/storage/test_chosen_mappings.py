@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.runtime.storage.uploads.chosen_mappings import ChosenMappings
 from core.store import inspect_file, read_traces
 from core.traces.model import Role
+from core.workspace.trace_uploads import ChosenMappings
 
 
 def inspected(tmp_path, header="time,name,cpu"):

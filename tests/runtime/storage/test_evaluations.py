@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from sqlalchemy import update
 
+from core.bootstrap import open_workspace
 from core.errors import Cancelled, InputError, NotFoundError
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES as REGISTER
 from core.provisioning.recommendation.recommend import RecommendSettings, recommend
-from core.runtime.bootstrap import open_workspace
-from core.runtime.database.tables import TaskRow
-from core.runtime.infos import TaskState
-from core.runtime.storage import sources
-from core.runtime.storage.evaluations import Question
-from core.runtime.storage.phase_labels import PhaseLabels
-from core.runtime.tasks.worker import Worker
+from core.tasks.worker import Worker
+from core.workspace import code_version
+from core.workspace.evaluations import Question
+from core.workspace.phase_labels import PhaseLabels
+from core.workspace.records import TaskState
+from core.workspace.tables import TaskRow
 from tests.builders import small_model, small_traces
 from tests.runtime.kinds_for_tests import until
 
@@ -89,19 +89,19 @@ def test_what_it_depends_on_is_in_its_key(stored):
 def changed(monkeypatch, tmp_path, package, line="# another way"):
     """As if a package's code had been another when the program started."""
     (tmp_path / "other.py").write_text(line)
-    before = sources._places
+    before = code_version._places
     monkeypatch.setattr(
-        sources,
+        code_version,
         "_places",
         lambda name: [*before(name), *([tmp_path / "other.py"] if name == package else [])],
     )
-    sources._shared.cache_clear()
+    code_version._shared.cache_clear()
 
 
 @pytest.fixture(autouse=True)
 def _own_sources():
     yield
-    sources._shared.cache_clear()
+    code_version._shared.cache_clear()
 
 
 @pytest.mark.parametrize("package", ["core.provisioning", "core.phases", "core.traces"])
@@ -220,7 +220,7 @@ def test_a_recommendation_is_made_with_the_comparison_and_read_without_a_sample(
     workspace.evaluations.make(question)
     alike = RecommendSettings(group_by="workload", tolerance=SETTINGS.tolerance)
     expected = recommend(traces, workspace.models.load(question.model), alike)
-    monkeypatch.setattr("core.runtime.storage.evaluations.recommend", None)
+    monkeypatch.setattr("core.workspace.evaluations.recommend", None)
     other = open_workspace(settings)
     assert other.evaluations.recommend(question.trace_set, question.model, alike) == expected
     assert "VerticalPodAutoscaler" in other.evaluations.export(
@@ -246,7 +246,7 @@ def test_a_disk_that_keeps_nothing_does_not_hide_the_recommendation(stored, monk
     def full(*_args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("core.runtime.storage.evaluations.write_atomically", full)
+    monkeypatch.setattr("core.workspace.evaluations.write_atomically", full)
     assert workspace.evaluations.recommend(question.trace_set, question.model)
     assert "could not be kept" in caplog.text
 

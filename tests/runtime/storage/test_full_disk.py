@@ -9,14 +9,14 @@ import pytest
 from sqlalchemy import event, text
 from sqlalchemy.exc import IntegrityError
 
+from core.application import Workspace
 from core.config import Settings
 from core.errors import SettingsError
-from core.runtime.database.engine import Database
-from core.runtime.database.tables import TaskRow
-from core.runtime.infos import TaskState
-from core.runtime.storage.files import StorageError
-from core.runtime.tasks.worker import Worker
-from core.runtime.workspace import Workspace
+from core.tasks.worker import Worker
+from core.workspace.database import Database
+from core.workspace.files import StorageError
+from core.workspace.records import TaskState
+from core.workspace.tables import TaskRow
 from tests.builders import small_traces, write_csv
 from tests.runtime.kinds_for_tests import kinds_for_tests, until
 
@@ -101,7 +101,7 @@ def test_a_mistake_of_ours_stays_a_mistake(place):
 
 
 def test_the_end_of_a_task_is_written_as_soon_as_there_is_room(place, monkeypatch):
-    monkeypatch.setattr("core.runtime.tasks.worker.BEAT_EVERY", 0.05)
+    monkeypatch.setattr("core.tasks.worker.BEAT_EVERY", 0.05)
     disk = Disk(place.database)
     worker = Worker(place, threads=1, kinds=kinds_for_tests())
     worker.start()
@@ -127,7 +127,7 @@ def test_an_upload_that_became_a_trace_set_is_never_asked_for_again(workspace, t
         disk.pragma = "PRAGMA query_only = ON"
 
     monkeypatch.setattr(workspace.uploads, "discard", discard_and_fill)
-    monkeypatch.setattr("core.runtime.tasks.worker.BEAT_EVERY", 0.05)
+    monkeypatch.setattr("core.tasks.worker.BEAT_EVERY", 0.05)
     worker = Worker(workspace, threads=1)
     worker.start()
     task = workspace.uploads.accept(upload, None, "a")

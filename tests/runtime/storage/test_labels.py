@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from core.bootstrap import open_workspace
 from core.errors import NotFoundError
 from core.phases import expand, phase_statistics, predict
-from core.runtime.bootstrap import open_workspace
 from tests.builders import small_model, small_traces
 
 
@@ -52,8 +52,8 @@ def test_labels_are_kept_in_memory_and_on_disk(labelled, settings, monkeypatch):
     assert workspace.labels.get(info.id, model.id) is first
     with pytest.raises(ValueError, match="read-only"):
         first.labels[0] = 9
-    monkeypatch.setattr("core.runtime.storage.phase_labels.predict", None)
-    monkeypatch.setattr("core.runtime.storage.trace_sets.TraceLibrary.load", None)
+    monkeypatch.setattr("core.workspace.phase_labels.predict", None)
+    monkeypatch.setattr("core.workspace.trace_sets.TraceLibrary.load", None)
     other = open_workspace(settings)
     again = other.labels.get(info.id, model.id)
     other.close()
@@ -67,7 +67,7 @@ def test_labels_are_kept_in_memory_and_on_disk(labelled, settings, monkeypatch):
 def test_statistics_of_the_training_set_are_the_models_own(labelled, monkeypatch):
     workspace, info, model, traces = labelled
     expected = phase_statistics(traces, predict(workspace.models.load(model.id), traces), (0, 1, 2))
-    monkeypatch.setattr("core.runtime.storage.phase_labels.phase_statistics", None)
+    monkeypatch.setattr("core.workspace.phase_labels.phase_statistics", None)
     assert workspace.labels.get(info.id, model.id).statistics == expected
 
 
@@ -98,7 +98,7 @@ def test_a_disk_that_keeps_nothing_does_not_hide_the_labels(labelled, monkeypatc
     def full(*_args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("core.runtime.storage.phase_labels.write_atomically", full)
+    monkeypatch.setattr("core.workspace.phase_labels.write_atomically", full)
     assert len(workspace.labels.get(info.id, model.id).labels) == info.n_samples
     assert "could not be kept" in caplog.text
 

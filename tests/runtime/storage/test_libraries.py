@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.bootstrap import open_workspace
 from core.errors import Cancelled, ConflictError, InputError, MismatchError, NotFoundError, RefusedError
 from core.phases import predict
-from core.runtime.bootstrap import open_workspace
-from core.runtime.storage.files import StorageError
 from core.traces.model import Feature, Role
 from core.traces.validation import Report
 from core.units import Unit
+from core.workspace.files import StorageError
 from tests.builders import small_model, small_traces
 
 
@@ -125,7 +125,7 @@ def test_a_full_disk_is_said_and_leaves_nothing(workspace, settings, monkeypatch
     def full(*_args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("core.runtime.storage.files.os.fsync", full)
+    monkeypatch.setattr("core.workspace.files.os.fsync", full)
     with pytest.raises(StorageError, match="disk is full, so the trace set"):
         workspace.traces.add(small_traces(), None, name="never")
     assert workspace.traces.list() == []

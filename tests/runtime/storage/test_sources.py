@@ -10,9 +10,9 @@ import pytest
 
 from core.provisioning.policies import POLICIES
 from core.provisioning.policies.conformal import conformal
-from core.runtime.experiments.runner import run_key
-from core.runtime.storage import sources
-from core.runtime.storage.sources import code_digest
+from core.runs.runner import run_key
+from core.workspace import code_version
+from core.workspace.code_version import code_digest
 from tests.experiments.making import some
 
 POLICY = """
@@ -33,8 +33,8 @@ def _forget():
 
 def forget():
     """What another process would not know."""
-    sources._shared.cache_clear()
-    sources._digest_below.cache_clear()
+    code_version._shared.cache_clear()
+    code_version._digest_below.cache_clear()
 
 
 def load(path):
@@ -86,7 +86,7 @@ def test_packages_count_by_everything_below_them(monkeypatch, tmp_path):
 
 def test_the_version_counts(monkeypatch):
     first = code_digest(("core.registry",))
-    monkeypatch.setattr(sources, "program_version", lambda: "9.9.9")
+    monkeypatch.setattr(code_version, "program_version", lambda: "9.9.9")
     forget()
     assert code_digest(("core.registry",)) != first
     with pytest.raises(ModuleNotFoundError):
@@ -101,11 +101,11 @@ def test_a_simulated_run_depends_on_the_simulator_and_a_real_one_on_the_policy_o
         forget()
         return [run_key(each, each.policies[0], 5, "asked") for each in (simulated, real)]
 
-    before, own = keys(), sources._places
+    before, own = keys(), code_version._places
     (tmp_path / "other.py").write_text("# another way")
     for package, same in (("core.simulation", [False, True]), ("core.scheduling", [False, False])):
         monkeypatch.setattr(
-            sources,
+            code_version,
             "_places",
             lambda name, changed=package: [*own(name), *([tmp_path / "other.py"] if name == changed else [])],
         )

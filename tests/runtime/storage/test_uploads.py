@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import ConflictError, InputError, NotFoundError
-from core.runtime.storage.files import StorageError, safe_name
-from core.runtime.storage.uploads.store import Uploads
+from core.workspace.files import StorageError, safe_name
+from core.workspace.uploads import Uploads
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from core.application import Workspace
+from core.bootstrap import open_workspace
+from core.cli.supervisor import wait_until_serving
 from core.config import child_environment
-from core.runtime.bootstrap import open_workspace
-from core.runtime.infos import TaskState
-from core.runtime.serve import wait_until_serving
-from core.runtime.workspace import Workspace
+from core.workspace.records import TaskState
 from tests.builders import small_traces
 from tests.runtime.kinds_for_tests import kinds_for_tests, until
 
@@ -152,7 +152,7 @@ def test_a_worker_that_is_told_to_stop_stops_soon(counting, start):
 
 def test_web_and_workers_may_start_at_the_same_time(settings, start):
     script = (
-        "from core.config import load_settings; from core.runtime.bootstrap import open_workspace;"
+        "from core.config import load_settings; from core.bootstrap import open_workspace;"
         "w = open_workspace(load_settings()); w.tasks.submit('samples', 'Samples', {})"
     )
     processes = [start(sys.executable, "-c", script) for _ in range(4)]
@@ -165,7 +165,7 @@ def test_web_and_workers_may_start_at_the_same_time(settings, start):
 WEB = """
 from flask import Flask, jsonify, request
 from core.config import load_settings
-from core.runtime.bootstrap import open_workspace
+from core.bootstrap import open_workspace
 
 place = open_workspace(load_settings())
 app = Flask("uploads")

@@ -9,10 +9,10 @@ import pytest
 
 from core.errors import ConflictError, InputError, NotFoundError
 from core.phases import predict
-from core.runtime import samples
-from core.runtime.infos import TaskState
-from core.runtime.samples import DATA, load_samples
-from core.runtime.tasks.worker import Worker
+from core.tasks.worker import Worker
+from core.workspace import samples
+from core.workspace.records import TaskState
+from core.workspace.samples import DATA, load_samples
 from tests.builders import small_model, small_traces, write_csv
 from tests.runtime.kinds_for_tests import until
 
@@ -189,7 +189,7 @@ def test_what_a_dead_worker_had_published_counts_as_done(workspace, trace_set):
     info = workspace.models.add(model, name="m", task=task)
     from sqlalchemy import update
 
-    from core.runtime.database.tables import TaskRow
+    from core.workspace.tables import TaskRow
 
     with workspace.database.write() as session:
         session.execute(update(TaskRow).values(state="running", worker="c" * 16))

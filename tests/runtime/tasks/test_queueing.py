@@ -10,8 +10,8 @@ import pytest
 from huey import RedisHuey
 
 from core.errors import SettingsError
-from core.runtime.tasks.queue import WorkQueue
-from core.runtime.tasks.worker import Worker
+from core.tasks.queue import WorkQueue
+from core.tasks.worker import Worker
 
 
 def test_messages_are_plain_json(workspace, settings):
@@ -55,8 +55,8 @@ def test_redis_is_used_where_it_is_named_and_said_when_it_is_not_there(settings,
 
 
 def test_a_worker_outlives_a_queue_that_goes_away(workspace, monkeypatch, caplog):
-    monkeypatch.setattr("core.runtime.tasks.worker.BEAT_EVERY", 0.02)
-    monkeypatch.setattr("core.runtime.tasks.worker._TIDY_EVERY", 0.02)
+    monkeypatch.setattr("core.tasks.worker.BEAT_EVERY", 0.02)
+    monkeypatch.setattr("core.tasks.worker._TIDY_EVERY", 0.02)
     from tests.runtime.kinds_for_tests import until
 
     worker = Worker(workspace, threads=1)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from core.runtime.database.tables import TaskRow
-from core.runtime.infos import TaskState
-from core.runtime.tasks.states import ARROWS, COLUMNS, OPTIONAL, Move, contradictions, printed, transition
+from core.tasks.states import ARROWS, COLUMNS, OPTIONAL, Move, contradictions, printed, transition
+from core.workspace.records import TaskState
+from core.workspace.tables import TaskRow
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "runtime.md"
 FILLED = {"started": 1.0, "finished": 2.0, "worker": "w" * 16, "result": {}, "error_message": "It broke."}

@@ -8,12 +8,12 @@ import time
 import pytest
 from sqlalchemy import update
 
+from core.application import Workspace
 from core.errors import ConflictError, NotFoundError
-from core.runtime.database.tables import TaskRow, WorkerRow
-from core.runtime.infos import TaskState
-from core.runtime.tasks.queue import WorkQueue
-from core.runtime.tasks.worker import Worker
-from core.runtime.workspace import Workspace
+from core.tasks.queue import WorkQueue
+from core.tasks.worker import Worker
+from core.workspace.records import TaskState
+from core.workspace.tables import TaskRow, WorkerRow
 from tests.runtime.kinds_for_tests import kinds_for_tests, until
 
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
 from sqlalchemy import update
 
+from core.application import Workspace
+from core.cli.check import check_store
 from core.config import Settings
 from core.errors import Cancelled, ConflictError, InputError, Interrupted
 from core.registry import Registry
-from core.runtime.database.tables import WorkerRow
-from core.runtime.infos import TaskState
-from core.runtime.storage.check import check_store
-from core.runtime.tasks.worker import Worker
-from core.runtime.workspace import Workspace
+from core.tasks.worker import Worker
+from core.workspace.records import TaskState
+from core.workspace.tables import WorkerRow
 from tests.runtime.kinds_for_tests import kind_for_tests
 
 ENDINGS = {

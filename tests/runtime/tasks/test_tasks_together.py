@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import event, update
 
-from core.runtime.database.tables import TaskRow
-from core.runtime.experiments.infos import RunState
-from core.runtime.experiments.records import Origin
-from core.runtime.infos import TaskState
-from core.runtime.tasks import worker as worker_module
-from core.runtime.tasks.worker import Worker
-from core.runtime.workspace import Workspace
+from core.application import Workspace
+from core.runs.records import Origin
+from core.runs.values import RunState
+from core.tasks import worker as worker_module
+from core.tasks.worker import Worker
+from core.workspace.records import TaskState
+from core.workspace.tables import TaskRow
 from tests.experiments.making import some
 from tests.runtime.kinds_for_tests import kind_for_tests, kinds_for_tests, until
 

@@ -10,13 +10,13 @@ import time
 
 import pytest
 
-from core.runtime.database.tables import WorkerRow
-from core.runtime.infos import TaskState
-from core.runtime.logs import log_to
-from core.runtime.tasks import liveness
-from core.runtime.tasks.liveness import birth_of, is_alive, this_host
-from core.runtime.tasks.worker import Worker
-from core.runtime.workspace import Workspace
+from core.application import Workspace
+from core.cli.supervisor import log_to
+from core.tasks import crashed_workers
+from core.tasks.crashed_workers import birth_of, is_alive, this_host
+from core.tasks.worker import Worker
+from core.workspace.records import TaskState
+from core.workspace.tables import WorkerRow
 from tests.runtime.kinds_for_tests import kinds_for_tests, until
 
 
@@ -70,8 +70,8 @@ def test_a_thread_that_does_not_listen_does_not_keep_the_process(settings, plain
 
 
 def test_the_worker_shows_signs_of_life_and_tidies(settings, monkeypatch):
-    monkeypatch.setattr("core.runtime.tasks.worker.BEAT_EVERY", 0.05)
-    monkeypatch.setattr("core.runtime.tasks.worker._TIDY_EVERY", 0.05)
+    monkeypatch.setattr("core.tasks.worker.BEAT_EVERY", 0.05)
+    monkeypatch.setattr("core.tasks.worker._TIDY_EVERY", 0.05)
     workspace = Workspace(settings, kinds_for_tests())
     worker = Worker(workspace, threads=1, kinds=kinds_for_tests())
     worker.start()
@@ -109,7 +109,7 @@ def test_a_zombie_is_dead():
 
 
 def test_without_proc_the_process_id_decides(monkeypatch):
-    monkeypatch.setattr(liveness, "_LINUX", False)
+    monkeypatch.setattr(crashed_workers, "_LINUX", False)
     assert is_alive(row(pid=os.getpid(), birth=""))
     assert is_alive(row(pid=1, birth=""))
     assert not is_alive(row(pid=2**22 + 1, birth=""))

@@ -10,8 +10,8 @@ from core.errors import InputError
 from core.experiments.reading.experiment import from_dict, read_experiment
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import fit_policy
-from core.runtime.experiments.runner import run_arm
-from core.runtime.experiments.stages import simulated_stage
+from core.runs.runner import run_arm
+from core.runs.stages import simulated_stage
 from core.scheduling.actions import SetLimit, Start
 from core.scheduling.policies.autopilot import AUTOPILOT, ReadySettings
 from core.scheduling.policies.autopilot.fitted import FittedPolicy

@@ -10,8 +10,8 @@ from dash import html
 from app.pages.live.state import does
 from app.pages.live.steering.decisions import clock
 from app.ui.basics import Node, aria, button, card, data, icon_button, notice, state_badge
-from core.runtime.live.queue.states import QueueState
-from core.runtime.live.view.values import EngineState
+from core.live.queue.values import QueueState
+from core.sampling.values import EngineState
 from core.scheduling.model import HIGHEST_PRIORITY
 from core.traces.validation import many
 from core.units import format_bytes, format_cores, format_number
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.pages.live.state import Queue
-    from core.runtime.live.queue.infos import QueuedJob
-    from core.runtime.live.queue.spec import JobSpec
-    from core.runtime.live.view.values import LiveView
+    from core.live.queue.spec import JobSpec
+    from core.live.queue.values import QueuedJob
+    from core.sampling.values import LiveView
 
 _BADGES = {
     QueueState.WAITING: ("", "clock"),

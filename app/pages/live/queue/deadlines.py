@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dash import html
 
 from app.ui.basics import Node, aria, card, data, state_badge
-from core.runtime.live.queue.states import QueueState
+from core.live.queue.values import QueueState
 from core.traces.validation import many
 from core.units import format_cores, format_duration
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.pages.live.state import Queue
-    from core.runtime.live.queue.infos import QueuedJob
-    from core.runtime.live.queue.standing import Standing
+    from core.live.queue.values import QueuedJob, Standing
 
 _OVER = 5
 """Jobs that are over which are shown at most, the latest."""

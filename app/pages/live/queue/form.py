@@ -10,7 +10,7 @@ from app.pages.live.state import does
 from app.ui.basics import Node, button, icon, notice
 from app.ui.forms import controls
 from core.jobs.catalogue import CATALOGUE
-from core.runtime.live.queue.settings import JobSettings
+from core.live.queue.spec import JobSettings
 from core.settings_fields import describe
 
 FORM: Final = "live-job"

@@ -14,9 +14,8 @@ from app.ui.basics import Node, notice
 from app.ui.errors import notify, problem
 from app.ui.forms import errors_for, field_id, read, values_of
 from core.errors import PhaseDockError
-from core.runtime.live.queue.asking import sentences
-from core.runtime.live.queue.settings import JobSettings
-from core.runtime.live.queue.spec import JobNotAccepted
+from core.live.queue.asking import sentences
+from core.live.queue.spec import JobNotAccepted, JobSettings
 from core.settings_fields import describe
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from dash import Dash, html
 
-    from core.runtime.live.view.values import LiveView
+    from core.sampling.values import LiveView
 
 _FIELDS = field_id(FORM, ALL)
 

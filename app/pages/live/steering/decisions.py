@@ -12,7 +12,7 @@ from app.ui.basics import aria
 from core.units import format_cores, format_number
 
 if TYPE_CHECKING:
-    from core.runtime.live.view.values import ActivityEntry
+    from core.sampling.values import ActivityEntry
 
 
 def decisions(said: tuple[ActivityEntry, ...]) -> html.Ol:

@@ -10,12 +10,12 @@ from app.figures.freed import freed_figure
 from app.pages.live.state import does
 from app.ui.basics import button, notice
 from app.ui.graph import graph
-from core.runtime.live.view.values import Mode
+from core.sampling.values import Mode
 from core.units import format_bytes, format_cores, format_duration, format_list, format_number, format_share
 
 if TYPE_CHECKING:
     from app.ui.basics import Node
-    from core.runtime.live.view.values import Attached
+    from core.sampling.values import Attached
     from core.scheduling.policies.autopilot.evidence import ContainerEvidence, Evidence
 
 _LISTED = 4

@@ -14,7 +14,7 @@ from app.pages.live.steering.evidence import evidence, worth
 from app.ui import attached_runs
 from app.ui.basics import Node, aria, button, card, data, icon, notice, state_badge
 from app.ui.forms import controls, named
-from core.runtime.live.view.values import Mode
+from core.sampling.values import Mode
 from core.scheduling.policies import POLICIES, spelt
 from core.settings_fields import describe
 from core.traces.validation import many
@@ -22,7 +22,7 @@ from core.traces.validation import many
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from core.runtime.live.view.values import Attached, LiveView
+    from core.sampling.values import Attached, LiveView
 
 FORM = "live-policy"
 FIRST = "flowcon"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from app.pages.provisioning.form.own_settings import Own
     from app.pages.provisioning.query import View
     from core.provisioning.policy import Policy
-    from core.runtime.infos import TraceSetInfo
+    from core.workspace.records import TraceSetInfo
 
 FORM, PRICES = "evaluate", "prices"
 _FEW = 24

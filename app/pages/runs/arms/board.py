@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from app.pages.runs.stored import Side
     from core.experiments.leaderboard import Standing
     from core.experiments.published import Published
-    from core.runtime.experiments.infos import ExperimentInfo
+    from core.runs.values import ExperimentInfo
 
 
 def board_card(info: ExperimentInfo, asked: Chosen, view: View, tools: Sequence[Node]) -> html.Section:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from app.pages.runs.query import View
     from core.experiments.leaderboard import Standing
     from core.experiments.published import Published
-    from core.runtime.experiments.infos import ExperimentInfo
+    from core.runs.values import ExperimentInfo
 
 VERDICTS = {
     True: (" ✓", "ok", "reproduced: within the middle 90% of seeds"),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from app.figures.runs.arm_styles import ArmStyle
     from app.pages.runs.query import View
     from app.pages.runs.stored import Side
-    from core.runtime.experiments.infos import ExperimentInfo
+    from core.runs.values import ExperimentInfo
 
 MOST_DRAWN = 8
 _FEW = 6

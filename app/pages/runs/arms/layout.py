@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from app.pages.runs.arms.choice import Chosen
     from app.pages.runs.query import View
     from app.pages.runs.stored import Side
-    from core.runtime.experiments.infos import ExperimentInfo
+    from core.runs.values import ExperimentInfo
 
 
 def base_picker(asked: Chosen) -> Node:

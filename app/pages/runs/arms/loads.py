@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from app.pages.runs.arms.choice import Chosen
     from app.pages.runs.stored import Side
     from core.experiments.spec import Experiment
-    from core.runtime.experiments.infos import ExperimentInfo
+    from core.runs.values import ExperimentInfo
 
 LOADS: Final = (0.5, 0.9, 1.2, 2.0)
 """From ample to scarce."""

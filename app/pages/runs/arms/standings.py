@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from app.pages.runs.query import View
     from core.experiments.leaderboard import Standing
     from core.experiments.published import Published
-    from core.runtime.experiments.infos import ExperimentInfo
+    from core.runs.values import ExperimentInfo
 
 COLUMNS = {
     "mean": "Mean completion",

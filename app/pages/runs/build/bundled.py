@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import NotFoundError
 from core.experiments.reading.experiment import read_experiment
-from core.runtime.experiments import bundled as stored
+from core.runs import bundled as stored
 
 if TYPE_CHECKING:
     from core.experiments.spec import Experiment

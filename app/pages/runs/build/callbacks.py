@@ -24,7 +24,7 @@ from core.errors import PhaseDockError
 from core.experiments.reading.marked import read_marked
 from core.experiments.recorded.execution import TraceJobs
 from core.experiments.spec import ENGINES
-from core.runtime.experiments.infos import Keep
+from core.runs.values import Keep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

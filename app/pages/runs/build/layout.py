@@ -20,7 +20,7 @@ from app.ui.basics import Node, aria, button, card, link_button, notice, page_he
 from app.ui.errors import refused_policies
 from app.ui.forms import values_of
 from core.errors import NotFoundError
-from core.runtime.experiments.infos import Keep
+from core.runs.values import Keep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

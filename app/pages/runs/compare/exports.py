@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from app.pages.runs.compare.shown import Shown
     from app.ui.basics import Node
-    from core.runtime.experiments.infos import ExperimentInfo
+    from core.runs.values import ExperimentInfo
 
 blueprint = Blueprint("runs", __name__)
 _JOB = (

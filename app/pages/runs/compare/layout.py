@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
     from app.pages.runs.query import View
     from app.pages.runs.stored import Side
-    from core.runtime.experiments.infos import ExperimentInfo
-    from core.runtime.infos import TaskInfo
+    from core.runs.values import ExperimentInfo
+    from core.workspace.records import TaskInfo
 
 _POLL_MS = 2_500
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from app.pages.runs.query import View
     from app.pages.runs.stored import Side
-    from core.runtime.experiments.infos import ExperimentInfo, RunInfo
-    from core.runtime.experiments.ledgers import Tick
+    from core.runs.ledgers import Tick
+    from core.runs.values import ExperimentInfo, RunInfo
 
 _MOST_SIDES = 5
 _FIGURES: dict[str, Any] = {**figure_id(""), "name": ALL}

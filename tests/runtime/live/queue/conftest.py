@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.runtime.bootstrap import open_workspace
-from core.runtime.live.queue.feed import FedEngine
+from core.bootstrap import open_workspace
+from core.live.queue.feed import FedEngine
 
 
 @pytest.fixture

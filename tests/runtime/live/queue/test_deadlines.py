@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from core.runtime.live.queue.asking import sentences
-from core.runtime.live.queue.spec import JobNotAccepted, JobSpec
-from core.runtime.live.queue.states import QueueState
-from core.runtime.live.view.values import Mode
+from core.live.queue.asking import sentences
+from core.live.queue.spec import JobNotAccepted, JobSpec
+from core.live.queue.values import QueueState
+from core.sampling.values import Mode
 from core.scheduling.actions import Start
 from core.scheduling.deadlines.earlier import Course, Pace
 from core.scheduling.loop import Entry

@@ -6,12 +6,12 @@ import pytest
 
 from core.engines.demo.submitted import _asked
 from core.engines.errors import HostLost
-from core.runtime.experiments.infos import NO_EXPERIMENT
-from core.runtime.live.queue.states import QueueState
-from core.runtime.tasks.worker import Worker
+from core.live.queue.values import QueueState
+from core.runs.values import NO_EXPERIMENT
 from core.scheduling.actions import Pause, Reason, Refuse, Resume, SetLimit, Start
 from core.scheduling.loop import Entry
 from core.scheduling.model import JobState, Trigger
+from core.tasks.worker import Worker
 from tests.runtime.live.queue.conftest import until
 
 MLP = {"program": "mlp", "name": "mine", "min": 0.25, "memory": 0.5}
@@ -142,7 +142,7 @@ def test_a_kill_loses_nothing_and_the_next_run_goes_on_with_the_same_job(queue, 
 
 
 def test_a_paused_job_goes_on_after_a_kill(queue, follow, space):
-    from core.runtime.live.policies.attach import RecordsPauses
+    from core.live.attach.policy_loop import RecordsPauses
 
     killed = follow(owner="dead")
     keeper = space.live.saved_limits.keeper("dead")

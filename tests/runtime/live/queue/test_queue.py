@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from core.bootstrap import open_workspace
 from core.engines.demo.host import DemoHost
 from core.errors import ConflictError, InputError, NotFoundError
-from core.runtime.bootstrap import open_workspace
-from core.runtime.live.queue.spec import JobNotAccepted
-from core.runtime.live.queue.states import ACTIVE, COMES_FROM, QueueState
+from core.live.queue.spec import JobNotAccepted
+from core.live.queue.values import ACTIVE, COMES_FROM, QueueState
 
 MLP = {"program": "mlp"}
 

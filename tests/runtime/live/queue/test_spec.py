@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.runtime.live.queue.settings import OWN, JobSettings
-from core.runtime.live.queue.spec import JobNotAccepted, JobSpec, Mounts, read_job
-from core.runtime.live.view.values import EngineInfo, EngineState
+from core.live.queue.spec import OWN, JobNotAccepted, JobSettings, JobSpec, Mounts, read_job
+from core.sampling.values import EngineInfo, EngineState
 from core.units import GIB
 
 NOW = 1_800_000_000.0

@@ -1,0 +1,223 @@
+"""Use cases of the command line for experiments: choose, change, run in this process, replay."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from core.errors import InputError, NotFoundError
+from core.experiments.measures.deadlines import deadlines_of, each_of
+from core.experiments.reading.experiment import from_dict
+from core.experiments.reading.marked import SpecError, read_marked
+from core.runs import bundled
+from core.runs.values import Keep
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.application import Workspace
+    from core.experiments.spec import Experiment
+    from core.progress_reporting import Progress
+
+
+def chosen(
+    source: str, *, seeds: int = 0, policies: str = "", baseline: str = "", changes: Sequence[str] = ()
+) -> Experiment:
+    """An experiment with what the command line changes of it.
+
+    Parameters
+    ----------
+    source
+        A file or the name of a bundled experiment.
+    seeds
+        How many seeds, or 0 for its own.
+    policies
+        Labels or policy names with commas between, or empty for all.
+    baseline
+        Another label to compare with, or empty.
+    changes
+        Fields and values, such as ``"world.gamma=0.02"``, or settings of the policies with a label or a
+        name, such as ``"flowcon.alpha=0.05"``.
+
+    Raises
+    ------
+    InputError, NotFoundError
+        If some part of it is unknown or invalid.
+    """
+    made = _changed(bundled.load(source), changes)
+    if seeds < 0:
+        raise InputError(f"--seeds cannot be {seeds}.", "Give a number above zero.")
+    if seeds:
+        made = made.with_seeds(seeds)
+    if baseline:
+        made = replace(made, baseline=_known(made, baseline)[0])
+    wanted = [name.strip() for name in policies.split(",") if name.strip()]
+    if wanted:
+        labels = {label for name in wanted for label in _known(made, name)}
+        kept = tuple(arm for arm in made.policies if arm.label in labels or arm.label == made.baseline)
+        made = replace(made, policies=kept)
+    return made
+
+
+def keep(text: str) -> Keep:
+    """Which ledgers to keep.
+
+    Raises
+    ------
+    InputError
+        If it is none of the known values.
+    """
+    try:
+        return Keep(text)
+    except ValueError:
+        raise InputError(
+            f"--ledgers cannot be “{text}”.", f"Choose one of: {', '.join(each.value for each in Keep)}."
+        ) from None
+
+
+def simulate(
+    workspace: Workspace,
+    experiment: Experiment,
+    kept: Keep,
+    progress: Progress | None = None,
+    *,
+    jobs: bool = False,
+) -> dict[str, Any]:
+    """Run an experiment here and now.
+
+    Parameters
+    ----------
+    workspace
+        Where it is kept.
+    experiment
+        What is run.
+    kept
+        Which ledgers are kept.
+    progress
+        Called with the share that is done.
+    jobs
+        Whether ``deadlines`` also says what became of each job.
+
+    Returns
+    -------
+    dict
+        The scenario, ``runs`` (one per policy and seed, with its jobs, and with ``deadlines`` where some have
+        one, as `core.experiments.measures.deadlines.Deadlines` says), ``policies``, as
+        `core.experiments.compare.compare` gives them, and ``predicted``: what the simulator says of real
+        runs, as `core.experiments.predicting.Prediction.to_dict` gives it, or None.
+
+    Raises
+    ------
+    ConflictError
+        If a policy leaves jobs that can never end.
+    """
+    info = workspace.runs.make(experiment, progress, kept)
+    made = info.experiment
+    return {
+        "experiment": info.id,
+        "name": made.name,
+        "about": made.about,
+        "engine": made.engine,
+        "n_jobs": made.n_jobs,
+        "n_workers": sum(group.count for group in made.workers),
+        "world": asdict(made.world),
+        "seeds": list(made.seeds),
+        "baseline": made.baseline,
+        "runs": [
+            _run(workspace, run, label, jobs=jobs)
+            for label, runs in info.runs.items()
+            for run in runs.values()
+        ],
+        "policies": list((info.report or {})["comparison"]),
+        "predicted": (info.report or {}).get("predicted"),
+    }
+
+
+def replay(workspace: Workspace, run: str) -> dict[str, Any]:
+    """Replay a run's ledger to its policy.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such run, or its ledger was not kept.
+    """
+    info = workspace.runs.get(run)
+    differences = workspace.runs.replay(run)
+    return {
+        "run": info.id,
+        "label": info.label,
+        "policy": info.policy,
+        "seed": info.seed,
+        "ticks": info.ticks,
+        "equal": not differences,
+        "differences": [
+            {
+                "tick": each.number,
+                "recorded": [str(action) for action in each.recorded],
+                "decided": [str(action) for action in each.decided],
+            }
+            for each in differences
+        ],
+    }
+
+
+def _run(workspace: Workspace, run: str, label: str, *, jobs: bool) -> dict[str, Any]:
+    info, result = workspace.runs.get(run), workspace.runs.result(run)
+    found = deadlines_of(result.jobs)
+    told = {} if found is None else {"deadlines": asdict(found)}
+    if found is not None and jobs:
+        told["deadlines"]["jobs"] = each_of(result.jobs)
+    return {
+        "run": run,
+        "label": label,
+        "policy": info.policy,
+        "settings": dict(info.settings),
+        "seed": info.seed,
+        "ticks": info.ticks,
+        **result.to_dict(),
+        **told,
+    }
+
+
+def _known(experiment: Experiment, name: str) -> list[str]:
+    """The labels that a name stands for: a label itself, or all arms of a policy."""
+    labels = [arm.label for arm in experiment.policies]
+    found = [name] if name in labels else [arm.label for arm in experiment.policies if arm.policy == name]
+    if not found:
+        raise NotFoundError(
+            f"The experiment has no policy labelled “{name}”.", f"It has: {', '.join(labels)}."
+        )
+    return found
+
+
+def _changed(experiment: Experiment, changes: Sequence[str]) -> Experiment:
+    if not changes:
+        return experiment
+    values = experiment.to_dict()
+    for change in changes:
+        path, sign, written = change.partition("=")
+        if not sign:
+            raise InputError(f"--set {change} has no value.", "Write it as world.gamma=0.02.")
+        owner, _, name = path.strip().rpartition(".")
+        for inner in _owners(values, owner, name):
+            inner[name] = read_marked(f"value: {written}").values["value"]
+    try:
+        return from_dict(values)
+    except SpecError as error:
+        where = ".".join(str(part) for part in error.path)
+        raise InputError(f"--set {where}: {error.message}", error.hint) from None
+
+
+def _owners(values: dict[str, Any], path: str, name: str) -> list[dict[str, Any]]:
+    """The mappings that a change is made in: a part of the experiment, or the settings of its policies."""
+    inner: Any = values
+    for part in path.split(".") if path else ():
+        inner = inner.get(part) if isinstance(inner, dict) else None
+    if isinstance(inner, dict):
+        return [inner]
+    arms = [arm for arm in values["policies"] if arm.get("label", arm["policy"]) == path]
+    arms = arms or [arm for arm in values["policies"] if arm["policy"] == path]
+    if not arms:
+        hint = "Write it as world.gamma=0.02 or flowcon.alpha=0.05."
+        raise InputError(f"There is no field “{path}.{name}” to set.", hint)
+    return [arm.setdefault("settings", {}) for arm in arms]

@@ -1,0 +1,162 @@
+"""Running containers from the command line: look, record, release; with a worker beside it or without one."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any
+
+from core.errors import Cancelled, ConflictError, NotFoundError
+from core.live.recording.recorder import record as record_until_ended
+from core.sampling.values import EngineState
+from core.workspace.files import new_id
+from core.workspace.repository import checked_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from core.application import Workspace
+    from core.sampling.values import LiveView, Released
+
+_FIRST_SAMPLE = 10.0
+
+
+def engine_of(workspace: Workspace, name: str) -> str:
+    """The engine of that name, or the first one; ready to be used.
+
+    Raises
+    ------
+    NotFoundError
+        If the settings name no such engine.
+    ConflictError
+        If it does not answer.
+    """
+    engine = name or workspace.live.engine_registry.names[0]
+    info = workspace.live.engine_registry.get(engine)
+    if info.state is not EngineState.READY:
+        raise ConflictError(info.message, info.hint if name else f"{info.hint}{_or_the_demo(workspace)}")
+    return engine
+
+
+def _or_the_demo(workspace: Workspace) -> str:
+    """The other way where nobody named an engine: recorded jobs, replayed."""
+    engines = workspace.live.engine_registry
+    demo = next((each for each in engines.names if engines.is_demo(each)), None)
+    return "" if demo is None else f" Or let recorded jobs be replayed: --engine {demo}."
+
+
+@contextlib.contextmanager
+def watching(workspace: Workspace) -> Iterator[None]:
+    """Sample wanted engines here; a worker that samples them already continues to."""
+    watcher = workspace.live.watcher()
+    watcher.start()
+    try:
+        yield
+    finally:
+        watcher.stop()
+
+
+def views(workspace: Workspace, engine: str) -> Iterator[LiveView]:
+    """Samples as they come, about one a second.
+
+    Raises
+    ------
+    ConflictError
+        If none comes.
+    """
+    seen, deadline = time.time(), time.monotonic() + _FIRST_SAMPLE
+    while True:
+        view = workspace.live.look(engine)
+        # the first sample of all knows no usage yet
+        known = not view.rows or any(row.cpu is not None for row in view.rows)
+        if view.at is not None and view.at > seen and known:
+            seen, deadline = view.at, time.monotonic() + _FIRST_SAMPLE
+            yield view
+        if view.engine.state is not EngineState.READY:
+            raise ConflictError(view.engine.message, view.engine.hint)
+        if time.monotonic() > deadline:
+            raise ConflictError(f"The engine {engine} is not being sampled.", "See the log of the worker.")
+        time.sleep(0.1)
+
+
+def record(
+    workspace: Workspace,
+    engine: str,
+    name: str,
+    seconds: float,
+    *,
+    containers: Sequence[str] = (),
+    model: str | None = None,
+    progress: Callable[[float, str], None] | None = None,
+) -> str:
+    """Record for some seconds, or until Ctrl+C; returns the trace set's id.
+
+    Parameters
+    ----------
+    workspace
+        Where to store it.
+    engine, name
+        The engine, and what the trace set is to be called.
+    seconds
+        How long; 0: until Ctrl+C.
+    containers
+        Names or ids; all that are labelled or picked when empty.
+    model
+        The id of a phase model whose labels are recorded as well.
+    progress
+        Called with a share and a sentence.
+
+    Raises
+    ------
+    NotFoundError
+        If a container is not there.
+    ConflictError
+        If nothing was recorded, or something is being recorded already.
+    """
+    begun = time.monotonic()
+    only = _ids(workspace, engine, containers) if containers else None
+    params: dict[str, Any] = {
+        "engine": engine, "name": checked_name(name, "trace set"), "containers": only, "model": model,
+        "recording": new_id(),
+    }  # fmt: skip
+
+    def say(text: str) -> None:
+        passed = time.monotonic() - begun
+        if progress is not None:
+            progress(passed / seconds if seconds else 0.0, text)
+        if seconds and passed >= seconds:
+            raise Cancelled
+
+    with watching(workspace):
+        return record_until_ended(workspace, params, None, _until_interrupted(say))
+
+
+def release(workspace: Workspace, engine: str | None) -> Released:
+    """Restore every limit; see `core.live.service.Live.release`."""
+    workspace.tasks.reap()
+    return workspace.live.release(engine)
+
+
+def _until_interrupted(say: Callable[[str], None]) -> Callable[[str], None]:
+    """Ctrl+C ends a recording like everything else that ends it: with a trace set."""
+
+    def saying(text: str) -> None:
+        try:
+            say(text)
+        except KeyboardInterrupt:
+            raise Cancelled from None
+
+    return saying
+
+
+def _ids(workspace: Workspace, engine: str, wanted: Sequence[str]) -> list[str]:
+    with workspace.live.engine_registry.host(engine) as host:
+        there = host.containers()
+    found = []
+    for text in wanted:
+        match = [each.id for each in there if each.name == text or each.id.startswith(text)]
+        if not match:
+            names = ", ".join(sorted(each.name for each in there)) or "none"
+            raise NotFoundError(f"No container called “{text}” runs on {engine}.", f"There are: {names}.")
+        found.append(match[0])
+    return found

@@ -1,0 +1,287 @@
+"""Use cases on files, without a workspace: compare provisioning policies, recommend, write the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from core.cli.offline_models import applied
+from core.errors import InputError
+from core.experiments.reading.fields import mapping as mapping_of
+from core.experiments.reading.fields import only
+from core.experiments.reading.marked import SpecError, read_marked
+from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
+from core.provisioning.evaluation.reporting import describe_split
+from core.provisioning.fleet import Resource
+from core.provisioning.manifests import write
+from core.provisioning.manifests.evidence import About
+from core.provisioning.policies import checked_settings, chosen
+from core.provisioning.recommendation.exports import Origin, export
+from core.provisioning.recommendation.recommend import RecommendSettings, recommend
+from core.provisioning.verdict.savings import PriceSettings, assumptions
+from core.provisioning.verdict.verdict import verdict
+from core.settings_fields import assigned
+from core.store.allocation_csv import write_allocations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from core.cli.offline_models import Notify
+    from core.progress_reporting import Progress
+    from core.provisioning.evaluation.evaluate import Evaluation
+    from core.traces.model import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Who hears of the work while it goes on.
+
+    Parameters
+    ----------
+    progress
+        Called as the work proceeds.
+    notify
+        Called as by `core.cli.offline_models.applied`.
+    """
+
+    progress: Progress | None = None
+    notify: Notify | None = None
+
+
+def compare(
+    model: Path,
+    file: Path,
+    values: Mapping[str, object],
+    policies: Sequence[str],
+    *,
+    own: Mapping[str, Mapping[str, object]] | None = None,
+    mapping: Path | None = None,
+    allocations: Path | None = None,
+    listener: Listener | None = None,
+) -> dict[str, Any]:
+    """Compare policies on a trace file.
+
+    Parameters
+    ----------
+    model, file
+        The phase model and the traces.
+    values
+        Fields of `EvaluationSettings`; those left out have their defaults.
+    policies
+        Their names, or ``all``.
+    own
+        Settings of single policies by name; of policies that are compared only.
+    mapping
+        A JSON file with the mapping of the columns; as recognised when left out.
+    allocations
+        Where every policy's allocation of each held-out sample goes, as CSV.
+    listener
+        Who hears how far the work is, and of a model that was trained on other data and is not refitted.
+
+    Returns
+    -------
+    dict
+        The report, with ``results``: one entry per policy and resource.
+
+    Raises
+    ------
+    InputError, MismatchError, NotFoundError
+        As `core.provisioning.evaluation.evaluate.evaluate`.
+    """
+    settings, own = EvaluationSettings.from_dict(values), checked_settings(own or {})
+    left_out = next((name for name in own if name not in [each.name for each in chosen(policies)]), None)
+    if left_out is not None:
+        raise InputError(
+            f"There are settings for “{left_out}”, which is not compared.", "Add it to --policies."
+        )
+    heard = listener or Listener()
+    loaded, traces = applied(model, file, mapping, None if settings.refit else heard.notify)
+    made = evaluate(traces, loaded, settings, policies, own, heard.progress)
+    if allocations is not None:
+        fleet = next(iter(made.held_out.values())).fleet
+        write_allocations(allocations, fleet.ids, fleet.offsets, fleet.time, _series(made))
+    return flat(made.report)
+
+
+def gathered(
+    path: Path | None, given: Mapping[str, object], changes: Sequence[str]
+) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
+    """The settings of a comparison and of single policies: those of a file, then those of the command line.
+
+    Parameters
+    ----------
+    path
+        The file (`read_settings`), or None.
+    given
+        Fields of `EvaluationSettings`.
+    changes
+        Settings of single policies, such as ``"event.tries=20"``.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a change sets nothing.
+    """
+    comparison, own = ({}, {}) if path is None else read_settings(path)
+    for name, values in assigned(changes).items():
+        own[name] = {**own.get(name, {}), **values}
+    return {**comparison, **given}, own
+
+
+def read_settings(path: Path) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
+    """The settings of a comparison and of single policies from a YAML or JSON file.
+
+    Such a file has up to two parts::
+
+        comparison: {cycle: 300, tolerance: 0.05}
+        policies:
+          event: {tries: 20}
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is no YAML, or has other parts.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"“{path}” cannot be read.", "Name a YAML or JSON file with settings.") from None
+    try:
+        values = mapping_of(read_marked(text).values or {}, (), "The file")
+        only(values, ("comparison", "policies"), (), "The file")
+        comparison = mapping_of(values.get("comparison") or {}, ("comparison",), "comparison")
+        own = mapping_of(values.get("policies") or {}, ("policies",), "policies")
+        return dict(comparison), {
+            str(name): dict(mapping_of(each or {}, ("policies", name), str(name)))
+            for name, each in own.items()
+        }
+    except SpecError as error:
+        raise InputError(f"{path.name}: {error.message}", error.hint) from None
+    except InputError as error:
+        hint = "Write YAML with “comparison” and “policies”."
+        raise InputError(f"{path.name} cannot be read. {error.message}", hint) from None
+
+
+def flat(report: Mapping[str, Any]) -> dict[str, Any]:
+    """A report with one entry per policy and resource, and without what is only drawn."""
+    results = [
+        {**row, "resource": resource, "unit": part["unit"]}
+        for resource, part in report["resources"].items()
+        for row in part["policies"]
+    ]
+    best = {resource: part["best_reactive"] for resource, part in report["resources"].items()}
+    rest = {key: value for key, value in report.items() if key != "resources"}
+    return {"summary": describe_split(report), **rest, "best_reactive": best, "results": results}
+
+
+def advise(
+    model: Path,
+    file: Path,
+    style: str,
+    values: Mapping[str, object],
+    mapping: Path | None = None,
+    notify: Notify | None = None,
+) -> str:
+    """Recommend request and limit for a trace file, in one of the export formats; `notify` as in `applied`.
+
+    Raises
+    ------
+    InputError
+        If there is no such format or group column, or there is nothing to allocate.
+    MismatchError
+        If the model does not fit the traces.
+    """
+    settings = RecommendSettings.from_dict(values)
+    loaded, traces = applied(model, file, mapping, notify)
+    rows = recommend(traces, loaded, settings)
+    return export(rows, Origin(model.name, file.name, datetime.now(UTC).date().isoformat()), style)
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictFile:
+    """How a verdict is to be written.
+
+    Parameters
+    ----------
+    style
+        ``patch``, ``vpa``, ``docker``, ``json`` or ``csv``.
+    take
+        The policy for a resource, such as ``"cpu=phase.rule"``; the others are chosen.
+    prices
+        Fields of `PriceSettings`, such as ``"core_hour=0.05"``.
+    date
+        An ISO date; today when left out.
+    """
+
+    style: str = "json"
+    take: Sequence[str] = ()
+    prices: Sequence[str] = ()
+    date: str | None = None
+
+
+def verdict_text(
+    model: Path,
+    file: Path,
+    values: Mapping[str, object],
+    policies: Sequence[str],
+    asked: VerdictFile,
+    *,
+    mapping: Path | None = None,
+    listener: Listener | None = None,
+) -> str:
+    """Compare policies on a trace file and write the verdict in one of the formats of manifests.
+
+    Parameters
+    ----------
+    model, file, values, policies, mapping, listener
+        As `compare`.
+    asked
+        How it is to be written.
+
+    Raises
+    ------
+    InputError, MismatchError, NotFoundError
+        As `compare`, and where there is nothing that can be set.
+    """
+    chosen_prices = PriceSettings.from_dict(dict(_pair(each) for each in asked.prices))
+    wanted = _taken(asked.take, policies)
+    settings = EvaluationSettings.from_dict(values)
+    heard = listener or Listener()
+    loaded, traces = applied(model, file, mapping, None if settings.refit else heard.notify)
+    report = evaluate(traces, loaded, settings, policies, progress=heard.progress).report
+    found = verdict(report, wanted, chosen_prices)
+    if found is None:
+        raise AssertionError("a report that was made just now has a verdict")
+    today = asked.date or datetime.now(UTC).date().isoformat()
+    said = tuple(assumptions(report["recorded"], chosen_prices))
+    return write(found, About(file.name, model.name, today, report, said), asked.style)
+
+
+def _taken(take: Sequence[str], policies: Sequence[str]) -> dict[Resource, str]:
+    """The policy that is taken for each resource that is named."""
+    compared, found = {each.name for each in chosen(policies)}, {}
+    for text in take:
+        resource, name = _pair(text)
+        if resource not in list(Resource):
+            raise InputError(f"There is no resource “{resource}”.", "Name cpu or memory.")
+        if name not in compared:
+            raise InputError(f"“{name}” is not compared.", "Add it to --policies.")
+        found[Resource(resource)] = name
+    return found
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not (sign and name.strip() and value.strip()):
+        raise InputError(
+            f"“{text}” sets nothing.", "Write a name and a value: cpu=phase.rule, core_hour=0.05."
+        )
+    return name.strip(), value.strip()
+
+
+def _series(made: Evaluation) -> Iterator[tuple[str, str, FloatArray, FloatArray]]:
+    for resource, allocations in made.allocations.items():
+        for policy, values in allocations.items():
+            yield policy, resource.value, values, made.held_out[resource].values

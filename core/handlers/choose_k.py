@@ -1,0 +1,81 @@
+"""Comparing numbers of phases on the codes of a trace set, with a recommendation."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from core.phases import PhaseSettings, fit
+from core.phases.choosing.phase_count import choose_k_for
+from core.progress_reporting import part_of
+from core.tasks.kind import Kind, ResultLink
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.phases import PhaseModel
+    from core.tasks.context import TaskContext
+    from core.traces.model import TraceSet
+    from core.workspace.records import TaskInfo
+
+_ENCODING = 0.5
+
+
+def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Choose k.
+
+    Parameters
+    ----------
+    context
+        The task.
+    params
+        ``trace_set`` (id); ``model`` (id), or ``settings`` and ``features`` of a CRBM to train for
+        this; ``seed`` (optional).
+
+    Returns
+    -------
+    dict
+        ``candidates`` (k, within, silhouette, stability), ``elbow``, ``recommended`` and ``reason``.
+    """
+    workspace = context.workspace
+    traces = workspace.traces.load(str(params["trace_set"]))
+    if params.get("model"):
+        model, begun = workspace.models.load(str(params["model"])), 0.0
+    else:
+        model, begun = _encoder(context, params, traces), _ENCODING
+    progress = part_of(context.progress, begun, 1.0)
+    choice = choose_k_for(model, traces, seed=int(params.get("seed", 0)), progress=progress)
+    return {
+        "candidates": [asdict(each) for each in choice.candidates],
+        "elbow": choice.elbow,
+        "recommended": choice.recommended,
+        "reason": f"{choice.reason} {choice.doubt}".strip(),
+    }
+
+
+def _encoder(context: TaskContext, params: Mapping[str, Any], traces: TraceSet) -> PhaseModel:
+    """A model whose codes are to be compared; how many phases it has does not matter."""
+    settings = PhaseSettings.from_dict({**(params.get("settings") or {}), "phases": 2})
+    return fit(traces, settings, params.get("features"), part_of(context.progress, 0.0, _ENCODING))
+
+
+def _outcome(task: TaskInfo) -> str:
+    best = (task.result or {}).get("recommended")
+    return "Numbers of phases are compared." if best is None else f"{best} phases are recommended."
+
+
+def _link(task: TaskInfo) -> ResultLink:
+    return ResultLink(
+        "models", {"view": "choose", "task": task.id, "trace_set": task.params.get("trace_set")}
+    )
+
+
+KIND = Kind(
+    name="choose_k",
+    title="Choose k",
+    icon="target",
+    run=_run,
+    outcome=_outcome,
+    gives=("candidates", "elbow", "recommended", "reason"),
+    link=_link,
+)

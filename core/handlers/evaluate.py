@@ -1,0 +1,61 @@
+"""Comparing provisioning policies on a stored trace set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.tasks.kind import Kind, ResultLink
+from core.workspace.evaluations import Question
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.tasks.context import TaskContext
+    from core.workspace.records import TaskInfo
+
+
+def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Compare policies.
+
+    Parameters
+    ----------
+    context
+        The task.
+    params
+        As `core.workspace.evaluations.Question.to_dict` writes them, and ``again``: whether to compare
+        again what is kept already.
+
+    Returns
+    -------
+    dict
+        ``evaluation``, the key that the comparison is kept under.
+    """
+    question, again = Question.from_dict(params), bool(params.get("again"))
+    made = context.workspace.evaluations.make(question, context.progress, again=again)
+    for note in made.report["notes"]:
+        context.log(str(note))
+    return {"evaluation": made.key}
+
+
+def _outcome(_task: TaskInfo) -> str:
+    return "The policies are compared."
+
+
+def _link(task: TaskInfo) -> ResultLink | None:
+    """Show what was compared, unless single policies had settings of their own: no address has those."""
+    asked = task.params
+    if "evaluation" not in (task.result or {}) or asked.get("own_settings"):
+        return None
+    said = ("trace_set", "model", "settings", "policies")
+    return ResultLink("provisioning", {name: asked[name] for name in said if name in asked})
+
+
+KIND = Kind(
+    name="evaluate",
+    title="Compare policies",
+    icon="chart-bar",
+    run=_run,
+    outcome=_outcome,
+    gives=("evaluation",),
+    link=_link,
+)

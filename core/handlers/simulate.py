@@ -1,0 +1,55 @@
+"""Running an experiment: every policy on every seed, and what their comparison says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.runs.values import Keep
+from core.tasks.kind import Kind, ResultLink
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.tasks.context import TaskContext
+    from core.workspace.records import TaskInfo
+
+
+def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Run an experiment that was asked for.
+
+    Parameters
+    ----------
+    context
+        The task.
+    params
+        ``experiment``, its id, and ``keep``, which runs keep their ledgers.
+
+    Returns
+    -------
+    dict
+        ``experiment``, its id.
+    """
+    keep = Keep(params.get("keep", Keep.FIRST))
+    made = context.workspace.runs.make(str(params["experiment"]), context.progress, keep, context.task)
+    return {"experiment": made.id}
+
+
+def _outcome(_task: TaskInfo) -> str:
+    return "All runs are done and compared."
+
+
+def _link(task: TaskInfo) -> ResultLink | None:
+    experiment = (task.result or {}).get("experiment") or task.params.get("experiment")
+    return ResultLink("runs", {"experiment": experiment}) if experiment else None
+
+
+KIND = Kind(
+    name="simulate",
+    title="Run an experiment",
+    icon="player-play",
+    run=_run,
+    outcome=_outcome,
+    gives=("experiment",),
+    link=_link,
+    kept="The runs that were done are kept; a retry makes only the others.",
+)

@@ -1,0 +1,62 @@
+"""Training a model further on containers that it has seen nothing like."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from core.errors import ConflictError
+from core.live.history.reader import traces_of
+from core.live.recording.recorder import source_of
+from core.live.sessions import TEACH as NAME
+from core.live.view.snapshot import LiveFiles
+from core.phases.drift.continuing import continue_training, together
+from core.progress_reporting import part_of
+from core.tasks.kind import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.tasks.context import TaskContext
+    from core.workspace.records import TaskInfo
+
+_READ = 0.3
+
+
+def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Put what is remembered beside the model's training, store both, and train further.
+
+    See `core.live.service.Live.teach`.
+    """
+    space, engine = context.workspace, str(params["engine"])
+    info = space.models.get(str(params["model"]))
+    if info.trace_set_id is None:
+        raise ConflictError(
+            f"What “{info.name}” was trained on is not here.", "Train a new model on a recording."
+        )
+    model = space.models.load_with_limits(info.id)
+    context.progress(0.0, "Reading what is remembered")
+    folder, now = LiveFiles(space.settings.home, engine).history, time.time()
+    new = traces_of(folder, params["containers"], float(params["start"]), float(params["end"]), now)
+    both = together(model, [space.traces.load(info.trace_set_id), new])
+    name = f"{space.traces.get(info.trace_set_id).name}, and more"
+    stored = space.traces.add(both, None, name=name, source=source_of(space, engine), task=context.task)
+    made = continue_training(model, both, progress=part_of(context.progress, _READ, 1.0))
+    kept = space.models.add(made, name=f"{info.name}, trained further", trace_set=stored, task=context.task)
+    added = len(made.phases) - len(model.phases)
+    context.log(f"{added} new phase{'' if added == 1 else 's'}; all others keep their numbers.")
+    return {"model": kept.id, "trace_set": stored.id}
+
+
+def _outcome(_task: TaskInfo) -> str:
+    return "The model is trained further and stored beside the old one."
+
+
+KIND = Kind(
+    name=NAME,
+    title="Train a model further",
+    icon="stack-2",
+    run=_run,
+    outcome=_outcome,
+    gives=("model", "trace_set"),
+)

@@ -1,0 +1,189 @@
+"""What an attached policy has freed, or would have: the sums, and their course in few points."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.live.view.snapshot import LiveFiles, age, write_attached
+from core.sampling.values import ActivityEntry, Mode
+from core.scheduling.actions import (
+    Migrate,
+    Pause,
+    Refuse,
+    Resume,
+    SetLimit,
+    SetMemory,
+    SetThreads,
+    Start,
+    Stop,
+)
+from core.scheduling.policies.autopilot.evidence import Book
+from core.units import format_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.sampling.values import Attached
+    from core.scheduling.actions import Action
+    from core.scheduling.loop import Entry
+    from core.scheduling.model import Job
+    from core.scheduling.policies.autopilot.evidence import Evidence
+
+
+MOST_POINTS = 240
+"""Of a course; every second one is left out when there are more."""
+_SHOWN = 8
+
+Point = tuple[float, float, float, float]
+
+
+class EvidenceLog:
+    """Takes the entries of a policy.
+
+    Parameters
+    ----------
+    begun
+        When the run's clock began, seconds since 1970.
+
+    Attributes
+    ----------
+    evidence
+        The sums so far, with the containers that say most about them; None of a policy that sees no samples.
+    course
+        See `core.sampling.values.Attached`.
+    """
+
+    def __init__(self, begun: float) -> None:
+        self._book = Book()
+        self._begun = begun
+        self._every, self._due = 1.0, 0.0
+        self.evidence: Evidence | None = None
+        self.course: list[Point] = []
+
+    def take(self, entry: Entry) -> None:
+        """Take the next entry."""
+        self._book.take(entry)
+        found = self._book.evidence()
+        if found is None:
+            return
+        shown = found.containers[:_SHOWN]
+        left = [each for each in found.containers[_SHOWN:] if each.left or each.unfamiliar]
+        self.evidence = replace(found, containers=(*shown, *left))
+        seen = entry.observation.time
+        if found.seconds > 0 and seen >= self._due:
+            self.course.append(
+                (self._begun + seen, found.freed_cores_now, found.freed_bytes_now, found.short_share)
+            )
+            self._due = seen + self._every
+        if len(self.course) > MOST_POINTS:
+            self.course = self.course[1::2]
+            self._every *= 2
+
+
+_KEPT = 50
+_TOUCH_AFTER = 5.0
+_VERBS: dict[type, tuple[str, str]] = {
+    Start: ("Started", "Would start"),
+    Refuse: ("Refused", "Would refuse"),
+    SetMemory: ("Set its memory", "Would set its memory"),
+    SetThreads: ("Asked to change its threads", "Would ask to change its threads"),
+    Migrate: ("Moved", "Would move"),
+    Pause: ("Paused", "Would pause"),
+    Resume: ("Resumed", "Would resume"),
+    Stop: ("Stopped", "Would stop"),
+}
+
+
+class ActivityLog:
+    """Takes the entries of an attached policy and writes down the newest.
+
+    Parameters
+    ----------
+    files
+        The files of the engine.
+    attached
+        What is attached.
+    begun
+        When the run's clock began, seconds since 1970.
+    """
+
+    def __init__(self, files: LiveFiles, attached: Attached, begun: float) -> None:
+        self._files = files
+        self._attached = attached
+        self._begun = begun
+        self._said: deque[ActivityEntry] = deque(maxlen=_KEPT)
+        self._limits: dict[str, float | None] = {}
+        self._labels: dict[str, str] = {}
+        self._evidence = EvidenceLog(begun)
+        self.decisions = 0
+        self.resizes = 0
+        self._write({})
+
+    def take(self, entry: Entry, containers: Mapping[str, str]) -> None:
+        """Take the next entry; `containers` has the id of each job's container."""
+        seen = entry.observation
+        self.decisions += 1
+        self._labels = {mark.job: mark.label for mark in entry.marks}
+        jobs = {job.id: job for job in seen.jobs}
+        self._limits = {name: limit for name, limit in self._limits.items() if name in jobs}
+        why = {reason.job: reason.text for reason in entry.reasons if reason.job is not None}
+        refused = {failure.action for failure in entry.failures}
+        for action in entry.actions:
+            if action not in refused and action.job in jobs:
+                self._note(self._begun + seen.time, action, jobs[action.job], why.get(action.job, ""))
+        for failure in entry.failures:
+            self._say(self._begun + seen.time, failure.action.job, f"Could not: {failure.why}")
+        wake = None if entry.wake is None else self._begun + entry.wake
+        self._evidence.take(entry)
+        self._attached = replace(
+            self._attached,
+            next_wake=wake,
+            resizes=self.resizes,
+            evidence=self._evidence.evidence,
+            course=tuple(self._evidence.course),
+        )
+        self._write(
+            {
+                containers[mark.job]: (mark.label, mark.growth)
+                for mark in entry.marks
+                if mark.job in containers
+            }
+        )
+
+    def alive(self) -> None:
+        """Show that the policy is still attached; called often, writes only now and then."""
+        if age(self._files.attached) > _TOUCH_AFTER:
+            os.utime(self._files.attached)
+
+    def close(self) -> None:
+        """Show that the policy is no longer attached."""
+        self._files.attached.unlink(missing_ok=True)
+
+    def _note(self, at: float, action: Action, job: Job, why: str) -> None:
+        if not isinstance(action, SetLimit):
+            done, would = _VERBS[type(action)]
+            word = done if self._attached.mode is Mode.CONTROL else would
+            self._say(at, action.job, f"{word}. {why}".strip())
+            return
+        before = self._limits.get(job.id, job.limit)
+        self._limits[job.id] = action.limit
+        if before == action.limit:
+            return
+        self.resizes += 1
+        text = why or f"From {_cores(before)} to {_cores(action.limit)}."
+        self._say(at, action.job, text, before, action.limit)
+
+    def _say(
+        self, at: float, job: str, text: str, before: float | None = None, after: float | None = None
+    ) -> None:
+        self._said.appendleft(ActivityEntry(at, job, text, before, after, self._labels.get(job, "")))
+
+    def _write(self, marks: dict[str, tuple[str, float | None]]) -> None:
+        write_attached(self._files.attached, replace(self._attached, said=tuple(self._said)), marks)
+
+
+def _cores(limit: float | None) -> str:
+    return "no limit" if limit is None else format_cores(limit)

@@ -1,0 +1,183 @@
+"""Changing running containers by hand: limits, undo, release, and which containers may be changed at all."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.engines.values import LEAST_CORES, labelled
+from core.errors import ConflictError, InputError, PhaseDockError
+from core.live.control.restore import LimitRestorer
+from core.live.control.saved_limits import BY_HAND, SavedLimits, SavedLimitsStore
+from core.live.sessions import ATTACH, Sessions
+from core.sampling.values import Allowed, Change, Released
+from core.scheduling.policies import spelt
+from core.units import MIB, format_bytes, format_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from core.engines.ports import Container, Limits, SteeredHost
+    from core.engines.values import HostInfo
+    from core.sampling.engines import Engines
+
+_LEAST_MEMORY = 6 * MIB
+"""The smallest limit that Docker accepts."""
+
+_LET_GO = 20.0
+
+
+class ManualControl:
+    """Changes containers that carry PhaseDock's label or were picked, and no others.
+
+    Parameters
+    ----------
+    engines, saved_limits, sessions
+        Where containers are, what their limits were, and which policies are attached.
+    control
+        Whether anything that is real may be changed.
+    """
+
+    def __init__(
+        self, engines: Engines, saved_limits: SavedLimitsStore, sessions: Sessions, control: bool
+    ) -> None:
+        self._engines = engines
+        self._saved_limits = saved_limits
+        self._sessions = sessions
+        self._control = control
+
+    def set_limit(self, engine: str, container: str, cores: float | None, memory: float | None) -> Change:
+        """See `core.live.service.Live.set_limit`."""
+        self._check(engine)
+        self._check_free(engine)
+        with self._host(engine) as host:
+            _check_bounds(host.info(), cores, memory)
+            now = host.inspect(container)
+            wanted = now.limits.with_cores(cores)
+            wanted = wanted if memory is None else wanted.with_memory(int(memory))
+            after = host.set_limits(now.id, wanted)
+            self._saved_limits.note(host.key(), now.id, now.name, undo=now.limits.to_dict())
+        return Change(now.name, allowed(now.limits), allowed(after))
+
+    def undo(self, engine: str, container: str) -> Change:
+        """See `core.live.service.Live.undo`."""
+        self._check(engine)
+        self._check_free(engine)
+        saved = self._by_hand(engine, container)
+        if saved is None or saved.undo is None:
+            raise ConflictError(
+                "No limit of this container was changed by hand, so there is nothing to undo.",
+                "Change a limit first; “Release” restores what a policy changed.",
+            )
+        with self._host(engine) as host:
+            now = host.inspect(container)
+            if saved.undo == saved.limits:
+                host.restore(now.id)
+            else:
+                host.set_limits(now.id, host.read_limits(saved.undo))
+                self._saved_limits.note(host.key(), now.id, now.name, undo=None)
+            after = host.inspect(container).limits
+        return Change(now.name, allowed(now.limits), allowed(after))
+
+    def release(self, engine: str | None) -> Released:
+        """See `core.live.service.Live.release`."""
+        releaser = LimitRestorer(self._engines, self._saved_limits)
+        releaser.tie_old()
+        key = None if engine is None else self._engines.key(engine)
+        names = self._engines.names if engine is None else self._engines.aliases(engine)
+        before = self._saved_limits.all(key)
+        tasks = {saved.owner for saved in before} - {BY_HAND}
+        tasks |= {task.id for name in names if (task := self._sessions.of(name).get(ATTACH)) is not None}
+        self._sessions.end(self._sessions.alive(tasks), _LET_GO)
+        left = self._saved_limits.all(key)
+        done = releaser.put_back(left)
+        # what the policies themselves have restored as they ended
+        let_go = [self._name(saved) for saved in before if saved not in left]
+        return replace(done, restored=tuple(dict.fromkeys([*let_go, *done.restored])))
+
+    def pick(self, engine: str, container: str) -> None:
+        """See `core.live.service.Live.pick`."""
+        self._check(engine)
+        with self._host(engine) as host:
+            found = host.inspect(container)
+        self._saved_limits.pick(engine, found.id, found.name)
+
+    def unpick(self, engine: str, container: str) -> None:
+        """See `core.live.service.Live.unpick`."""
+        self._check(engine)
+        self._check_free(engine)
+        saved = [each for each in self._of(engine) if each.container == container]
+        done = LimitRestorer(self._engines, self._saved_limits).put_back(saved)
+        if done.failed:
+            raise ConflictError(
+                f"The limits of {done.failed[0][0]} could not be restored, so it stays selected.",
+                done.failed[0][1],
+            )
+        self._saved_limits.unpick(engine, [container])
+
+    def _name(self, saved: SavedLimits) -> str:
+        """The name of a container with saved limits, or what is known of it."""
+        with contextlib.suppress(PhaseDockError), self._host(saved.engine.name) as host:
+            return host.inspect(saved.container).name
+        return saved.name[:12]
+
+    def _by_hand(self, engine: str, container: str) -> SavedLimits | None:
+        mine = (saved for saved in self._of(engine) if saved.owner == BY_HAND)
+        return next((saved for saved in mine if saved.container == container), None)
+
+    def _of(self, engine: str) -> tuple[SavedLimits, ...]:
+        """The saved limits of an engine's containers, whatever it was called when they were saved."""
+        LimitRestorer(self._engines, self._saved_limits).tie_old()
+        return self._saved_limits.all(self._engines.key(engine))
+
+    @contextlib.contextmanager
+    def _host(self, engine: str) -> Iterator[SteeredHost]:
+        with self._engines.host(
+            engine, self._saved_limits.keeper(BY_HAND), ours(self._saved_limits, engine)
+        ) as host:
+            yield host
+
+    def _check(self, engine: str) -> None:
+        if not (self._engines.is_demo(engine) or self._control):
+            raise switched_off()
+
+    def _check_free(self, engine: str) -> None:
+        tasks = [self._sessions.controlled(name) for name in self._engines.aliases(engine)]
+        task = next((each for each in tasks if each is not None), None)
+        if task is not None:
+            raise ConflictError(
+                f"The policy {spelt(str(task.params.get('policy', '')))} controls this engine.",
+                "Detach it before you change limits by hand.",
+            )
+
+
+def ours(saved_limits: SavedLimitsStore, engine: str) -> Callable[[Container], bool]:
+    """Whether PhaseDock may change a container: it carries the label, or a person picked it."""
+    return lambda container: labelled(container) or container.id in saved_limits.picked(engine)
+
+
+def switched_off() -> ConflictError:
+    """The error where control is off."""
+    return ConflictError(
+        "PhaseDock may not change containers: PHASEDOCK_CONTROL is off.",
+        "Set PHASEDOCK_CONTROL=on and restart PhaseDock.",
+    )
+
+
+def allowed(limits: Limits) -> Allowed:
+    """Limits in cores and bytes."""
+    return Allowed(limits.cores, limits.memory_bytes)
+
+
+def _check_bounds(info: HostInfo, cores: float | None, memory: float | None) -> None:
+    if cores is not None and not LEAST_CORES <= cores <= info.cores:
+        raise InputError(
+            f"A limit of {format_cores(cores)} is not possible here.",
+            f"Choose from {LEAST_CORES} to {info.cores:g} cores, or no limit.",
+        )
+    if memory is not None and not _LEAST_MEMORY <= memory <= info.memory:
+        raise InputError(
+            f"A memory limit of {format_bytes(memory)} is not possible here.",
+            f"Choose from {format_bytes(_LEAST_MEMORY)} to {format_bytes(info.memory)}.",
+        )

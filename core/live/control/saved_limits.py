@@ -1,0 +1,238 @@
+"""Containers' original limits, saved before they are changed, so that no crash loses them.
+
+A record is committed before the first change that it stands for, and removed only after the exact restore was
+verified. So whatever is killed at whatever moment, either nothing was changed or the record is there, and
+the next process can restore the limits. Each owner (a task, or a person, whose name is empty) has records
+of its own: ending a policy that was attached after a person set a limit goes back to that person's limit,
+and releasing everything goes back to what was there first.
+
+A record belongs to an engine by that engine's own id. What the settings call it may change, two names may
+reach the same one, and a name may come to mean another one.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, delete, or_, select, update
+
+from core.engines.values import EngineKey
+from core.tasks.crashed_workers import lost_tasks
+from core.workspace.records import TaskState
+from core.workspace.tables import PickRow, SavedLimitsRow, TaskRow
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from sqlalchemy import ColumnElement
+
+    from core.workspace.database import Database
+
+BY_HAND = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedLimits:
+    """One container's limits before one owner changed them.
+
+    Parameters
+    ----------
+    engine
+        Which engine the container is on; without an id where an earlier version wrote the name only.
+    container, name
+        The container's full id, and its name, where that was known.
+    owner
+        The id of a task, or `BY_HAND`.
+    since
+        When it was written, seconds since 1970.
+    limits
+        The limits to restore, as the engine wrote them; only the engine reads them.
+    undo
+        The limits before the last change by hand, or None.
+    paused
+        Whether its owner paused it, so that it has to be resumed, too.
+    """
+
+    engine: EngineKey
+    container: str
+    name: str
+    owner: str
+    since: float
+    limits: Mapping[str, Any]
+    undo: Mapping[str, Any] | None = None
+    paused: bool = False
+
+
+class SavedLimitsKeeper:
+    """The records of one owner, as an engine needs them.
+
+    Parameters
+    ----------
+    database
+        Where they are.
+    owner
+        The id of a task, or `BY_HAND`.
+    """
+
+    def __init__(self, database: Database, owner: str) -> None:
+        self._database = database
+        self._owner = owner
+
+    def keep(self, engine: EngineKey, container: str, limits: Mapping[str, Any]) -> None:
+        """Save the limits to restore, unless some are saved already. On the disk when this returns."""
+        with self._database.write() as session:
+            row = session.scalar(select(SavedLimitsRow).where(*_of(engine, container, self._owner)))
+            if row is None:
+                session.add(_row(engine, container, self._owner, limits))
+
+    def keep_paused(self, engine: EngineKey, container: str, limits: Mapping[str, Any], paused: bool) -> None:
+        """Write down, before it is done, that a container is being paused or resumed."""
+        self.keep(engine, container, limits)
+        with self._database.write() as session:
+            session.execute(
+                update(SavedLimitsRow).where(*_of(engine, container, self._owner)).values(paused=paused)
+            )
+
+    def kept(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
+        """The limits to restore, or None where nothing was changed."""
+        with self._database.read() as session:
+            row = session.scalar(select(SavedLimitsRow).where(*_of(engine, container, self._owner)))
+        return None if row is None else row.limits
+
+    def forget(self, engine: EngineKey, container: str) -> None:
+        """Remove a record whose limits were restored."""
+        with self._database.write() as session:
+            session.execute(delete(SavedLimitsRow).where(*_of(engine, container, self._owner)))
+
+
+class SavedLimitsStore:
+    """All records, and which containers a person picked.
+
+    Parameters
+    ----------
+    database
+        Where they are.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def keeper(self, owner: str) -> SavedLimitsKeeper:
+        """The records of one owner."""
+        return SavedLimitsKeeper(self._database, owner)
+
+    def all(self, engine: EngineKey | None = None) -> tuple[SavedLimits, ...]:
+        """The records of an engine, or of all, the newest first: the order in which to restore them.
+
+        Parameters
+        ----------
+        engine
+            By its id, whatever it was called then; where it has none, by its name.
+        """
+        query = select(SavedLimitsRow).order_by(SavedLimitsRow.since.desc(), SavedLimitsRow.owner.desc())
+        if engine is not None:
+            query = query.where(_on(engine))
+        with self._database.read() as session:
+            return tuple(_saved(row) for row in session.scalars(query))
+
+    def orphans(self) -> tuple[SavedLimits, ...]:
+        """The records of tasks that neither run nor wait, because they ended or their worker died."""
+        alive = (TaskState.QUEUED.value, TaskState.RUNNING.value)
+        with self._database.read() as session:
+            tasks = set(session.scalars(select(TaskRow.id).where(TaskRow.state.in_(alive))))
+            tasks -= lost_tasks(session).keys()
+        return tuple(saved for saved in self.all() if saved.owner != BY_HAND and saved.owner not in tasks)
+
+    def held(self, engine: EngineKey) -> frozenset[str]:
+        """The ids of containers of an engine whose limits are not their original ones."""
+        query = select(SavedLimitsRow.container).where(or_(_on(engine), SavedLimitsRow.engine_name.is_(None)))
+        with self._database.read() as session:
+            return frozenset(session.scalars(query))
+
+    def tie(self, saved: SavedLimits, engine: EngineKey) -> SavedLimits:
+        """Set the engine of a record that knows only a name: the one on which its container was found."""
+        values = {"engine": engine.id or engine.name, "engine_name": engine.name if engine.id else None}
+        with self._database.write() as session:
+            session.execute(
+                update(SavedLimitsRow).where(*_of(engine, saved.container, saved.owner)).values(**values)
+            )
+        return replace(saved, engine=engine)
+
+    def note(self, engine: EngineKey, container: str, name: str, undo: Mapping[str, Any] | None) -> None:
+        """Write down what the last change by hand changed, and the container's name.
+
+        Parameters
+        ----------
+        engine, container, name
+            The container; there must be a record of `BY_HAND` on it, else nothing is noted.
+        undo
+            The limits before that change, or None where there is nothing to take back.
+        """
+        values: dict[str, Any] = {"name": name, "undo": None if undo is None else dict(undo)}
+        with self._database.write() as session:
+            session.execute(update(SavedLimitsRow).where(*_of(engine, container, BY_HAND)).values(**values))
+
+    def picked(self, engine: str) -> frozenset[str]:
+        """The ids of the containers that a person picked."""
+        with self._database.read() as session:
+            return frozenset(session.scalars(select(PickRow.container).where(PickRow.engine == engine)))
+
+    def pick(self, engine: str, container: str, name: str) -> None:
+        """Note that a person picked a container."""
+        with self._database.write() as session:
+            session.merge(PickRow(engine=engine, container=container, name=name, since=time.time()))
+
+    def unpick(self, engine: str, containers: Collection[str]) -> None:
+        """Note that containers are not picked any more."""
+        chosen = (PickRow.engine == engine, PickRow.container.in_(list(containers)))
+        with self._database.write() as session:
+            session.execute(delete(PickRow).where(*chosen))
+
+
+def _on(engine: EngineKey) -> ColumnElement[bool]:
+    """The records of an engine: those with its id, and those that know only its name."""
+    by_name = and_(SavedLimitsRow.engine_name.is_(None), SavedLimitsRow.engine == engine.name)
+    return or_(
+        by_name,
+        SavedLimitsRow.engine == engine.id if engine.id else SavedLimitsRow.engine_name == engine.name,
+    )
+
+
+def _of(engine: EngineKey, container: str, owner: str) -> tuple[ColumnElement[bool], ...]:
+    """One owner's record on a container that is known to be on this engine.
+
+    A container's id is never given twice, so a record that knows only a name is of this engine, too, whatever
+    that name is or was.
+    """
+    here = or_(_on(engine), SavedLimitsRow.engine_name.is_(None))
+    return (here, SavedLimitsRow.container == container, SavedLimitsRow.owner == owner)
+
+
+def _row(engine: EngineKey, container: str, owner: str, limits: Mapping[str, Any]) -> SavedLimitsRow:
+    return SavedLimitsRow(
+        engine=engine.id or engine.name,
+        engine_name=engine.name if engine.id else None,
+        container=container,
+        owner=owner,
+        name=container[:12],
+        since=time.time(),
+        limits=dict(limits),
+        undo=None,
+        paused=False,
+    )
+
+
+def _saved(row: SavedLimitsRow) -> SavedLimits:
+    named = row.engine_name is not None
+    return SavedLimits(
+        EngineKey(row.engine_name or row.engine, row.engine if named else ""),
+        row.container,
+        row.name,
+        row.owner,
+        row.since,
+        row.limits,
+        row.undo,
+        row.paused,
+    )

@@ -1,0 +1,267 @@
+"""How finely the past is kept, and for how long."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core.sampling.ring_buffer import FIELDS
+from core.workspace.files import new_id
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+
+HOUR, DAY = 3600.0, 86_400.0
+PEAKS = ("cpu", "memory")
+"""Of `FIELDS`, those whose largest value is kept beside the mean."""
+
+
+class Level(NamedTuple):
+    """One fineness.
+
+    Parameters
+    ----------
+    seconds
+        That each record stands for.
+    kept
+        Seconds for which records are kept at least.
+    chunk
+        Seconds in one file.
+    """
+
+    seconds: int
+    kept: float
+    chunk: int
+
+
+LEVELS = (Level(1, HOUR, 600), Level(10, DAY, 7200), Level(60, 30 * DAY, 86_400))
+"""Finest first; each is made of the one before."""
+
+RECORD: np.dtype[Any] = np.dtype(
+    [
+        ("container", "<i4"),
+        ("at", "<f8"),
+        ("values", "<f4", (len(FIELDS),)),
+        ("peaks", "<f4", (len(PEAKS),)),
+    ]
+)
+"""One container over a level's seconds: when that ended, means of `FIELDS` (NaN: unknown), and maxima."""
+
+
+def level_for(start: float, end: float, now: float) -> Level:
+    """The finest level that has kept all of a stretch of time, in at most some thousands of records."""
+    able = [each for each in LEVELS if now - start <= each.kept + each.chunk / 2]
+    fine = [each for each in able if (end - start) / each.seconds <= _MOST]
+    return (fine or able or [LEVELS[-1]])[0]
+
+
+_MOST = 10_000
+
+
+_ROWS_OF_A_GROUP = 4096
+
+
+class Known(NamedTuple):
+    """A container: its id, its name and its image."""
+
+    id: str
+    name: str
+    image: str
+
+
+class Stretch(NamedTuple):
+    """What was kept of one container, oldest first.
+
+    Parameters
+    ----------
+    container
+        Which one.
+    time
+        Seconds since 1970 at which each record's time ended, shape (n,).
+    values
+        Means of `FIELDS`, shape (n, len(FIELDS)).
+    peaks
+        Maxima of `PEAKS`, shape (n, len(PEAKS)).
+    """
+
+    container: Known
+    time: npt.NDArray[np.float64]
+    values: npt.NDArray[np.float32]
+    peaks: npt.NDArray[np.float32]
+
+
+class OpenChunk:
+    """A chunk that is written to; one process writes at a time.
+
+    Parameters
+    ----------
+    folder
+        Of its level.
+    begin
+        When its time begins, whole seconds since 1970.
+    """
+
+    def __init__(self, folder: Path, begin: int) -> None:
+        self.begin = begin
+        self._records, self._names = _paths(folder, begin)
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in (self._records, self._names):
+            path.touch()
+        self._known = {each.id: place for place, each in enumerate(_known(self._names))}
+        os.truncate(self._names, _whole_lines(self._names.read_bytes()))
+        records = _read_open(self._records)
+        there = records["container"] < len(self._known)
+        # a name is written before its records, so records without one are what a full disk left
+        os.truncate(self._records, int(there.argmin() if not there.all() else len(there)) * RECORD.itemsize)
+
+    def add(self, records: npt.NDArray[Any], containers: Sequence[Known]) -> None:
+        """Append records, whose ``container`` is filled in: the n-th is of the n-th container."""
+        new = [each for each in containers if each.id not in self._known]
+        if new:
+            _append(self._names, b"".join(orjson.dumps(list(each)) + b"\n" for each in new))
+            for each in new:
+                self._known[each.id] = len(self._known)
+        records["container"] = [self._known[each.id] for each in containers]
+        _append(self._records, records.tobytes())
+
+    def close(self) -> None:
+        """Sort and pack it."""
+        pack(self._records.parent, self.begin)
+
+
+def pack(folder: Path, begin: int) -> None:
+    """Make a closed chunk of an open one; nothing is lost if that is interrupted."""
+    records, names = _paths(folder, begin)
+    found = read_open(folder, begin, None)
+    if found:
+        draft = folder / f".{begin}.{new_id()}"
+        try:
+            pq.write_table(_table(found), draft, compression="zstd", row_group_size=_ROWS_OF_A_GROUP)
+            draft.replace(folder / f"{begin}.parquet")
+        finally:
+            draft.unlink(missing_ok=True)
+    for path in (records, names):
+        path.unlink(missing_ok=True)
+
+
+def begins(folder: Path) -> dict[int, Path]:
+    """The chunks of a level, by when they begin; of one that is just being packed the closed form."""
+    found: dict[int, Path] = {}
+    if folder.is_dir():
+        for path in sorted(folder.iterdir(), key=lambda each: each.suffix == ".parquet"):
+            if path.stem.isdecimal() and path.suffix in (".open", ".parquet"):
+                found[int(path.stem)] = path
+    return dict(sorted(found.items()))
+
+
+def read(path: Path, ids: Collection[str] | None) -> list[Stretch]:
+    """What a chunk has of some containers, or of all; nothing if it has just been removed."""
+    if path.suffix == ".open":
+        found = read_open(path.parent, int(path.stem), ids)
+        closed = path.with_suffix(".parquet")
+        return found if found or not closed.exists() else read(closed, ids)
+    filters = None if ids is None else [("container", "in", sorted(ids))]
+    try:
+        table = pq.read_table(path, filters=filters)
+    except FileNotFoundError:
+        return []
+    return _stretches(table)
+
+
+def read_open(folder: Path, begin: int, ids: Collection[str] | None) -> list[Stretch]:
+    """What an open chunk has of some containers, or of all."""
+    path, names = _paths(folder, begin)
+    known, records = _known(names), _read_open(path)
+    found = []
+    for place, each in enumerate(known):
+        if ids is not None and each.id not in ids:
+            continue
+        own = records[records["container"] == place]
+        if len(own):
+            found.append(Stretch(each, own["at"], own["values"], own["peaks"]))
+    return found
+
+
+def _paths(folder: Path, begin: int) -> tuple[Path, Path]:
+    return folder / f"{begin}.open", folder / f"{begin}.names"
+
+
+def _known(names: Path) -> list[Known]:
+    try:
+        text = names.read_bytes()
+    except FileNotFoundError:
+        return []
+    return [Known(*orjson.loads(line)) for line in text[: _whole_lines(text)].splitlines()]
+
+
+def _whole_lines(text: bytes) -> int:
+    return text.rfind(b"\n") + 1
+
+
+def _read_open(path: Path) -> npt.NDArray[Any]:
+    try:
+        return np.fromfile(path, RECORD, path.stat().st_size // RECORD.itemsize)
+    except FileNotFoundError:
+        return np.empty(0, RECORD)
+
+
+def _append(path: Path, data: bytes) -> None:
+    """Write all of it or nothing."""
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND)
+    try:
+        before = os.fstat(handle).st_size
+        try:
+            written = 0
+            while written < len(data):
+                written += os.write(handle, data[written:])
+        except BaseException:
+            os.ftruncate(handle, before)
+            raise
+    finally:
+        os.close(handle)
+
+
+def _table(found: Sequence[Stretch]) -> pa.Table:
+    ordered = sorted(found, key=lambda each: each.container.id)
+    counts = [len(each.time) for each in ordered]
+    columns: dict[str, Any] = {}
+    for name in Known._fields:
+        texts = np.repeat([getattr(each.container, name) for each in ordered], counts)
+        columns["container" if name == "id" else name] = pa.array(texts.tolist()).dictionary_encode()
+    columns["at"] = np.concatenate([each.time for each in ordered])
+    for place, field in enumerate(FIELDS):
+        columns[field] = np.concatenate([each.values[:, place] for each in ordered])
+    for place, field in enumerate(PEAKS):
+        columns[f"{field}_max"] = np.concatenate([each.peaks[:, place] for each in ordered])
+    return pa.table(columns)
+
+
+def _stretches(table: pa.Table) -> list[Stretch]:
+    if not table.num_rows:
+        return []
+    columns: Mapping[str, Any] = {name: table.column(name) for name in table.column_names}
+    ids = np.asarray(columns["container"].to_pylist())
+    time = columns["at"].to_numpy()
+    unknown = np.full(len(time), np.nan, np.float32)
+    values = np.column_stack([columns[f].to_numpy() if f in columns else unknown for f in FIELDS])
+    peaks = np.column_stack([columns[f"{f}_max"].to_numpy() for f in PEAKS])
+    starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
+    ends = np.append(starts[1:], len(ids))
+    return [
+        Stretch(
+            Known(str(ids[begin]), columns["name"][int(begin)].as_py(), columns["image"][int(begin)].as_py()),
+            time[begin:end],
+            values[begin:end],
+            peaks[begin:end],
+        )
+        for begin, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]

@@ -1,0 +1,219 @@
+"""Whether a deadline can be met, before a job is submitted: with how many cores, and who gives way.
+
+The attached policy is asked as it is set, or `deadline` as it comes where none that promises is attached.
+What it would do is computed here from what is known of the engine and its jobs; nothing is changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from core.live.queue.values import QueueState
+from core.live.view.snapshot import FRESH_FOR, age, read_view
+from core.moments import say_deadline
+from core.scheduling.model import Job, JobState, Observation, Terms, Trigger, Worker
+from core.scheduling.policies import POLICIES, spelt
+from core.scheduling.policies.deadline.outlook import outlook
+from core.scheduling.policies.deadline.settings import DeadlineSettings
+from core.units import format_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from core.live.queue.spec import JobSpec
+    from core.live.queue.values import QueuedJob, Standing
+    from core.live.view.snapshot import LiveFiles
+    from core.sampling.values import EngineInfo
+    from core.scheduling.policies.deadline.outlook import Outlook
+    from core.workspace.earlier_runs import EarlierRuns
+    from core.workspace.records import TaskInfo
+
+PROMISING: Final = "deadline"
+"""The policy that is asked where none that promises is attached."""
+
+_STATES: Final = {
+    QueueState.WAITING: JobState.WAITING,
+    QueueState.RUNNING: JobState.RUNNING,
+    QueueState.PAUSED: JobState.PAUSED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What would become of a job that is submitted now; moments are seconds since 1970.
+
+    Parameters
+    ----------
+    now, deadline
+        When it was asked, and when it has to be done, or None.
+    policy
+        The policy that was asked.
+    attached
+        Whether that one is attached in control, so that it is what will happen.
+    runs, profiled
+        How many earlier runs of its kind are known, and whether with more than one number of cores, so that
+        its speed with others is more than a guess.
+    outlook
+        What the policy says; its moments are seconds since 1970, too.
+    """
+
+    now: float
+    deadline: float | None
+    policy: str
+    attached: bool
+    runs: int
+    profiled: bool
+    outlook: Outlook
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        plain = asdict(self.outlook)
+        lost = [{"job": job, "cores": had, "instead": has} for job, had, has in plain.pop("gives_way")]
+        about = {name: getattr(self, name) for name in ("deadline", "policy", "attached", "runs", "profiled")}
+        return {**about, **plain, "gives_way": lost}
+
+
+def asked(task: TaskInfo | None, controls: bool) -> tuple[str, DeadlineSettings, bool]:
+    """The policy that is asked, its settings, and whether it is attached in control."""
+    if task is not None:
+        policy = str(task.params.get("policy", ""))
+        found = POLICIES[policy].chosen(task.params.get("settings") or {})
+        if isinstance(found, DeadlineSettings):
+            return policy, found, controls
+    return PROMISING, DeadlineSettings(), False
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """An engine as it is now.
+
+    Parameters
+    ----------
+    engine, files
+        The engine, and what its watcher left there.
+    jobs, stands
+        Its jobs that are not over, and how they stand.
+    earlier
+        What earlier runs have shown.
+    now
+        Seconds since 1970.
+    """
+
+    engine: EngineInfo
+    files: LiveFiles
+    jobs: tuple[QueuedJob, ...]
+    stands: Mapping[str, Standing]
+    earlier: EarlierRuns
+    now: float
+
+    def answer(self, name: str, spec: JobSpec, policy: tuple[str, DeadlineSettings, bool]) -> Answer:
+        """What would become of a job by the policy that `asked` names."""
+        which, settings, attached = policy
+        now, known = self.now, self.earlier.of(spec.kind)
+        deadline = None if spec.deadline is None else max(spec.deadline - now, 0.0)
+        memory = None if spec.memory is None else float(spec.memory)
+        profile = self.earlier.profile(spec.kind)
+        terms = Terms(spec.least, spec.most, memory, 0, deadline, profile)
+        others = (*self._containers(), *map(self._job, self.jobs))
+        job = name if all(each.id != name for each in others) else f"{name} (the new one)"
+        new = Job(
+            job, JobState.WAITING, arrived=now, request=spec.request, can_resize=spec.follows, terms=terms
+        )
+        worker = Worker(self.engine.name, self.engine.cores or 1.0, memory=self.engine.memory)
+        seen = Observation(0, now, Trigger.ARRIVAL, (worker,), others)
+        said = outlook(settings, seen, new)
+        return Answer(now, spec.deadline, which, attached, known.runs, known.profiled, said)
+
+    def _job(self, job: QueuedJob) -> Job:
+        """A submitted job as a policy sees it."""
+        state, spec, how = _STATES[job.state], job.spec, self.stands.get(job.id)
+        placed = state is not JobState.WAITING
+        return Job(
+            job.name,
+            state,
+            self.engine.name if placed else None,
+            job.created,
+            job.started if placed else None,
+            limit=job.cores,
+            steps=None if how is None else how.steps,
+            total_steps=None if how is None else how.total_steps,
+            request=spec.request,
+            can_resize=spec.follows,
+            terms=job.terms(self.earlier.profile(spec.kind)),
+            step_seconds=None if how is None else how.step_seconds,
+        )
+
+    def _containers(self) -> list[Job]:
+        """Containers that the policy steers beside submitted jobs, as far as they were seen lately."""
+        snapshot, now = self.files.snapshot, self.now
+        view = read_view(snapshot) if age(snapshot) < FRESH_FOR else None
+        if view is None:
+            return []
+        submitted = {job.container for job in self.jobs}
+        return [
+            Job(row.name, JobState.RUNNING, self.engine.name, now, now, limit=row.cpu_limit)
+            for row in view.rows
+            if row.id not in submitted and row.state == "running"
+        ]
+
+
+def sentences(found: Answer, zone: str = "") -> list[str]:
+    """What a person is told, the answer first.
+
+    Parameters
+    ----------
+    found
+        The answer.
+    zone
+        The person's time zone (`core.moments`).
+    """
+    out, now = found.outlook, found.now
+
+    def when(moment: float) -> str:
+        return say_deadline(moment, now, zone)
+
+    said = [_verdict(found, when), *([out.why] if out.promised is False and out.known else [])]
+    if out.known and out.has and out.ends is not None:
+        between = ""
+        if out.between is not None:
+            low, high = (when(each).partition(" (")[0] for each in out.between)
+            between = f"; eight of ten such runs end between {low} and {high}" if low != high else ""
+        said.append(
+            f"It would begin at once with {format_cores(out.has)}, "
+            f"and end {when(out.ends)} if it keeps them{between}."
+        )
+    elif not out.has:
+        said.append("It would wait at first.")
+    said += [
+        f"{job} would have {format_cores(has)} instead of {format_cores(had)} at first."
+        if has
+        else f"{job} would give up its {format_cores(had)} at first."
+        for job, had, has in out.gives_way
+    ]
+    if out.known and not found.profiled:
+        said.append("It ran with one number of cores only, so its speed with others is a guess.")
+    if not found.attached:
+        said.append(
+            f"{spelt(found.policy)} is not attached in control: this is what it would do. "
+            "Attach it, and promises are kept."
+        )
+    return said
+
+
+def _verdict(found: Answer, when: Callable[[float], str]) -> str:
+    out = found.outlook
+    if not out.known and found.runs:
+        return "How many steps it takes is not known, so its end cannot be predicted."
+    if not out.known:
+        return (
+            "Its speed is not known yet: no job of this kind has run here. It would run with what is left "
+            "over, and be promised its deadline as soon as its own steps show that it can be met."
+        )
+    if found.deadline is None:
+        return "It has no deadline."
+    if out.promised:
+        enough = "" if out.cores is None else f" with {format_cores(out.cores)}"
+        return f"It can be done by {when(found.deadline)}{enough}."
+    until = f"It cannot be promised by {when(found.deadline)}"
+    return f"{until}." if out.soonest is None else f"{until}; {when(found.now + out.soonest)} could be."

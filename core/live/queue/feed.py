@@ -1,0 +1,221 @@
+"""An attached policy's engine, fed with the jobs that people submit; what becomes of them is written down.
+
+Before a job is started it is claimed: one update takes it out of those that wait. So whoever cancels it at
+that moment is either earlier, and it is not started, or later, and its container is ended. A kill between the
+claim and the start leaves a job that seems to run and has no container, which waits again once that is found
+(`core.live.queue.service`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from core.errors import PhaseDockError
+from core.live.queue.values import QueueState, standing, write_standings
+from core.scheduling.actions import Start
+from core.scheduling.deadlines.earlier import Courses
+from core.scheduling.model import Failure, JobState
+from core.scheduling.over import OverEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from core.engines.submitted import QueueingEngine
+    from core.engines.values import EngineKey
+    from core.live.queue.store import SubmittedJobs
+    from core.live.queue.values import QueuedJob
+    from core.scheduling.actions import Action, Mark
+    from core.scheduling.loop import Entry
+    from core.scheduling.model import Job, Observation
+    from core.scheduling.ports import Engine
+    from core.workspace.earlier_runs import EarlierRuns
+
+_EVERY: Final = 0.4
+"""Seconds between two looks at what was submitted, cancelled or changed."""
+
+_ENDS: Final = {
+    JobState.DONE: QueueState.ENDED,
+    JobState.FAILED: QueueState.FAILED,
+    JobState.REFUSED: QueueState.REFUSED,
+}
+_STATES: Final = {JobState.RUNNING: QueueState.RUNNING, JobState.PAUSED: QueueState.PAUSED}
+
+
+@dataclass
+class _Fed:
+    """A job that the engine knows: its name there, and what was last written down of it."""
+
+    run_name: str
+    job: QueuedJob
+    written: tuple[Any, ...] = ()
+    why: str = ""
+    promised: bool | None = None
+    mark: Mark | None = None
+
+
+class FedEngine(OverEngine):
+    """An engine that takes submitted jobs, for as long as a policy is attached.
+
+    Parameters
+    ----------
+    engine
+        What the policy acts on: the engine itself, or one that only watches it.
+    real
+        The engine itself.
+    key, store, earlier
+        Which engine it is, where its jobs are, and what earlier runs have shown.
+    standings
+        The file that says how they stand.
+    starts
+        Whether what the policy decides is done, so that jobs are started.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        real: QueueingEngine,
+        key: EngineKey,
+        store: SubmittedJobs,
+        earlier: EarlierRuns,
+        standings: Path,
+        *,
+        starts: bool,
+    ) -> None:
+        super().__init__(engine)
+        self._real = real
+        self._key = key
+        self._store = store
+        self._earlier = earlier
+        self._standings = standings
+        self._starts_jobs = starts
+        self._fed: dict[str, _Fed] = {}
+        self._polled = float("-inf")
+        self._courses = Courses()
+
+    def wait(self, until: float | None) -> None:
+        """Let time pass."""
+        self.poll()
+        self._engine.wait(until)
+
+    def observe(self) -> Observation:
+        """Show what the engine shows, and write down how submitted jobs stand."""
+        seen = self._engine.observe()
+        ids = {fed.run_name: job for job, fed in self._fed.items()}
+        self._courses.see(seen)
+        for job in seen.ended:
+            if job.id in ids:
+                self._ended(ids[job.id], job)
+        containers = self._real.containers
+        for job in seen.jobs:
+            if job.id in ids:
+                self._seen(ids[job.id], job, containers.get(job.id, ""))
+        return seen
+
+    def close(self) -> None:
+        """Remember what was seen of jobs that go on without a policy."""
+        self._standings.unlink(missing_ok=True)
+        for fed in self._fed.values():
+            self._remember(fed)
+        super().close()
+
+    def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
+        """Do what was decided; a submitted job is claimed before it is started."""
+        if not self._starts_jobs:
+            return self._engine.apply(actions)
+        ids = {fed.run_name: job for job, fed in self._fed.items()}
+        starts = {action.job: ids[action.job] for action in actions if _starts(action, ids)}
+        lost = {name for name, job in starts.items() if not self._store.claim(job)}
+        mine = [action for action in actions if not _starts(action, lost)]
+        failures = self._engine.apply(mine)
+        failed = {each.action.job: each.why for each in failures if isinstance(each.action, Start)}
+        containers = self._real.containers
+        for name, job in starts.items():
+            if name in failed:
+                why = f"It could not be started: {failed[name]}"
+                self._store.move(job, QueueState.WAITING, why=why, started=None)
+            elif name not in lost:
+                self._store.move(job, QueueState.RUNNING, container=containers.get(name, ""))
+        for name, cores in self._courses.given(mine, failures).items():
+            self._store.note_cores(ids[name], cores)
+        return (*failures, *(Failure(each, "It was cancelled.") for each in actions if _starts(each, lost)))
+
+    def explain(self, entry: Entry) -> None:
+        """Write down what the policy thinks of jobs: its promises, and its reasons for those that wait."""
+        self._stand(entry)
+        waiting = {job.id for job in entry.observation.jobs if job.state is JobState.WAITING}
+        waiting -= {action.job for action in entry.actions}
+        ids = {fed.run_name: job for job, fed in self._fed.items()}
+        for reason in entry.reasons:
+            if reason.job in waiting and reason.job in ids:
+                fed = self._fed[ids[reason.job]]
+                if fed.why != reason.text:
+                    fed.why = reason.text
+                    self._store.note(fed.job.id, reason.text)
+
+    def _stand(self, entry: Entry) -> None:
+        seen, now = entry.observation, time.time()
+        marks, jobs = {mark.job: mark for mark in entry.marks}, {job.id: job for job in seen.jobs}
+        found = {}
+        for job, fed in self._fed.items():
+            if fed.run_name not in jobs:
+                continue
+            mark = marks.get(fed.run_name)
+            if mark is not None:
+                fed.mark = mark
+            found[job] = standing(jobs[fed.run_name], fed.mark, now, now - seen.time)
+            promised = found[job].promised
+            if self._starts_jobs and promised is not None and promised != fed.promised:
+                fed.promised = promised
+                self._store.note_promise(job, promised)
+        write_standings(self._standings, found)
+
+    def poll(self) -> None:
+        """Take what was submitted, cancelled or changed since the last look; called often."""
+        if time.monotonic() - self._polled < _EVERY:
+            return
+        self._polled = time.monotonic()
+        jobs = {job.id: job for job in self._store.active(self._key)}
+        for job in jobs.values():
+            fed = self._fed.get(job.id)
+            if fed is None:
+                profile = self._earlier.profile(job.spec.kind)
+                self._fed[job.id] = fed = _Fed(self._real.submit(job.for_engine(profile)), job)
+                self._courses.follow(fed.run_name, profile, whole=not job.container)
+            elif job.priority != fed.job.priority:
+                fed.job = job
+                self._real.revise(fed.run_name, job.terms(self._courses.profile(fed.run_name)))
+        for name, fed in list(self._fed.items()):
+            if name not in jobs or jobs[name].cancelling:
+                self._withdraw(name, fed)
+
+    def _remember(self, fed: _Fed) -> None:
+        self._earlier.add(fed.job.spec.kind, self._courses.leave(fed.run_name))
+
+    def _withdraw(self, job: str, fed: _Fed) -> None:
+        """End a cancelled job; where the host does not answer now it is tried again."""
+        with contextlib.suppress(PhaseDockError):
+            self._real.withdraw(fed.run_name)
+            self._store.move(job, QueueState.CANCELLED, why="", cores=None, threads=None)
+            self._remember(self._fed.pop(job))
+
+    def _ended(self, job: str, seen: Job) -> None:
+        self._remember(self._fed.pop(job))
+        why = self._real.reasons.get(seen.id, "")
+        self._store.move(job, _ENDS[seen.state], why=why, cores=None, threads=None)
+
+    def _seen(self, job: str, seen: Job, container: str) -> None:
+        fed = self._fed[job]
+        state = _STATES.get(seen.state)
+        written = (state, seen.limit, seen.threads, container)
+        if state is None or written == fed.written:
+            return
+        fed.written = written
+        self._store.move(job, state, container=container, cores=seen.limit, threads=seen.threads)
+
+
+def _starts(action: Action, jobs: Any) -> bool:
+    return isinstance(action, Start) and action.job in jobs

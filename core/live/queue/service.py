@@ -1,0 +1,420 @@
+"""What became of jobs that no policy follows: their containers are asked."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from core.engines.errors import ContainerGone
+from core.engines.values import SUBMISSION
+from core.errors import ConflictError, InputError, PhaseDockError
+from core.live.queue.asking import Present, asked
+from core.live.queue.feed import FedEngine
+from core.live.queue.spec import JobNotAccepted, JobSettings, Mounts, read_job
+from core.live.queue.values import QueueState, read_standings
+from core.live.sessions import ATTACH
+from core.live.view.snapshot import LiveFiles
+from core.sampling.values import EngineState, Mode
+from core.scheduling.model import HIGHEST_PRIORITY
+from core.scheduling.policies import POLICIES, spelt
+from core.scheduling.policies.elastic.settings import ORDERS
+from core.settings_fields import build
+from core.workspace.records import TaskState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from core.engines.ports import Container, LiveEngine
+    from core.engines.submitted import JobHost, QueueingEngine
+    from core.live.queue.asking import Answer
+    from core.live.queue.spec import JobSpec
+    from core.live.queue.store import SubmittedJobs
+    from core.live.queue.values import QueuedJob
+    from core.live.sessions import Sessions
+    from core.sampling.engines import Engines
+    from core.sampling.values import EngineInfo
+    from core.scheduling.ports import Engine
+    from core.workspace.earlier_runs import EarlierRuns
+    from core.workspace.records import TaskInfo
+
+
+_INTERRUPTED = "Its start was interrupted."
+_REMOVED = "Its container was removed."
+
+
+def settle(store: SubmittedJobs, host: JobHost, jobs: Sequence[QueuedJob]) -> None:
+    """Write down how jobs stand that run, or were about to, and end those that somebody has cancelled.
+
+    Raises
+    ------
+    HostLost
+        If the host does not answer.
+    """
+    there = {each.labels.get(SUBMISSION, ""): each for each in host.containers(running_only=False)}
+    for job in jobs:
+        if job.cancelling:
+            remove_container(host, job)
+            store.move(job.id, QueueState.CANCELLED, cores=None, threads=None)
+        elif job.state is not QueueState.WAITING:
+            _settle_one(store, host, job, there.get(job.id))
+
+
+def remove_container(host: JobHost, job: QueuedJob) -> None:
+    """End and remove the container of a job; fine if there is none."""
+    host.remove(job.container or job.container_name)
+
+
+def _settle_one(store: SubmittedJobs, host: JobHost, job: QueuedJob, container: Container | None) -> None:
+    if container is None and job.container:
+        store.move(job.id, QueueState.FAILED, why=_REMOVED, cores=None, threads=None)
+        return
+    if container is None or container.state == "created":
+        remove_container(host, job)
+        store.move(job.id, QueueState.WAITING, why=_INTERRUPTED, started=None, container="")
+        return
+    try:
+        outcome = host.outcome(container.id)
+    except ContainerGone:
+        return  # it was removed this very moment: the next look says so
+    facts: dict[str, Any] = {"container": container.id, "threads": None}
+    if outcome is not None:
+        state = QueueState.ENDED if outcome.done else QueueState.FAILED
+        store.move(job.id, state, why=outcome.why, cores=None, **facts)
+        return
+    state = QueueState.PAUSED if container.state == "paused" else QueueState.RUNNING
+    store.move(job.id, state, cores=container.limits.cores, **facts)
+
+
+_TO_DO = (
+    f"Attach one in control: {spelt('deadline')} promises deadlines, {spelt('elastic')} has a queue, "
+    f"“{spelt('free')}” starts all at once."
+)
+_UNRANKED = (
+    f"Its priority does not count here: {spelt('elastic')} goes by it where its queue is "
+    f"“{ORDERS['priority']}”."
+)
+
+
+class JobQueue:
+    """Submitted jobs of the engines that the settings name.
+
+    Parameters
+    ----------
+    home
+        The home folder of the workspace.
+    store, earlier, engines, sessions
+        Where jobs, what earlier runs have shown, engines and attached policies are.
+    may_change
+        Whether the containers of an engine may be changed.
+    mounts
+        What jobs may have of their host.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        store: SubmittedJobs,
+        earlier: EarlierRuns,
+        engines: Engines,
+        sessions: Sessions,
+        may_change: Callable[[str], bool],
+        mounts: Mounts,
+    ) -> None:
+        self.store, self.earlier = store, earlier
+        self._home, self._folder = home, home / "live" / "jobs"
+        self._engines = engines
+        self._sessions = sessions
+        self._may_change = may_change
+        self._mounts = mounts
+
+    def takes_jobs(self, engine: str) -> bool:
+        """Whether jobs can be submitted to an engine at all.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return self._engines.kind(engine).takes_jobs
+
+    def earlier_on(self, engine: str) -> EarlierRuns:
+        """What earlier runs have shown of jobs as they are on an engine; those of the demo are apart.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return self.earlier.replayed() if self._engines.is_demo(engine) else self.earlier
+
+    def submit(self, engine: str, values: Mapping[str, Any], zone: str = "") -> QueuedJob:
+        """Let a job wait in the queue of an engine; it is on the disk when this returns.
+
+        Parameters
+        ----------
+        engine
+            Its name.
+        values
+            Settings of `JobSettings` by name; those that are left out have their defaults.
+        zone
+            The time zone that a deadline is meant in; empty: this machine's.
+
+        Raises
+        ------
+        ConflictError
+            If control is off, the engine does not answer, or takes no jobs.
+        NotFoundError
+            If the settings name no such engine.
+        InputError
+            If anything about the job is wrong; names the fields.
+        """
+        self._check(engine)
+        info = self._ready(engine)
+        chosen = build(JobSettings, values)
+        name, spec = read_job(chosen, info, self._mounts, time.time(), zone)
+        self._check_image(engine, spec)
+        added = self.store.add(self._engines.key(engine), name, spec, chosen.priority)
+        return replace(added, why=self.waits_for(engine))
+
+    def ask(self, engine: str, values: Mapping[str, Any], zone: str = "") -> Answer:
+        """Whether the deadline of a job could be met, and who would give way; nothing is changed.
+
+        Parameters
+        ----------
+        engine, values, zone
+            As for `submit`.
+
+        Raises
+        ------
+        ConflictError
+            If the engine does not answer, or takes no jobs.
+        NotFoundError
+            If the settings name no such engine.
+        InputError
+            If anything about the job is wrong; names the fields.
+        """
+        self._takes(engine)
+        info, now = self._ready(engine), time.time()
+        name, spec = read_job(build(JobSettings, values), info, self._mounts, now, zone)
+        task, files = self._attached(engine), LiveFiles(self._home, engine)
+        controls = task is not None and task.params.get("mode") == Mode.CONTROL
+        jobs = self.store.active(self._engines.key(engine))
+        present = Present(info, files, jobs, read_standings(files.jobs), self.earlier_on(engine), now)
+        return present.answer(name, spec, asked(task, controls))
+
+    def list(self, engine: str) -> tuple[QueuedJob, ...]:
+        """The jobs of an engine: those that are not over in order of submission, then the last that are.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        stands = read_standings(LiveFiles(self._home, engine).jobs) if self._followed(engine) else {}
+        every = self.store.list(self._engines.key(engine))
+        found = tuple(replace(job, stands=stands.get(job.id)) for job in every)
+        waiting = [job for job in found if job.state is QueueState.WAITING]
+        if not waiting:
+            return found
+        said = self.waits_for(engine)
+        ranks = not any(job.priority for job in waiting) or self._ranks(engine)
+        return tuple(replace(job, why=said or _why(job, ranks)) if job in waiting else job for job in found)
+
+    def waits_for(self, engine: str) -> str:
+        """What jobs wait for that no policy can start; empty where one in control is attached.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        task = self._attached(engine)
+        if task is None:
+            return f"No policy is attached to {engine}. {_TO_DO}"
+        if task.params.get("mode") != Mode.CONTROL:
+            return f"{spelt(str(task.params.get('policy', '')))} only watches. Detach it. {_TO_DO}"
+        return "" if task.state is TaskState.RUNNING else "The policy begins as soon as a worker runs."
+
+    def cancel(self, engine: str, job: str) -> QueuedJob:
+        """Cancel a job: one that waits at once, one that runs is ended and its container removed.
+
+        Raises
+        ------
+        ConflictError
+            If control is off, the job is over, or its engine does not answer.
+        NotFoundError
+            If there is no such engine or job.
+        """
+        self._check(engine)
+        key = self._engines.key(engine)
+        found = self.store.find(key, job)
+        attached = self._followed(engine)
+        if self.store.move(found.id, QueueState.CANCELLED, (QueueState.WAITING,), why=""):
+            if not attached:
+                with contextlib.suppress(PhaseDockError), self._host(engine, found) as host:
+                    remove_container(host, found)  # a start that failed may have left one
+        elif not self.store.ask_cancel(found.id):
+            raise ConflictError(
+                f"{found.name} is over ({found.state}), so there is nothing to cancel.",
+                "Remove it to remove its container and to take it off the list.",
+            )
+        elif not attached:
+            self._settle(engine)
+        return self.store.find(key, found.id)
+
+    def remove(self, engine: str, job: str) -> None:
+        """Take a job that is over off the list, and remove its container and its folder.
+
+        Raises
+        ------
+        ConflictError
+            If control is off, the job is not over, or its engine does not answer.
+        NotFoundError
+            If there is no such engine or job.
+        """
+        self._check(engine)
+        found = self.find(engine, job)
+        if not found.state.over:
+            raise ConflictError(f"{found.name} is {found.state}.", "Cancel it first.")
+        with self._host(engine, found) as host:
+            remove_container(host, found)
+        shutil.rmtree(self._folder / found.container_name, ignore_errors=True)
+        self.store.remove(found.id)
+
+    def end(self, engine: str, job: str, *, remove: bool) -> QueuedJob:
+        """Cancel a job, or remove it if it is over or then is; what became of it. Errors as of both."""
+        found = self.find(engine, job)
+        if not (remove and found.state.over):
+            found = self.cancel(engine, found.id)
+        if remove and found.state.over:
+            self.remove(engine, found.id)
+        return found
+
+    def find(self, engine: str, job: str) -> QueuedJob:
+        """A job by its name or id.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such engine or job.
+        """
+        return self.store.find(self._engines.key(engine), job)
+
+    def set_priority(self, engine: str, job: str, priority: int) -> QueuedJob:
+        """Give a job that waits another priority.
+
+        Raises
+        ------
+        ConflictError
+            If the job does not wait.
+        InputError
+            If the priority is not from 0 to 9.
+        NotFoundError
+            If there is no such engine or job.
+        """
+        key = self._engines.key(engine)
+        found = self.store.find(key, job)
+        if not 0 <= priority <= HIGHEST_PRIORITY:
+            raise InputError(
+                f"A priority of {priority} is not possible.", f"Choose from 0 to {HIGHEST_PRIORITY}."
+            )
+        if not self.store.set_priority(found.id, priority):
+            raise ConflictError(
+                f"{found.name} does not wait: it is {found.state}.", "Only waiting jobs change places."
+            )
+        return self.store.find(key, found.id)
+
+    def settle(self) -> None:
+        """Bring jobs up to date that no policy follows; engines that do not answer are left for later."""
+        if all(job.state is QueueState.WAITING for job in self.store.active()):
+            return
+        for engine in filter(self.takes_jobs, self._engines.names):
+            if self._engines.get(engine).state is EngineState.READY and not self._followed(engine):
+                with contextlib.suppress(PhaseDockError):
+                    self._settle(engine)
+
+    def fed(self, engine: str, over: Engine, real: LiveEngine, *, starts: bool) -> Engine:
+        """The engine of a policy, fed with submitted jobs where it takes any; see `FedEngine`."""
+        if not self.takes_jobs(engine):
+            return over
+        self._settle(engine)
+        key = self._engines.key(engine)
+        queueing = cast("QueueingEngine", real)
+        standings = LiveFiles(self._home, engine).jobs
+        return FedEngine(over, queueing, key, self.store, self.earlier_on(engine), standings, starts=starts)
+
+    def let_go(self, engine: str) -> None:
+        """Bring the jobs of an engine up to date whose policy has just let go of it."""
+        if self.takes_jobs(engine):
+            with contextlib.suppress(PhaseDockError):  # an engine that is lost: a worker tries again
+                self._settle(engine)
+
+    def _settle(self, engine: str) -> None:
+        jobs = self.store.active(self._engines.key(engine))
+        if not all(job.state is QueueState.WAITING for job in jobs):
+            with self._host(engine, *jobs) as host:
+                settle(self.store, host, jobs)
+
+    @contextlib.contextmanager
+    def _host(self, engine: str, *jobs: QueuedJob) -> Any:
+        """The host of an engine, of which only the containers of these jobs may be changed."""
+        names = {job.container_name for job in jobs}
+        with self._engines.host(engine, None, lambda each: each.name in names) as host:
+            yield cast("JobHost", host)
+
+    def _attached(self, engine: str) -> TaskInfo | None:
+        """The policy of an engine, under whatever name it was attached; no other engine is waited for."""
+        this = self._engines.key(engine).id
+        same = [info.name for info in self._engines.last() if this and info.id == this]
+        found = (self._sessions.of(name).get(ATTACH) for name in dict.fromkeys([engine, *same]))
+        return next((task for task in found if task is not None), None)
+
+    def _ranks(self, engine: str) -> bool:
+        """Whether the policy of an engine, if it has one, goes by priorities."""
+        task = self._attached(engine)
+        if task is None or (name := str(task.params.get("policy", ""))) not in POLICIES:
+            return False
+        return POLICIES[name].ranks(POLICIES[name].chosen(task.params.get("settings") or {}))
+
+    def _followed(self, engine: str) -> bool:
+        """Whether a policy follows an engine now, and with it its jobs."""
+        task = self._attached(engine)
+        return task is not None and task.state is TaskState.RUNNING
+
+    def _check_image(self, engine: str, spec: JobSpec) -> None:
+        with self._host(engine) as host:
+            if host.has_image(spec.image):
+                return
+        how = "build it there with “make jobs-image”" if spec.program else "pull or build it there first"
+        field = "program" if spec.program else "image"
+        raise JobNotAccepted({field: f"{engine} does not have {spec.image}; {how}."})
+
+    def _ready(self, engine: str) -> EngineInfo:
+        info = self._engines.get(engine)
+        if info.state is not EngineState.READY:
+            raise ConflictError(info.message, info.hint)
+        return info
+
+    def _takes(self, engine: str) -> None:
+        if not self.takes_jobs(engine):
+            raise ConflictError(
+                f"Jobs cannot be submitted to {engine}.", "Choose a Docker engine, or build an experiment."
+            )
+
+    def _check(self, engine: str) -> None:
+        self._takes(engine)
+        if not self._may_change(engine):
+            raise ConflictError(
+                "PhaseDock may not start or end containers: PHASEDOCK_CONTROL is off.",
+                "Set PHASEDOCK_CONTROL=on and restart PhaseDock.",
+            )
+
+
+def _why(job: QueuedJob, ranks: bool) -> str:
+    """What a job waits for that a policy can start."""
+    why = job.why or "It waits for its turn."
+    return f"{why} {_UNRANKED}" if job.priority and not ranks else why

@@ -1,0 +1,355 @@
+"""What a person says of a job: a form on the screen and options on the command line are made of it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from posixpath import normpath
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from core.errors import InputError
+from core.jobs.catalogue import CATALOGUE
+from core.moments import read_deadline
+from core.scheduling.model import HIGHEST_PRIORITY
+from core.settings_fields import describe, setting
+from core.units import GIB, MIB, format_bytes, format_cores
+from core.workspace.earlier_runs import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from core.sampling.values import EngineInfo
+
+
+OWN: Final = "own"
+"""The choice of an image instead of a bundled program."""
+
+PROGRAMS: Final = {OWN: "None: an image of my own"} | {
+    name: f"{name} ({entry.image}): {entry.learns}" for name, entry in CATALOGUE.items()
+}
+
+
+@dataclass(frozen=True)
+class JobSettings:
+    """A job as it is typed into a form; `core.live.queue.spec.read_job` makes a job of it."""
+
+    program: str = setting(
+        OWN,
+        label="Bundled program",
+        choices=PROGRAMS,
+        help="One of PhaseDock’s training programs, in its image phasedock-jobs.",
+    )
+    image: str = setting(
+        "", label="Image", help="An image that the engine has already. Empty with a bundled program."
+    )
+    command: str = setting(
+        "",
+        label="Command",
+        help="Empty: the image’s own. With a bundled program: its options, such as --steps 500.",
+    )
+    name: str = setting(
+        "", label="Name", help="Letters, digits, dots, dashes. Empty: after the program or the image."
+    )
+    request: float = setting(
+        1.0, label="Cores requested", low=0.01, high=4096, unit="cores", help="What it should get."
+    )
+    min: float = setting(
+        0.0, label="At least", low=0.0, high=4096, unit="cores", help="Fewest that it can run with; 0: any."
+    )
+    max: float = setting(
+        0.0, label="At most", low=0.0, high=4096, unit="cores", help="Most that it can use; 0: no bound."
+    )
+    memory: float = setting(
+        0.0, label="Memory", low=0.0, high=1e6, unit="GiB", help="More, and it is ended; 0: no limit."
+    )
+    priority: int = setting(
+        0, label="Priority", low=0, high=HIGHEST_PRIORITY, help="From 0 to 9; the higher, the sooner."
+    )
+    deadline: str = setting(
+        "",
+        label="Deadline",
+        help="When it has to be done: 2 h, 18:00, 6 pm, tomorrow 9:00, 2026-12-24 18:00. Empty: none.",
+    )
+    environment: str = setting(
+        "", label="Environment", help="Variables with spaces between them, such as SEED=1 MODE=fast."
+    )
+    follows: bool = setting(
+        False,
+        label="Its threads follow its cores",
+        help="The program uses PhaseDock’s agent. Bundled programs always do.",
+    )
+    data: str = setting(
+        "",
+        label="Data",
+        help="What it trains on, in a word, where the command does not say: other data, other speed.",
+    )
+    volumes: str = setting(
+        "", label="Volumes", help="Such as /srv/data:/data:ro; only below PHASEDOCK_ALLOWED_VOLUMES."
+    )
+    ports: str = setting(
+        "", label="Ports", help="Of the host and inside, such as 6006:6006; only PHASEDOCK_ALLOWED_PORTS."
+    )
+
+
+IMAGES: Final = "phasedock-jobs"
+"""The images of the bundled programs (``make jobs-image``)."""
+
+_LEAST_MEMORY: Final = 6 * MIB
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
+_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@-]{0,254}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+class JobNotAccepted(InputError):  # noqa: N818 - it says what happened
+    """A job that cannot be submitted as it is.
+
+    Parameters
+    ----------
+    fields
+        What is wrong and what would be accepted, in a sentence for each field.
+    """
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        said = " ".join(f"{name}: {sentence}" for name, sentence in fields.items())
+        super().__init__(f"The job was not submitted. {said}", "Change that and submit it again.")
+        self.fields = dict(fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Mounts:
+    """What submitted jobs may have of the host: folders with all below them, and ranges of ports."""
+
+    volumes: tuple[str, ...] = ()
+    ports: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    """A job that can be run.
+
+    Parameters
+    ----------
+    image, command
+        What it runs; an empty command is the image's own.
+    request, least, most
+        Cores that it asks for, and can run with at least and at most; None where that was not said.
+    memory
+        Bytes that it may use at most, or None.
+    environment
+        Variables of its program.
+    volumes, ports
+        Folders and ports of the host, and what they are inside.
+    follows
+        Whether its threads follow its cores.
+    program
+        The bundled program that it runs; empty for an image of one's own.
+    deadline
+        When it has to be done, seconds since 1970, or None.
+    data
+        What it trains on, in a word, or empty.
+    """
+
+    image: str
+    command: tuple[str, ...] = ()
+    request: float | None = None
+    least: float | None = None
+    most: float | None = None
+    memory: int | None = None
+    environment: Mapping[str, str] = field(default_factory=dict, hash=False)
+    volumes: Mapping[str, str] = field(default_factory=dict, hash=False)
+    ports: Mapping[str, str] = field(default_factory=dict, hash=False)
+    follows: bool = False
+    program: str = ""
+    deadline: float | None = None
+    data: str = ""
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of job that it is, whose earlier runs tell how fast it will be."""
+        return Kind(self.image, self.command, self.data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for the database."""
+        return {**asdict(self), "command": list(self.command)}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """The job that `to_dict` wrote."""
+        return cls(**{**plain, "command": tuple(plain["command"])})
+
+
+def read_job(
+    chosen: JobSettings, engine: EngineInfo, mounts: Mounts, now: float, zone: str = ""
+) -> tuple[str, JobSpec]:
+    """The name that a job should have, and the job.
+
+    Parameters
+    ----------
+    chosen
+        What a person typed.
+    engine
+        Where it is to run.
+    mounts
+        What it may have of the host.
+    now, zone
+        Seconds since 1970, and the time zone of whoever typed it (`core.moments`).
+
+    Raises
+    ------
+    JobNotAccepted
+        If anything is wrong; names every field.
+    """
+    wrong: dict[str, str] = {}
+
+    def checked(name: str, read: Callable[[], Any]) -> Any:
+        try:
+            return read()
+        except ValueError as error:
+            wrong[name] = str(error)
+            return None
+
+    image, program = checked("image", lambda: _image(chosen)), chosen.program
+    words = checked("command", lambda: _words(chosen.command))
+    name = checked("name", lambda: _name(chosen))
+    checked("request", lambda: _fits(chosen.request, engine))
+    checked("min", lambda: _least(chosen))
+    checked("max", lambda: _most(chosen))
+    memory = checked("memory", lambda: _memory(chosen.memory, engine))
+    deadline = checked("deadline", lambda: read_deadline(chosen.deadline, now, zone))
+    environment = checked("environment", lambda: _environment(chosen.environment))
+    volumes = checked("volumes", lambda: _volumes(chosen.volumes, mounts.volumes))
+    ports = checked("ports", lambda: _ports(chosen.ports, mounts.ports))
+    if wrong:
+        order = [spec.name for spec in describe(type(chosen))]
+        raise JobNotAccepted({each: wrong[each] for each in order if each in wrong})
+    bundled = program != OWN
+    return name, JobSpec(
+        image=image,
+        command=("python3", "-m", "phasedock_jobs", program, *words) if bundled else words,
+        request=chosen.request,
+        least=chosen.min or None,
+        most=chosen.max or None,
+        memory=memory,
+        environment=environment,
+        volumes=volumes,
+        ports=ports,
+        follows=chosen.follows or bundled,
+        program=program if bundled else "",
+        deadline=deadline,
+        data=chosen.data.strip(),
+    )
+
+
+def _image(chosen: JobSettings) -> str:
+    image = chosen.image.strip()
+    if chosen.program != OWN:
+        if image:
+            raise ValueError(f"Leave it empty, or choose no bundled program: {chosen.program} has its own.")
+        return f"{IMAGES}:{CATALOGUE[chosen.program].image}"
+    if not image:
+        raise ValueError("Name an image that the engine has, or choose a bundled program.")
+    if _IMAGE.fullmatch(image) is None:
+        raise ValueError("Write it as Docker does, such as trainer:2 or registry.example/team/trainer:2.")
+    return image
+
+
+def _words(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError:
+        raise ValueError("Close its quotes: it is split into words as in a shell.") from None
+
+
+def _name(chosen: JobSettings) -> str:
+    name = chosen.name.strip()
+    if not name:
+        last = chosen.image.strip().rpartition("/")[2].partition("@")[0].partition(":")[0]
+        last = chosen.program if chosen.program != OWN else last
+        return _UNSAFE.sub("-", last).strip("-_.")[:40] or "job"
+    if _NAME.fullmatch(name) is None:
+        raise ValueError(
+            "Use at most 40 letters, digits, dots, dashes and underscores, a letter or digit first."
+        )
+    return name
+
+
+def _fits(request: float, engine: EngineInfo) -> None:
+    if engine.cores is not None and request > engine.cores:
+        raise ValueError(f"{engine.name} has {format_cores(engine.cores)}; at most that would be accepted.")
+
+
+def _least(chosen: JobSettings) -> None:
+    if chosen.min > chosen.request:
+        raise ValueError(f"It may be at most the {format_cores(chosen.request)} that are requested.")
+
+
+def _most(chosen: JobSettings) -> None:
+    if chosen.max and chosen.max < chosen.request:
+        raise ValueError(f"It must be at least the {format_cores(chosen.request)} that are requested, or 0.")
+
+
+def _memory(gib: float, engine: EngineInfo) -> int | None:
+    size = round(gib * GIB)
+    if not size:
+        return None
+    if size < _LEAST_MEMORY:
+        raise ValueError(f"It must be 0, or at least {format_bytes(_LEAST_MEMORY)}.")
+    if engine.memory is not None and size > engine.memory:
+        raise ValueError(f"{engine.name} has {format_bytes(engine.memory)}; at most that would be accepted.")
+    return size
+
+
+def _environment(text: str) -> dict[str, str]:
+    found = {}
+    for word in _words(text):
+        name, sign, value = word.partition("=")
+        if not sign or _VARIABLE.fullmatch(name) is None:
+            raise ValueError(f"“{word[:40]}” sets no variable; write NAME=value, in quotes if it has spaces.")
+        found[name] = value
+    return found
+
+
+def _volumes(text: str, allowed: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for part in _parts(text):
+        source, _, target = part.partition(":")
+        inside, _, how = target.partition(":")
+        if not source.startswith("/") or not inside.startswith("/") or how not in ("", "ro", "rw"):
+            raise ValueError(f"“{part[:60]}” is no volume; write /folder:/inside or /folder:/inside:ro.")
+        if not _below(source, allowed):
+            which = ", ".join(allowed) or "nothing now"
+            raise ValueError(f"{source} may not be mounted; PHASEDOCK_ALLOWED_VOLUMES lists {which}.")
+        found[normpath(source)] = target
+    return found
+
+
+def _below(folder: str, allowed: tuple[str, ...]) -> bool:
+    """Whether a folder is an allowed one or below one, both as it is written and where its links lead."""
+    return all(
+        any(each == top or each.startswith(top.rstrip("/") + "/") for top in allowed)
+        for each in (normpath(folder), str(Path(folder).resolve()))
+    )
+
+
+def _ports(text: str, allowed: tuple[tuple[int, int], ...]) -> dict[str, str]:
+    found = {}
+    for part in _parts(text):
+        match = re.fullmatch(r"(\d{1,5}):(\d{1,5})", part)
+        if match is None or not all(0 < int(port) < 65536 for port in match.groups()):
+            raise ValueError(
+                f"“{part[:40]}” is no pair of ports; write the host’s and that inside: 6006:6006."
+            )
+        if not any(low <= int(match[1]) <= high for low, high in allowed):
+            which = ", ".join(f"{low}" if low == high else f"{low}-{high}" for low, high in allowed)
+            raise ValueError(
+                f"{match[1]} may not be published; PHASEDOCK_ALLOWED_PORTS lists {which or 'nothing now'}."
+            )
+        found[match[1]] = match[2]
+    return found
+
+
+def _parts(text: str) -> list[str]:
+    return [part for part in re.split(r"[,\s]+", text.strip()) if part]

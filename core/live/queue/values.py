@@ -1,0 +1,234 @@
+"""The states of a submitted job as a table: which state may follow which.
+
+Nothing else changes a job's state: every change (`core.live.queue.store`) is one update that names
+the states that it leaves, so of two who want to change the same job only one does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from core.engines.submitted import SubmittedJob
+from core.live.queue.spec import JobSpec
+from core.live.view.snapshot import replace
+from core.scheduling.model import Terms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from core.scheduling.actions import Mark
+    from core.scheduling.model import Job, Profile
+    from core.workspace.tables import SubmittedJobRow
+
+
+class QueueState(StrEnum):
+    """Where a submitted job is in its life."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    PAUSED = "paused"
+    ENDED = "ended"
+    FAILED = "failed"
+    REFUSED = "refused"
+    CANCELLED = "cancelled"
+
+    @property
+    def over(self) -> bool:
+        """True once it will never run again."""
+        return self not in ACTIVE
+
+
+_W, _R, _P = QueueState.WAITING, QueueState.RUNNING, QueueState.PAUSED
+ACTIVE: Final = (_W, _R, _P)
+"""The states of jobs that somebody still has to look after."""
+
+COMES_FROM: Final[dict[QueueState, tuple[QueueState, ...]]] = {
+    QueueState.WAITING: (_R, _P),  # a start that failed, or of which a kill left nothing
+    QueueState.RUNNING: ACTIVE,
+    QueueState.PAUSED: (_R, _P),
+    QueueState.ENDED: (_R, _P),
+    QueueState.FAILED: ACTIVE,
+    QueueState.REFUSED: (_W,),
+    QueueState.CANCELLED: ACTIVE,
+}
+"""The states that each state may follow; a state may follow itself where only its figures change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One job; moments are seconds since 1970.
+
+    Parameters
+    ----------
+    at
+        When the policy saw it.
+    steps, total_steps, step_seconds
+        Steps done and in all, and seconds per step lately; None where it does not say.
+    promised
+        Whether its deadline is promised; None of a policy that promises nothing.
+    label
+        The list that the policy has it in.
+    ends, soonest, latest
+        When it is expected to end with the cores that it has, and between which moments eight times out of
+        ten; None where that is not known.
+    """
+
+    at: float
+    steps: int | None = None
+    total_steps: int | None = None
+    step_seconds: float | None = None
+    promised: bool | None = None
+    label: str = ""
+    ends: float | None = None
+    soonest: float | None = None
+    latest: float | None = None
+
+
+def standing(job: Job, mark: Mark | None, now: float, shift: float) -> Standing:
+    """How a job stands; `shift` is between the run's clock and seconds since 1970."""
+    said = (job.steps, job.total_steps, job.step_seconds)
+    if mark is None:
+        return Standing(now, *said)
+    between = (None, None) if mark.between is None else tuple(each + shift for each in mark.between)
+    ends = None if mark.ends is None else mark.ends + shift
+    return Standing(now, *said, mark.promised, mark.label, ends, *between)
+
+
+def write_standings(path: Path, found: Mapping[str, Standing]) -> None:
+    """Write how jobs stand, by their ids."""
+    replace(path, orjson.dumps(dict(found)))
+
+
+def read_standings(path: Path) -> dict[str, Standing]:
+    """What was written; nothing where this version cannot read it."""
+    try:
+        return {job: Standing(**each) for job, each in orjson.loads(path.read_bytes()).items()}
+    except (OSError, orjson.JSONDecodeError, TypeError, AttributeError):
+        return {}
+
+
+_OF_ID = 8
+"""Characters of a job's id in its container's name: jobs of other workspaces may have its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedJob:
+    """A submitted job as it is now; moments are seconds since 1970.
+
+    Parameters
+    ----------
+    id, name
+        Its id, and what people call it: no other job of the engine has that name.
+    engine
+        What its engine was called when it was submitted.
+    spec
+        What was submitted.
+    created
+        When it was submitted.
+    priority
+        From 0 to 9.
+    state
+        Where it is in its life.
+    why
+        Why it waits, has ended, failed or was refused, in a sentence; empty where nothing is known.
+    cancelling
+        Whether somebody has cancelled it, and it still runs.
+    container
+        The id of its container; empty while it has none.
+    started, finished
+        When its container was first started, and when it ended, or None.
+    cores, threads
+        Its limit and its threads as last seen; None without one, and where that is not known.
+    promised
+        Whether it was promised its deadline; None as long as no policy said.
+    stands
+        How it stands in the eyes of the policy that is attached now, or None.
+    """
+
+    id: str
+    name: str
+    engine: str
+    spec: JobSpec
+    created: float
+    priority: int = 0
+    state: QueueState = QueueState.WAITING
+    why: str = ""
+    cancelling: bool = False
+    container: str = ""
+    started: float | None = None
+    finished: float | None = None
+    cores: float | None = None
+    threads: int | None = None
+    promised: bool | None = None
+    stands: Standing | None = None
+
+    def overdue(self, now: float) -> bool:
+        """Whether it is not over and should be."""
+        return not self.state.over and self.spec.deadline is not None and self.spec.deadline < now
+
+    @property
+    def container_name(self) -> str:
+        """What its container is called."""
+        return f"{self.name}-{self.id[:_OF_ID]}"
+
+    def terms(self, profile: Profile | None = None) -> Terms:
+        """What its owner said of it beside its request, and what earlier runs of its kind say."""
+        spec = self.spec
+        memory = None if spec.memory is None else float(spec.memory)
+        deadline = None if spec.deadline is None else max(spec.deadline - self.created, 0.0)
+        return Terms(spec.least, spec.most, memory, self.priority, deadline, profile, self.promised is True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        names = ("id", "name", "engine", "created", "priority", "why", "container", "started", "finished")
+        plain = {name: getattr(self, name) for name in (*names, "cores", "threads", "cancelling", "promised")}
+        stands = None if self.stands is None else asdict(self.stands)
+        return {**plain, "state": str(self.state), "stands": stands, "job": self.spec.to_dict()}
+
+    def for_engine(self, profile: Profile | None = None) -> SubmittedJob:
+        """The job as an engine needs it, with what earlier runs of its kind say."""
+        spec = self.spec
+        return SubmittedJob(
+            self.id,
+            self.name,
+            self.container_name,
+            self.created,
+            spec.image,
+            spec.command,
+            spec.environment,
+            spec.volumes,
+            spec.ports,
+            spec.memory,
+            spec.request,
+            self.terms(profile),
+            spec.follows,
+            spec.program,
+            self.container if self.state is not QueueState.WAITING else "",
+            self.started,
+        )
+
+
+def queued_job(row: SubmittedJobRow) -> QueuedJob:
+    """A row as a value."""
+    return QueuedJob(
+        row.id,
+        row.name,
+        row.engine_name,
+        JobSpec.from_dict(row.spec),
+        row.created,
+        row.priority,
+        QueueState(row.state),
+        row.why,
+        row.cancel_asked,
+        row.container,
+        row.started,
+        row.finished,
+        row.cores,
+        row.threads,
+        row.promised,
+    )

@@ -1,0 +1,235 @@
+"""Sampling engines once a second, as long as somebody wants it.
+
+Every worker process has a watcher, with one thread for each engine; of all threads for one engine only the
+one that has its lock samples. A killed process gives its lock back by dying.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import os
+import threading
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.engines.errors import HostLost
+from core.errors import PhaseDockError
+from core.live.history.chunks import Known
+from core.live.history.writer import HistoryWriter
+from core.live.view.snapshot import LiveFiles, write
+from core.sampling.engines import lost, silent
+from core.sampling.gpus import gpu_reader
+from core.sampling.losses import LossReader
+from core.sampling.phases import PhaseTracker
+from core.sampling.ring_buffer import RingWriter
+from core.sampling.sampler import Sampler
+from core.sampling.values import LiveView
+from core.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from core.engines.ports import WatchedHost
+    from core.live.control.saved_limits import SavedLimitsStore
+    from core.sampling.engines import Engines
+    from core.sampling.sampler import Rows
+    from core.workspace.models import ModelLibrary
+
+PERIOD = 1.0
+_LOOK_EVERY = 0.5
+_IDLE_PERIOD = 5.0
+"""Seconds between two samples of an engine without labelled containers that nobody looks at."""
+_AGAIN_AFTER = 2.0
+_UNWANTED_AGAIN_AFTER = 60.0
+MOST_BYTES = 2 * GIB
+"""That the past of one engine may take."""
+_LOG = logging.getLogger("phasedock.watcher")
+
+
+class Watcher:
+    """Samples the engines that are wanted.
+
+    Parameters
+    ----------
+    home
+        The home folder of the workspace.
+    engines, saved_limits, models
+        What there is to sample, which containers have saved limits or are picked, and where models are.
+    history
+        Whether real engines are sampled, and remembered, while nobody looks.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        engines: Engines,
+        saved_limits: SavedLimitsStore,
+        models: ModelLibrary,
+        *,
+        history: bool,
+    ) -> None:
+        self._stopping = threading.Event()
+        self._watches = [
+            _Watch(
+                LiveFiles(home, name),
+                engines,
+                saved_limits,
+                models,
+                self._stopping,
+                remembers=history and not engines.is_demo(name),
+            )
+            for name in engines.names
+        ]
+        self._threads = [
+            threading.Thread(target=watch.run, name=f"watch-{watch.files.engine}", daemon=True)
+            for watch in self._watches
+        ]
+
+    def start(self) -> None:
+        """Begin."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self, seconds: float = 5.0) -> None:
+        """End, and wait up to this long for the present sample to be finished."""
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join(seconds)
+
+
+class _Watch:
+    """The thread of one engine."""
+
+    def __init__(
+        self,
+        files: LiveFiles,
+        engines: Engines,
+        saved_limits: SavedLimitsStore,
+        models: ModelLibrary,
+        stopping: threading.Event,
+        *,
+        remembers: bool,
+    ) -> None:
+        self.files = files
+        self._remembers = remembers
+        self._engines = engines
+        self._saved_limits = saved_limits
+        self._models = models
+        self._stopping = stopping
+        self._phaser: tuple[str, PhaseTracker | None] | None = None
+        self._seen = LiveView(silent(engines.address(files.engine)))
+
+    def run(self) -> None:
+        """Sample whenever it is wanted or remembered, whatever comes."""
+        due = 0.0
+        while not self._stopping.wait(_LOOK_EVERY):
+            wanted = self.files.is_wanted()
+            if not wanted and not (self._remembers and time.monotonic() >= due):
+                continue
+            try:
+                with locked(self.files.lock) as mine:
+                    if mine:
+                        self._sample_while_wanted()
+            except HostLost as error:
+                self._say_lost(error)
+            except Exception:  # noqa: BLE001 - whatever it is, the next attempt may do better
+                _LOG.exception("sampling %s failed", self.files.engine)
+            # an engine that nobody looks at and that does not answer is not asked all the time
+            due = time.monotonic() + _UNWANTED_AGAIN_AFTER
+            self._stopping.wait(_AGAIN_AFTER - _LOOK_EVERY)
+
+    def _sample_while_wanted(self) -> None:
+        host = self._engines.host(self.files.engine)
+        try:
+            sampler = Sampler(host, self._saved_limits, LossReader(host), gpu_reader())
+            self._follow(host, sampler)
+        finally:
+            host.close()
+
+    def _follow(self, host: WatchedHost, sampler: Sampler) -> None:
+        ring, due = RingWriter(self.files.ring), time.monotonic()
+        history = _History(self.files.history) if self._remembers else None
+        while (self._remembers or self.files.is_wanted()) and not self._stopping.is_set():
+            model, phaser = self._chosen()
+            view, rows = sampler.sample(phaser, model)
+            if view.at is not None:
+                ring.append(view.at, rows)
+                if history is not None:
+                    history.take(view, rows)
+            write(self.files.snapshot, view)
+            self._seen = view
+            period = PERIOD if view.rows or self.files.is_wanted() else _IDLE_PERIOD
+            due += period
+            late = time.monotonic() - due
+            # a moment that was missed is left out; nothing is caught up with
+            due += max(0.0, late // period + 1.0) * period if late > 0 else 0.0
+            self._pause(due, period)
+        _LOG.info("nobody looks at %s any more", host.name)
+
+    def _pause(self, due: float, period: float) -> None:
+        """Wait until then; less long if somebody begins to look in the meantime."""
+        while not self._stopping.wait(min(max(due - time.monotonic(), 0.0), PERIOD)):
+            if time.monotonic() >= due or (period > PERIOD and self.files.is_wanted()):
+                return
+
+    def _chosen(self) -> tuple[str | None, PhaseTracker | None]:
+        """The model that the page wants phases by, loaded once; an unusable one is not tried again."""
+        model = self.files.model()
+        if model is None:
+            self._phaser = None
+        elif self._phaser is None or self._phaser[0] != model:
+            try:
+                self._phaser = (model, PhaseTracker(self._models.load(model)))
+            except PhaseDockError as error:
+                _LOG.warning("no phases by model %s: %s", model, error)
+                self._phaser = (model, None)
+        if self._phaser is None or self._phaser[1] is None:
+            return None, None
+        return self._phaser
+
+    def _say_lost(self, error: HostLost) -> None:
+        address = self._engines.address(self.files.engine)
+        self._seen = replace(self._seen, engine=lost(address, error))
+        write(self.files.snapshot, self._seen)
+
+
+class _History:
+    """Remembers samples; a disk that is full or fails costs the past, never the present."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._writer: HistoryWriter | None = None
+        self._failed = False
+
+    def take(self, view: LiveView, rows: Rows) -> None:
+        known = {row.id: Known(row.id, row.name, row.image) for row in view.rows}
+        try:
+            if self._writer is None:
+                self._writer = HistoryWriter(self._folder, MOST_BYTES)
+            own = {name: values for name, values in rows.items() if name in known}
+            self._writer.add(view.at or time.time(), own, known)
+            self._failed = False
+        except OSError:
+            self._writer = None
+            if not self._failed:
+                _LOG.exception("what the containers of %s do is not remembered", view.engine.name)
+            self._failed = True
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Hold a file's lock if nobody else does; tells whether that was so."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(handle)

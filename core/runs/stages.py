@@ -1,0 +1,278 @@
+"""Where a run takes place: the engine that an experiment names, opened for one policy and one seed."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from core.engines.ports import RunRequest, ShowsContainers
+from core.engines.registry import begin
+from core.engines.values import RUN
+from core.errors import ConflictError
+from core.experiments.outcome import Truth
+from core.experiments.scenarios import scenario
+from core.experiments.spec import SIMULATED
+from core.experiments.truth import truth
+from core.sampling.sources import HostSamples
+from core.sampling.usage_wrapper import showing_use
+from core.scheduling.policies import POLICIES
+from core.workspace.earlier_runs import Kind, LearningEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+    from pathlib import Path
+
+    from core.config import Settings
+    from core.engines.ports import SteeredHost
+    from core.experiments.spec import Arm, Experiment
+    from core.sampling.engines import Engines
+    from core.scheduling.ports import Engine
+    from core.simulation.scenario import JobSpec
+    from core.workspace.earlier_runs import EarlierRuns
+    from core.workspace.fitted_policies import FittedPolicies
+    from core.workspace.models import ModelLibrary
+
+_PACE = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where a run takes place.
+
+    Parameters
+    ----------
+    engine
+        The engine.
+    truth
+        What is known of its jobs.
+    pace
+        The most seconds between observations, or None.
+    ready
+        The policy's settings with what it steers by, where it does so by something fitted; None: as chosen.
+    """
+
+    engine: Engine
+    truth: Truth
+    pace: float | None = None
+    ready: Any = None
+
+    def settings(self, arm: Arm) -> Any:
+        """The settings that a policy runs with."""
+        return POLICIES[arm.policy].chosen(arm.settings) if self.ready is None else self.ready
+
+
+def simulated_stage(experiment: Experiment, arm: Arm, seed: int) -> Stage:
+    """The simulator at time 0."""
+    world = scenario(experiment, seed)
+    name = SIMULATED if experiment.real else experiment.engine
+    engine = begin(name, RunRequest(experiment, arm, seed, world))
+    return Stage(engine, truth(world))
+
+
+class Stages:
+    """Opens engines for runs, and removes what killed runs left on them.
+
+    Parameters
+    ----------
+    settings
+        The settings from the environment.
+    engines
+        The Docker hosts by name.
+    earlier
+        What earlier runs of each kind of job have shown; runs on real engines learn from it and add to it.
+    fitted, models
+        What policies steer by, and the phase models that they do it with.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        engines: Engines,
+        earlier: EarlierRuns,
+        fitted: FittedPolicies,
+        models: ModelLibrary,
+    ) -> None:
+        self._settings = settings
+        self._engines = engines
+        self._earlier = earlier
+        self._fitted = fitted
+        self._models = models
+
+    def simulated(self, experiment: Experiment, arm: Arm, seed: int) -> Stage:
+        """The simulator at time 0, with what the policy steers by."""
+        return replace(simulated_stage(experiment, arm, seed), ready=self._ready(arm))
+
+    def _ready(self, arm: Arm) -> Any:
+        return self._fitted.ready(POLICIES[arm.policy].chosen(arm.settings))
+
+    def check(self, experiment: Experiment) -> None:
+        """Check that an experiment can be run here.
+
+        Raises
+        ------
+        ConflictError
+            If it needs containers, and steering them is switched off or a host has too few processors.
+        NotFoundError
+            If it names an engine that does not exist.
+        """
+        if not experiment.real:
+            return
+        if not self._settings.control:
+            raise ConflictError(
+                "This experiment starts and steers containers, and PHASEDOCK_CONTROL is off.",
+                "Start PhaseDock with PHASEDOCK_CONTROL=on, or choose the simulator.",
+            )
+        for name, cores in _wanted(experiment, self._first(experiment)).items():
+            info = self._engines.get(name)
+            if info.state != "ready":
+                raise ConflictError(info.message, info.hint)
+            if info.cores is not None and cores > info.cores:
+                raise ConflictError(
+                    f"The experiment wants {cores} processors of {name}, which has {info.cores:g}.",
+                    "Give its machines fewer cores, or spread them over more hosts.",
+                )
+
+    @contextmanager
+    def open(
+        self, experiment: Experiment, arm: Arm, seed: int, run: str, idle: Callable[[], None]
+    ) -> Iterator[Stage]:
+        """Open an engine for one run; on exit everything that it started is removed.
+
+        Parameters
+        ----------
+        experiment, arm, seed
+            What is run.
+        run
+            The run's id, which its containers carry.
+        idle
+            Called at least twice a second while an engine in real time waits; it may raise to stop the run.
+        """
+        if not experiment.real:
+            yield self.simulated(experiment, arm, seed)
+            return
+        folder = self._settings.home / "jobs" / run
+        with ExitStack() as stack:
+            stack.enter_context(alone(self._settings.home / "jobs" / "lock", idle))
+            self._remove_dead()
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            folder.mkdir(parents=True, exist_ok=True)
+            yield self._real(stack, experiment, arm, seed, run, folder, idle)
+
+    def _real(
+        self,
+        stack: ExitStack,
+        experiment: Experiment,
+        arm: Arm,
+        seed: int,
+        run: str,
+        folder: Path,
+        idle: Callable[[], None],
+    ) -> Stage:
+        hosts: dict[str, SteeredHost] = {}
+        for name in _wanted(experiment, self._first(experiment)):
+            hosts[name] = self._engines.host(name, None, lambda each: each.labels.get(RUN) == run)
+            stack.callback(hosts[name].close)
+        drawn = scenario(experiment, seed)
+        kinds = {job.id: _kind(experiment, arm, job) for job in drawn.jobs}
+        drawn = replace(
+            drawn, jobs=tuple(self._profiled(experiment, job, kinds[job.id]) for job in drawn.jobs)
+        )
+        request = RunRequest(experiment, arm, seed, drawn, run, hosts, folder, idle, stack.callback)
+        engine = begin(experiment.engine, request)
+        profiles = {job.id: job.profile for job in drawn.jobs}
+        learning, ready = LearningEngine(engine, kinds, profiles, self._earlier), self._ready(arm)
+
+        def containers() -> Mapping[str, str]:
+            return engine.containers if isinstance(engine, ShowsContainers) else {}
+
+        samples = HostSamples(hosts.values(), lambda: containers().values())
+        seen = showing_use(learning, containers, samples, ready, self._models)
+        return Stage(seen, Truth(models={job.id: job.model for job in drawn.jobs}), _PACE, ready)
+
+    def _profiled(self, experiment: Experiment, job: JobSpec, kind: Kind) -> JobSpec:
+        """A job with what earlier runs of its kind say, or else speeds that its file gives as measured."""
+        if job.profile is None:
+            return job
+        measured = job.profile if experiment.kinds[job.model].throughput else None
+        return replace(job, profile=self._earlier.profile(kind) or measured)
+
+    def _first(self, experiment: Experiment) -> str:
+        """The host of machines that name none."""
+        return self._engines.of_kind(experiment.engine)[0]
+
+    def _remove_dead(self) -> None:
+        """Remove what killed runs of this workspace left; only the run that holds the lock is alive."""
+        left = {folder.name: folder for folder in (self._settings.home / "jobs").iterdir() if folder.is_dir()}
+        if left:
+            self.remove_left(lambda runs: left.keys() & runs)
+        for folder in left.values():
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def remove_left(self, dead: Callable[[Collection[str]], Collection[str]]) -> int:
+        """Remove the containers of abandoned runs; returns how many.
+
+        Parameters
+        ----------
+        dead
+            Gives, of some ids of runs, those that are known here and have ended.
+        """
+        removed = 0
+        for info in self._engines.all():
+            if info.state != "ready":
+                continue
+            host = self._engines.host(info.name, None, lambda each: RUN in each.labels)
+            try:
+                found = {
+                    each.id: each.labels[RUN]
+                    for each in host.containers(running_only=False)
+                    if RUN in each.labels
+                }
+                gone = set(dead(set(found.values())))
+                for container in [name for name, run in found.items() if run in gone]:
+                    host.remove(container)
+                    removed += 1
+            finally:
+                host.close()
+        return removed
+
+
+@contextmanager
+def alone(lock: Path, idle: Callable[[], None], every: float = 0.5) -> Iterator[None]:
+    """Wait for the lock: two runs at once would take each other's processors and spoil both.
+
+    Parameters
+    ----------
+    lock
+        The file that a run keeps locked; the lock ends with its process.
+    idle
+        Called every `every` seconds while waiting; it may raise to give up.
+    """
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                idle()
+                time.sleep(every)
+        yield
+
+
+def _kind(experiment: Experiment, arm: Arm, job: JobSpec) -> Kind:
+    kind, docker = experiment.kinds[job.model], experiment.docker
+    steps = ("--steps", str(kind.steps)) if kind.steps else ()
+    return Kind(kind.image or docker.image, (*kind.command(arm.threads or docker.threads), *steps))
+
+
+def _wanted(experiment: Experiment, first: str) -> dict[str, int]:
+    """Processors that an experiment wants of each host."""
+    wanted: dict[str, int] = {}
+    for group in experiment.workers:
+        name = group.host or first
+        wanted[name] = wanted.get(name, 0) + group.count * int(group.cores)
+    return wanted

@@ -1,0 +1,144 @@
+"""Experiments and their runs as frozen values, detached from the database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.experiments.spec import Experiment
+    from core.workspace.tables import ExperimentRow, RunRow
+
+
+NO_EXPERIMENT = ""
+"""The experiment of a run that belongs to none: that of a policy which was attached to running containers."""
+
+
+class RunState(StrEnum):
+    """The states of a run."""
+
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+
+
+class Keep(StrEnum):
+    """Which runs of an experiment keep their ledgers and time series."""
+
+    FIRST = "first"
+    ALL = "all"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """One policy on one seed of an experiment.
+
+    Parameters
+    ----------
+    id
+        Its id in addresses.
+    experiment, name
+        The experiment that made it: id and name; `NO_EXPERIMENT` and what it did where, if none did.
+    label, policy, settings
+        What it was called there, the policy, and the settings that were given.
+    seed
+        The seed.
+    scenario
+        A digest of the workers, jobs and rules; runs that share it and the seed can be compared as pairs.
+    state
+        See `RunState`.
+    task
+        The task that makes or made it, or None.
+    created
+        When it began (aware).
+    ticks
+        How many entries of its ledger are kept; 0 where it was not to be kept.
+    summary
+        Every measure of `core.experiments.compare.EVERY_MEASURE`, ``migrations``, ``failed_actions``,
+        ``failed_jobs`` and ``decisions``; None until it is done.
+    """
+
+    id: str
+    experiment: str
+    name: str
+    label: str
+    policy: str
+    settings: Mapping[str, Any]
+    seed: int
+    scenario: str
+    state: RunState
+    task: str | None
+    created: datetime
+    ticks: int
+    summary: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentInfo:
+    """An experiment that was asked for.
+
+    Parameters
+    ----------
+    id, name
+        Its id in addresses, and its name.
+    created
+        When it was asked for (aware).
+    task
+        The task that runs it, or None where the command line ran it.
+    experiment
+        What is run.
+    runs
+        Ids of its runs per label and seed; runs made earlier for another experiment are among them.
+    report
+        As `core.experiments.compare.compare` gives it under ``comparison``; None until all runs are done.
+    """
+
+    id: str
+    name: str
+    created: datetime
+    task: str | None
+    experiment: Experiment
+    runs: Mapping[str, Mapping[int, str]]
+    report: Mapping[str, Any] | None
+
+
+def run_info(row: RunRow, state: RunState) -> RunInfo:
+    """A row as a value, in the state that it is really in."""
+    return RunInfo(
+        id=row.id,
+        experiment=row.experiment,
+        name=row.name,
+        label=row.label,
+        policy=row.policy,
+        settings=row.settings,
+        seed=row.seed,
+        scenario=row.scenario,
+        state=state,
+        task=row.task,
+        created=datetime.fromtimestamp(row.created, UTC),
+        ticks=row.entries,
+        summary=row.summary,
+    )
+
+
+def experiment_info(row: ExperimentRow, experiment: Experiment) -> ExperimentInfo:
+    """A row as a value."""
+    runs: dict[str, dict[int, str]] = {}
+    for label, seed, run in row.runs:
+        runs.setdefault(label, {})[seed] = run
+    return ExperimentInfo(
+        id=row.id,
+        name=row.name,
+        created=datetime.fromtimestamp(row.created, UTC),
+        task=row.task,
+        experiment=experiment,
+        runs=runs,
+        report=row.report,
+    )

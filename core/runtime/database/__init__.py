@@ -1,1 +1,0 @@
-"""The database: connection, tables, migrations."""

@@ -1,1 +1,0 @@
-"""What earlier runs of each kind of job have shown of its speed."""

@@ -1,1 +1,0 @@
-"""Experiments and their runs: asked for, run, recorded, compared and replayed."""

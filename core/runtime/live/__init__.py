@@ -1,1 +1,0 @@
-"""Running containers: watched once a second, steered by hand or by a policy, recorded, restored."""

@@ -1,1 +1,0 @@
-"""Changing running containers: limits by hand, saved limits, restoring."""

@@ -1,1 +1,0 @@
-"""Policies attached to running containers, and the log of what they do."""

@@ -1,1 +1,0 @@
-"""Submitted jobs: what a person asks for, the queue of an engine, and what becomes of each job."""

@@ -1,1 +1,0 @@
-"""Recording running containers into trace sets."""

@@ -1,1 +1,0 @@
-"""Watching engines: samples once a second, usage, losses, phases, and the ring buffer."""

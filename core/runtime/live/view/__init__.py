@@ -1,1 +1,0 @@
-"""What screens and the command line are told about running containers."""

@@ -1,1 +1,0 @@
-"""Use cases of the command line that work on files, without a workspace."""

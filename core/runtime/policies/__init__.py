@@ -1,1 +1,0 @@
-"""Policies from outside: loading them, their exam, and what their sources are."""

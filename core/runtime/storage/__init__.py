@@ -1,1 +1,0 @@
-"""What is stored: trace sets, models, uploads, phase labels, sequences, evaluations."""

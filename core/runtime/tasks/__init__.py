@@ -1,1 +1,0 @@
-"""Long work: recorded tasks, their states, the queue and the worker."""

@@ -1,0 +1,275 @@
+"""The configured engines, and whether each can be reached.
+
+An engine that does not answer must not hold up a page: it is asked in a thread of its own, waited for only a
+moment, and its answer holds for a few seconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TooLong
+from typing import TYPE_CHECKING
+
+from core.engines.errors import HostLost
+from core.engines.registry import ENGINES
+from core.engines.values import EngineKey
+from core.errors import NotFoundError, SettingsError
+from core.sampling.values import EngineInfo, EngineState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
+    from pathlib import Path
+
+    from core.config import Settings
+    from core.engines.ports import Container, EngineKind, HostAddress, Keeper, LiveEngine, SteeredHost
+    from core.engines.values import HostInfo
+
+_HOLDS_FOR = 5.0
+_WAIT = 2.0
+_REQUEST_TIMEOUT = 5.0
+
+
+class Engines:
+    """The engines by name.
+
+    Parameters
+    ----------
+    settings
+        The settings from the environment.
+
+    Raises
+    ------
+    SettingsError
+        If a setting such as PHASEDOCK_DOCKER is not a list of names and addresses, or a name comes twice.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        found: dict[str, tuple[EngineKind, HostAddress]] = {}
+        for kind in map(ENGINES.__getitem__, ENGINES):
+            for address in _addresses(kind, settings) if kind.connect is not None else ():
+                if kind.demo and address.name in found:
+                    continue  # the name was given to a real one
+                if address.name in found:
+                    raise SettingsError(f"Two engines are called “{address.name}”.", "Rename one of them.")
+                found[address.name] = (kind, address)
+        self._probes = {name: _Probe(*each) for name, each in found.items()}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, in the order of the settings."""
+        return tuple(self._probes)
+
+    def of_kind(self, kind: str) -> tuple[str, ...]:
+        """The names of the engines of one kind, in the order of the settings."""
+        return tuple(name for name, probe in self._probes.items() if probe.kind.name == kind)
+
+    def adopt(
+        self,
+        host: SteeredHost,
+        folder: Path,
+        adopt: Callable[[Container], bool],
+        idle: Callable[[], None],
+        reconnect_within: float,
+        logs_every: float,
+    ) -> LiveEngine:
+        """Follow containers of a host that `host` opened, for a policy; see `core.engines.ports.Adopt`."""
+        begin = self._probe(host.name).kind.adopt
+        if begin is None:
+            raise LookupError(host.name)
+        return begin(host, folder, adopt, idle, reconnect_within, logs_every)
+
+    def all(self) -> tuple[EngineInfo, ...]:
+        """Every engine with its state, in the order of the settings."""
+        for probe in self._probes.values():
+            probe.begin()
+        return tuple(probe.answer() for probe in self._probes.values())
+
+    def last(self) -> tuple[EngineInfo, ...]:
+        """Every engine as it last answered; those whose answer is old are asked again, but not waited for."""
+        for probe in self._probes.values():
+            probe.begin()
+        return tuple(probe.last for probe in self._probes.values())
+
+    def get(self, name: str) -> EngineInfo:
+        """One engine with its state.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return self._probe(name).answer()
+
+    def kind(self, name: str) -> EngineKind:
+        """What an engine is and can do.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return self._probe(name).kind
+
+    def is_demo(self, name: str) -> bool:
+        """Whether nothing on an engine is real.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return self._probe(name).kind.demo
+
+    def key(self, name: str) -> EngineKey:
+        """Which engine is behind a name now; without an id while it does not answer.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return EngineKey(name, self.get(name).id)
+
+    def aliases(self, name: str) -> tuple[str, ...]:
+        """All names of the settings that mean the same engine as this one, which comes first."""
+        this = self.key(name)
+        others = (each for each in self.all() if this.id and each.id == this.id and each.name != name)
+        return (name, *(each.name for each in others))
+
+    def address(self, name: str) -> HostAddress:
+        """Where an engine is.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return self._probe(name).address
+
+    def host(
+        self, name: str, keeper: Keeper | None = None, guard: Callable[[Container], bool] | None = None
+    ) -> SteeredHost:
+        """Open a host for the caller alone, who has to close it; without a guard it changes nothing.
+
+        Parameters
+        ----------
+        name
+            The engine's name.
+        keeper
+            Remembers limits before they are changed.
+        guard
+            Which containers may be changed.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return self._probe(name).open(keeper, guard or (lambda _: False))
+
+    def close(self) -> None:
+        """Close what is open."""
+        for probe in self._probes.values():
+            probe.close()
+
+    def _probe(self, name: str) -> _Probe:
+        if name not in self._probes:
+            raise NotFoundError(
+                f"There is no engine called “{name}”.", f"Choose one of: {', '.join(self._probes)}."
+            )
+        return self._probes[name]
+
+
+class _Probe:
+    """Asks one engine now and then whether it can be reached."""
+
+    def __init__(self, kind: EngineKind, address: HostAddress) -> None:
+        self.kind, self.address = kind, address
+        self._lock = threading.Lock()
+        self._host = self.open(None, lambda _: False, _REQUEST_TIMEOUT)
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix=f"probe-{address.name}")
+        self._asking: Future[EngineInfo] | None = None
+        self._last: EngineInfo | None = None
+        self._at = 0.0
+
+    def open(
+        self, keeper: Keeper | None, guard: Callable[[Container], bool], request_timeout: float | None = None
+    ) -> SteeredHost:
+        if self.kind.connect is None:
+            raise LookupError(self.kind.name)
+        return self.kind.connect(self.address, keeper, guard, request_timeout)
+
+    def begin(self) -> Future[EngineInfo] | None:
+        """Ask, unless the last answer still holds or one is on its way."""
+        with self._lock:
+            if self._last is not None and time.monotonic() - self._at < _HOLDS_FOR:
+                return None
+            if self._asking is None:
+                self._asking = self._pool.submit(self._ask)
+            return self._asking
+
+    @property
+    def last(self) -> EngineInfo:
+        return self._last or silent(self.address)
+
+    def answer(self) -> EngineInfo:
+        asking = self.begin()
+        with contextlib.suppress(TooLong):
+            if asking is not None:
+                asking.result(_WAIT)
+        return self.last
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False)
+        self._host.close()
+
+    def _ask(self) -> EngineInfo:
+        try:
+            self._host.ping()
+            found = ready(self.address, self._host.info(0.0))
+        except HostLost as error:
+            found = lost(self.address, error)
+        with self._lock:
+            self._last, self._at, self._asking = found, time.monotonic(), None
+        return found
+
+
+def _addresses(kind: EngineKind, settings: Settings) -> Sequence[HostAddress]:
+    try:
+        return kind.hosts(getattr(settings, kind.setting, ""))
+    except SettingsError as error:
+        variable = f"PHASEDOCK_{kind.setting.upper()}"
+        raise SettingsError(f"{variable} cannot be used: {error.message}", error.hint) from error
+
+
+def ready(address: HostAddress, info: HostInfo) -> EngineInfo:
+    """An engine that answers."""
+    return EngineInfo(
+        address.name,
+        address.url,
+        EngineState.READY,
+        cores=info.cores,
+        memory=float(info.memory),
+        version=info.version,
+        id=info.id,
+    )
+
+
+def lost(address: HostAddress, error: HostLost) -> EngineInfo:
+    """An engine that does not answer, and why."""
+    return EngineInfo(address.name, address.url, EngineState(error.kind), error.message, error.hint)
+
+
+def silent(address: HostAddress) -> EngineInfo:
+    """An engine that takes too long to answer."""
+    return EngineInfo(
+        address.name,
+        address.url,
+        EngineState.LOST,
+        f"The engine {address.name} ({address.shown}) has not answered yet.",
+        "Wait a moment; if it still does not, check that Docker is running there.",
+    )

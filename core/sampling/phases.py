@@ -1,0 +1,209 @@
+"""Phases of running containers by a model, as samples arrive.
+
+A model reads samples at the period that it was trained at. Where that is longer than the watcher's second,
+samples are averaged over it, as the resampling of files does, and the phase holds until the next one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from core.phases.matching import match
+from core.phases.model import WARM_UP
+from core.phases.online import OnlineDetector
+from core.sampling.ring_buffer import ROW
+from core.traces.model import Feature, Role, TraceSet
+from core.units import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from core.phases import PhaseModel
+    from core.traces.model import FloatArray
+
+LIVE_FEATURES = (
+    Feature("cpu_cores", Role.CPU, Unit.CORES),
+    Feature("cpu_limit_cores", Role.CPU_LIMIT, Unit.CORES),
+    Feature("memory_bytes", Role.MEMORY, Unit.BYTES),
+    Feature("memory_limit_bytes", Role.MEMORY_LIMIT, Unit.BYTES),
+    Feature("loss", Role.LOSS),
+    Feature("throttled", Role.OTHER, Unit.SHARE),
+    Feature("io_bytes_per_second"),
+    Feature("network_bytes_per_second"),
+    Feature("gpu_share", Role.GPU, Unit.SHARE),
+    Feature("gpu_memory_bytes", Role.GPU_MEMORY, Unit.BYTES),
+    Feature("gpu_power_watts", Role.GPU_POWER, Unit.WATTS),
+)
+"""What is sampled of a container, as a trace set has it: one feature for each of the ring's `FIELDS`."""
+
+KNOWN_ZERO = ("throttled", "io", "network")
+"""Of `FIELDS`, those that are 0 where they were not measured: no period passed, or no device was there."""
+
+_FORGET_AFTER = 60.0
+_ZERO = frozenset(ROW.index(name) for name in (*KNOWN_ZERO, "withheld"))
+
+
+class PeriodMeans:
+    """Averages the samples of some containers over a period, as the resampling of files does.
+
+    Parameters
+    ----------
+    period
+        Seconds; at least those between two samples.
+    """
+
+    def __init__(self, period: float) -> None:
+        self.period = max(1.0, period)
+        self._waiting: dict[str, list[Sequence[float]]] = {}
+        self._due = -np.inf
+
+    def push(self, at: float, rows: Mapping[str, Sequence[float]]) -> dict[str, FloatArray] | None:
+        """Take a sample of each; at the end of a period the means of those that had one, else None.
+
+        Parameters
+        ----------
+        at
+            Seconds; samples come about once a second.
+        rows
+            The values of `ROW` by container id.
+        """
+        for name, row in rows.items():
+            self._waiting.setdefault(name, []).append(row)
+        if not np.isfinite(self._due):
+            self._due = at + self.period - 1.0
+        if at < self._due - 0.5:
+            return None
+        self._due = max(self._due + self.period, at)
+        found = {name: _mean(taken) for name, taken in self._waiting.items()}
+        self._waiting.clear()
+        return found
+
+
+def _mean(rows: Sequence[Sequence[float]]) -> FloatArray:
+    values = np.array(rows, np.float64)
+    zero = list(_ZERO)
+    values[:, zero] = np.where(np.isnan(values[:, zero]), 0.0, values[:, zero])
+    return np.asarray(values.mean(axis=0))
+
+
+class Labelled(NamedTuple):
+    """What a model says of containers at the end of a period.
+
+    Parameters
+    ----------
+    phases
+        By container.
+    codes
+        By container; empty unless all was asked for.
+    strange
+        Those that it has seen nothing like; empty unless all was asked for.
+    """
+
+    phases: Mapping[str, int]
+    codes: Mapping[str, tuple[float, ...]]
+    strange: frozenset[str]
+
+
+class PhaseLabeller:
+    """Labels the means of periods by a model.
+
+    Parameters
+    ----------
+    model
+        The model.
+    whole
+        Whether codes, and what is strange, are wanted, too.
+
+    Raises
+    ------
+    MismatchError
+        If it reads something that is not sampled of running containers.
+    """
+
+    def __init__(self, model: PhaseModel, *, whole: bool = False) -> None:
+        names = [feature.name for feature in LIVE_FEATURES]
+        self._columns = [names.index(name) for name in match(model.features, _blank(), model.scaler)]
+        self._detector = OnlineDetector(model)
+        self._whole = whole
+        self._seen: dict[str, float] = {}
+
+    @property
+    def known(self) -> Collection[str]:
+        """The containers that were seen lately."""
+        return self._seen.keys()
+
+    def label(self, at: float, means: Mapping[str, FloatArray], period: float) -> Labelled:
+        """Label the containers that had samples; the windows of all others begin anew.
+
+        Parameters
+        ----------
+        at
+            Seconds.
+        means
+            Of `ROW`, by container id.
+        period
+            Seconds that they are of.
+        """
+        if not means:
+            return Labelled({}, {}, frozenset())
+        names = list(means)
+        samples = np.array([means[name][self._columns] for name in names])
+        codes: dict[str, tuple[float, ...]] = {}
+        strange: frozenset[str] = frozenset()
+        if self._whole:
+            labels, found, odd = self._detector.look(names, samples)
+            codes = dict(zip(names, map(tuple, found.tolist()), strict=True))
+            strange = frozenset(name for name, is_odd in zip(names, odd, strict=True) if is_odd)
+        else:
+            labels = self._detector.push(names, samples)
+        self._detector.gap([name for name in self._seen if name not in means])
+        self._seen.update(dict.fromkeys(names, at))
+        gone = [name for name, seen in self._seen.items() if at - seen > max(_FORGET_AFTER, period)]
+        self._detector.forget(gone)
+        for name in gone:
+            del self._seen[name]
+        return Labelled(dict(zip(names, labels.tolist(), strict=True)), codes, strange)
+
+
+class PhaseTracker:
+    """The phases of containers by one model, sample by sample.
+
+    Parameters
+    ----------
+    model
+        The model.
+
+    Raises
+    ------
+    MismatchError
+        If it reads something that is not sampled of running containers.
+    """
+
+    def __init__(self, model: PhaseModel) -> None:
+        self._labeller = PhaseLabeller(model)
+        self._means = PeriodMeans(model.training.period)
+        self._phases: dict[str, int] = {}
+
+    def push(self, at: float, rows: Mapping[str, Sequence[float]]) -> dict[str, int]:
+        """Take one sample of each of some containers, and give the phase of those that are in one.
+
+        Parameters
+        ----------
+        at
+            Seconds; samples come about once a second.
+        rows
+            The values of `ROW` by container id.
+        """
+        means = self._means.push(at, rows)
+        if means is not None:
+            found = self._labeller.label(at, means, self._means.period)
+            phases = {**self._phases, **found.phases}
+            self._phases = {name: each for name, each in phases.items() if name in self._labeller.known}
+        return {name: self._phases[name] for name in rows if self._phases.get(name, WARM_UP) != WARM_UP}
+
+
+def _blank() -> TraceSet:
+    empty = np.empty(0)
+    return TraceSet(LIVE_FEATURES, (empty,) * len(LIVE_FEATURES), empty, (), np.zeros(1, np.int64), 1.0)

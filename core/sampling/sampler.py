@@ -1,0 +1,219 @@
+"""One sample of an engine: its containers, their usage, and totals."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, TypeAlias
+
+from core.engines.terms import read_terms
+from core.engines.values import AGENT, labelled
+from core.phases.model import WARM_UP
+from core.sampling.engines import ready
+from core.sampling.ring_buffer import ROW, TOTALS
+from core.sampling.usage import UsageReader
+from core.sampling.values import ContainerRow, LiveView, Totals
+from core.units import phase_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from core.engines.ports import Container, WatchedHost
+    from core.live.control.saved_limits import SavedLimitsStore
+    from core.sampling.gpus import GpuReader
+    from core.sampling.losses import LossReader
+    from core.sampling.phases import PhaseTracker
+    from core.sampling.usage import Usage
+
+Rows: TypeAlias = "dict[str, tuple[float, ...]]"
+"""Values of the ring's `ROW` by container id."""
+
+_FOREIGN_SHOWN = 500
+
+
+class Sampler:
+    """Looks at one engine.
+
+    Parameters
+    ----------
+    host
+        The engine.
+    saved_limits
+        Which containers have saved limits, and which are picked.
+    losses
+        Reads what containers print.
+    gpus
+        Reads the GPUs of this machine, or None where there is none.
+    """
+
+    def __init__(
+        self,
+        host: WatchedHost,
+        saved_limits: SavedLimitsStore,
+        losses: LossReader,
+        gpus: GpuReader | None = None,
+    ) -> None:
+        self._host = host
+        self._saved_limits = saved_limits
+        self._losses = losses
+        self._gpus = gpus
+        self._usage = UsageReader()
+
+    def sample(self, phaser: PhaseTracker | None = None, model: str | None = None) -> tuple[LiveView, Rows]:
+        """Look once: what is shown, and what goes into the ring.
+
+        Parameters
+        ----------
+        phaser
+            Labels samples by a model, or None.
+        model
+            That model's id.
+
+        Raises
+        ------
+        HostLost
+            If the engine does not answer.
+        """
+        name, info = self._host.name, self._host.info()
+        picked, held = self._saved_limits.picked(name), self._saved_limits.held(info.key)
+        containers = self._host.containers()
+        ours = [each for each in containers if labelled(each) or each.id in picked]
+        usage = self._usage.take(self._host.counters(ours))
+        at = time.time()
+        losses = self._losses.read(ours, at)
+        rows = {
+            each.id: row_of(each, usage.get(each.id), each.id in picked, each.id in held, at) for each in ours
+        }
+        for key, (value, why) in losses.items():
+            if key in rows:
+                rows[key] = _with(rows[key], loss=value, loss_why=why)
+        if self._gpus is not None and info.local:
+            for key, use in self._gpus.read(rows).items():
+                known = {"gpu": use.share, "gpu_memory": use.memory, "gpu_power": use.power}
+                rows[key] = _with(rows[key], **{name: _known(value) for name, value in known.items()})
+        values = {key: ring_row(row) for key, row in rows.items() if row.cpu is not None}
+        if phaser is not None:
+            for key, phase in phaser.push(at, values).items():
+                rows[key] = _with(rows[key], phase=phase)
+        shown = tuple(sorted(rows.values(), key=lambda row: row.name))
+        others = [each for each in containers if each.id not in rows]
+        totals = sums(shown, info.cores, float(info.memory))
+        view = LiveView(
+            engine=ready(self._host.address, info),
+            at=at,
+            rows=shown,
+            others=len(others),
+            foreign=tuple(_foreign(others[:_FOREIGN_SHOWN])),
+            totals=totals,
+            model=model,
+        )
+        return view, {**values, TOTALS: _totals_row(totals)}
+
+
+def row_of(container: Container, usage: Usage | None, picked: bool, held: bool, at: float) -> ContainerRow:
+    """A container as the page shows it at a moment; what was not measured is not known."""
+    limits = container.limits
+    memory_limit = limits.memory_bytes
+    return ContainerRow(
+        id=container.id,
+        name=container.name,
+        image=container.image,
+        labelled=labelled(container),
+        picked=picked,
+        state=container.state,
+        cpu=None if usage is None else usage.cpu,
+        cpu_limit=limits.cores,
+        memory=None if usage is None else usage.memory,
+        memory_limit=None if memory_limit is None else float(memory_limit),
+        io=None if usage is None else usage.io,
+        network=None if usage is None else usage.network,
+        throttled=None if usage is None else usage.throttled,
+        withheld=None if usage is None else usage.withheld,
+        held=held,
+        malleable=bool(container.labels.get(AGENT)),
+        wrong=" ".join(f"{name}: {why}" for name, why in read_terms(container.labels, at).wrong.items()),
+    )
+
+
+def ring_row(row: ContainerRow) -> tuple[float, ...]:
+    """A row's values of the ring's `ROW`."""
+    return tuple(
+        map(
+            _number,
+            (
+                row.cpu,
+                row.cpu_limit,
+                row.memory,
+                row.memory_limit,
+                row.loss,
+                row.throttled,
+                row.io,
+                row.network,
+                row.gpu,
+                row.gpu_memory,
+                row.gpu_power,
+                row.withheld,
+            ),
+        )
+    )
+
+
+def sums(rows: Sequence[ContainerRow], cores: float | None, memory: float | None) -> Totals:
+    """Sums over containers, of what is known of them."""
+    throttled = [row.throttled for row in rows if row.throttled is not None]
+    return Totals(
+        cpu=math.fsum(row.cpu for row in rows if row.cpu is not None),
+        cores=cores,
+        memory=math.fsum(row.memory for row in rows if row.memory is not None),
+        memory_total=memory,
+        throttled=math.fsum(throttled) / len(throttled) if throttled else None,
+        containers=len(rows),
+    )
+
+
+def counted(labels: Iterable[str | None]) -> tuple[tuple[str, int], ...]:
+    """How many containers are in each list, the largest first."""
+    found: dict[str, int] = {}
+    for label in labels:
+        if label:
+            found[label] = found.get(label, 0) + 1
+    return tuple(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def marked(
+    rows: Iterable[ContainerRow], marks: Mapping[str, tuple[str, float | None]], *, phases: bool = False
+) -> tuple[ContainerRow, ...]:
+    """Rows with what an attached policy thinks of them; with `phases` its labels are those of phases."""
+    return tuple(_marked(row, *marks[row.id], phases=phases) if row.id in marks else row for row in rows)
+
+
+def _marked(row: ContainerRow, label: str, growth: float | None, *, phases: bool) -> ContainerRow:
+    phase = phase_of(label) if phases else WARM_UP
+    if phase != WARM_UP:
+        return _with(row, phase=phase, growth=growth)
+    return _with(row, label=label or None, growth=growth)
+
+
+def _with(row: ContainerRow, **values: object) -> ContainerRow:
+    """A row with some other values; three times as fast as `dataclasses.replace`."""
+    plain = {name: getattr(row, name) for name in ContainerRow.__slots__}
+    return ContainerRow(**{**plain, **values})
+
+
+def _foreign(containers: Iterable[Container]) -> Iterable[ContainerRow]:
+    for each in containers:
+        yield ContainerRow(each.id, each.name, each.image, state=each.state)
+
+
+def _totals_row(totals: Totals) -> tuple[float, ...]:
+    nan = math.nan
+    known = (totals.cpu, totals.cores, totals.memory, totals.memory_total, None, totals.throttled)
+    return (*map(_number, known), *[nan] * (len(ROW) - len(known)))
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)

@@ -1,0 +1,175 @@
+"""What containers use, shown to a policy that steers by it: samples, averaged over its periods."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from core.phases.model import WARM_UP
+from core.provisioning.policies import POLICIES
+from core.provisioning.policy import Need
+from core.sampling.phases import PeriodMeans, PhaseLabeller
+from core.sampling.ring_buffer import ROW
+from core.scheduling.actions import SetLimit
+from core.scheduling.model import Use
+from core.scheduling.over import OverEngine
+from core.scheduling.policies.autopilot import ReadySettings
+from core.scheduling.policies.autopilot.cpu import would_use
+from core.scheduling.policies.autopilot.policy import alike
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from core.phases import PhaseModel
+    from core.sampling.sources import Samples
+    from core.scheduling.actions import Action
+    from core.scheduling.model import Failure, Job, Observation
+    from core.scheduling.ports import Engine
+    from core.traces.model import FloatArray
+    from core.workspace.models import ModelLibrary
+
+_CPU, _MEMORY, _THROTTLED, _WITHHELD = map(ROW.index, ("cpu", "memory", "throttled", "withheld"))
+
+
+def showing_use(
+    engine: Engine,
+    containers: Callable[[], Mapping[str, str]],
+    samples: Samples,
+    settings: Any,
+    models: ModelLibrary,
+) -> Engine:
+    """An engine as a policy with these settings is to see it, if it goes by what containers use.
+
+    Parameters
+    ----------
+    engine, containers, samples
+        As for `ShowsUse`.
+    settings
+        The policy's, with what was fitted.
+    models
+        Where its phase model is.
+    """
+    if not isinstance(settings, ReadySettings) or settings.fitted is None:
+        return engine
+    model = models.load_with_limits(settings.model) if settings.model else None
+    codes = Need.CODES in POLICIES[settings.fitted.name].needs
+    return ShowsUse(engine, containers, samples, settings.fitted.period, model, codes=codes)
+
+
+class ShowsUse(OverEngine):
+    """An engine whose jobs are shown with what they used lately, and the phase that they are in.
+
+    The phase is that of what they would use: a phase that asks for more than a limit of this run would else
+    look like the one that the limit was made for. Other people's limits are part of what a model has learned.
+
+    Parameters
+    ----------
+    engine
+        The engine.
+    containers
+        The id of the container that each of its jobs is in.
+    samples
+        What they use, about once a second.
+    period
+        Seconds that the policy takes for a sample; those are averaged over them.
+    model
+        Gives the phases, or None.
+    codes
+        Whether codes are wanted beside phases.
+
+    Raises
+    ------
+    MismatchError
+        If the model reads something that is not sampled of running containers.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        containers: Callable[[], Mapping[str, str]],
+        samples: Samples,
+        period: float,
+        model: PhaseModel | None,
+        *,
+        codes: bool,
+    ) -> None:
+        super().__init__(engine)
+        self._containers, self._samples = containers, samples
+        self._means = PeriodMeans(period)
+        self._labeller = None if model is None else PhaseLabeller(model, whole=True)
+        self._codes = codes
+        self._uses: dict[str, Use] = {}
+        self._asked: dict[str, float | None] = {}  # the limits that were asked for last, by job
+        self._begun: float | None = None  # the run's clock, seconds since 1970
+
+    def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
+        """Do what was decided, and remember the limits."""
+        self._asked.update((each.job, each.limit) for each in actions if isinstance(each, SetLimit))
+        return super().apply(actions)
+
+    def observe(self) -> Observation:
+        """Show what the engine shows, with what its jobs used."""
+        seen = self._engine.observe()
+        self._begun = begun = time.time() - seen.time if self._begun is None else self._begun
+        containers = self._containers()
+        alive = set(containers.values())
+        most = {each.id: each.capacity for each in seen.workers}
+        held = {
+            containers[job.id]: most[job.worker]
+            for job in seen.jobs
+            if job.id in containers and job.worker in most and alike(job.limit, self._asked.get(job.id))
+        }
+        for at, rows in self._samples():
+            means = self._means.push(at, rows)
+            if means is not None:
+                self._uses.update(self._taken(at, at - begun, means, held))
+        self._uses = {name: use for name, use in self._uses.items() if name in alive}
+        return replace(seen, jobs=tuple(self._shown(job, containers) for job in seen.jobs))
+
+    def _taken(
+        self, at: float, moment: float, means: Mapping[str, FloatArray], held: Mapping[str, float]
+    ) -> dict[str, Use]:
+        """What was used in a period that ended `at`, which is `moment` of the run's clock.
+
+        `held`: the cores of the workers of those that have a limit of this run, by container.
+        """
+        if self._labeller is None:
+            return {name: _use(moment, values) for name, values in means.items()}
+        wanted = {name: _wanted(values, held.get(name)) for name, values in means.items()}
+        found = self._labeller.label(at, wanted, self._means.period)
+        return {
+            name: _use(
+                moment,
+                values,
+                found.phases.get(name, WARM_UP),
+                found.codes.get(name) if self._codes else None,
+                strange=name in found.strange,
+            )
+            for name, values in means.items()
+        }
+
+    def _shown(self, job: Job, containers: Mapping[str, str]) -> Job:
+        use = self._uses.get(containers.get(job.id, ""))
+        return job if use is None else replace(job, use=use)
+
+
+def _wanted(values: FloatArray, most: float | None) -> FloatArray:
+    """A sample as it would be without the limit of this run, if there is one on a worker of so many cores."""
+    if most is None:
+        return values
+    wanted = values.copy()
+    wanted[_CPU] = would_use(float(values[_CPU]), float(values[_WITHHELD]), most)
+    return wanted
+
+
+def _use(
+    moment: float,
+    values: FloatArray,
+    phase: int = WARM_UP,
+    code: tuple[float, ...] | None = None,
+    *,
+    strange: bool = False,
+) -> Use:
+    used, memory, held, withheld = (float(values[at]) for at in (_CPU, _MEMORY, _THROTTLED, _WITHHELD))
+    return Use(moment, used, memory, held, int(phase), code, strange, withheld)

@@ -1,0 +1,138 @@
+"""Detecting whether a worker process is still alive.
+
+On the same machine the kernel knows: a process of that id, born at that moment, exists or not.
+No clock is asked, so a clock that jumps declares nobody dead. For a worker on another machine only
+its last heartbeat in the database can tell.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select
+
+from core.tasks.states import ARROWS, Move
+from core.workspace.records import TaskState
+from core.workspace.tables import ModelRow, TaskRow, TraceSetRow, WorkerRow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy.orm import Session
+
+
+BEAT_EVERY = 2.0
+DEAD_AFTER = 20.0
+_LINUX = Path("/proc/self/stat").exists()
+
+
+def this_host() -> str:
+    """Name the machine, and the boot, whose process ids are meant."""
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    namespace = Path("/proc/self/ns/pid")
+    parts = [socket.gethostname()]
+    if boot.exists():
+        parts.append(boot.read_text().strip())
+    if namespace.exists():
+        parts.append(str(namespace.readlink()))
+    return " ".join(parts)
+
+
+def birth_of(pid: int) -> str:
+    """The moment a process was born, as the kernel counts; empty when it is dead or nobody can tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except (OSError, IndexError):
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]
+
+
+def is_alive(worker: WorkerRow, now: float | None = None) -> bool:
+    """Tell whether a worker lives."""
+    if worker.host != this_host():
+        return (time.time() if now is None else now) - worker.beat < DEAD_AFTER
+    if _LINUX:
+        return birth_of(worker.pid) == worker.birth != ""
+    return _exists(worker.pid)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+INTERRUPTED = (
+    "The worker stopped before this was finished.",
+    "Retry it; what was complete before is untouched.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of a task.
+
+    Parameters
+    ----------
+    move
+        The arrow that it takes.
+    owner
+        The worker that died.
+    values
+        The columns that change with it.
+    """
+
+    move: Move
+    owner: str | None
+    values: Mapping[str, Any]
+
+    @property
+    def state(self) -> TaskState:
+        """The state that it is in now."""
+        return ARROWS[self.move].target
+
+
+def lost_tasks(session: Session) -> dict[str, Fate]:
+    """The running tasks whose worker is dead, by id, each with what became of it."""
+    query = (
+        select(TaskRow, WorkerRow)
+        .outerjoin(WorkerRow, TaskRow.worker == WorkerRow.id)
+        .where(TaskRow.state == TaskState.RUNNING)
+    )
+    running = session.execute(query).all()
+    return {
+        task.id: _fate(session, task, worker)
+        for task, worker in running
+        if worker is None or not is_alive(worker)
+    }
+
+
+def _fate(session: Session, task: TaskRow, worker: WorkerRow | None) -> Fate:
+    """A task that had stored its result is done; one that was asked to stop was cancelled."""
+    ended = time.time() if worker is None else max(worker.beat, task.started or 0.0)
+    values: dict[str, Any] = {"finished": ended}
+    result = stored_result(session, task.id)
+    if result is not None:
+        return Fate(Move.FINISH, task.worker, {**values, "progress": 1.0, "result": result})
+    if task.cancel_asked:
+        return Fate(Move.STOP, task.worker, {**values, "message": "Cancelled"})
+    message, hint = INTERRUPTED
+    return Fate(Move.INTERRUPT, task.worker, {**values, "error_message": message, "error_hint": hint})
+
+
+def stored_result(session: Session, task: str) -> dict[str, str] | None:
+    """What a task had stored before it ended, however it ended; None if nothing."""
+    for key, table in (("trace_set", TraceSetRow), ("model", ModelRow)):
+        found = session.scalars(select(table.id).where(table.task == task)).first()
+        if found is not None:
+            return {key: found}
+    return None

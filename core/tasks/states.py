@@ -1,0 +1,198 @@
+"""The states of a task as a table: the arrows (transitions) between them, and what a row has in each.
+
+Nothing else changes a task's state: `transition` is one update that names the states that its arrow leaves,
+so of two who want the same arrow exactly one gets it. The tables are printed in ``docs/runtime.md``, and
+`core.cli.check` holds every row against them.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import update
+
+from core.workspace.records import TaskState
+from core.workspace.tables import TaskRow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy.orm import Session
+
+QUEUED, RUNNING, DONE = TaskState.QUEUED, TaskState.RUNNING, TaskState.DONE
+FAILED, CANCELLED, INTERRUPTED = TaskState.FAILED, TaskState.CANCELLED, TaskState.INTERRUPTED
+RETRYABLE: Final = (FAILED, CANCELLED, INTERRUPTED)
+"""Ended without success; a retry is a new task, so it is no arrow."""
+
+
+class Move(StrEnum):
+    """The arrows by name."""
+
+    BEGIN = "begin"
+    WITHDRAW = "withdraw"
+    FINISH = "finish"
+    FAIL = "fail"
+    STOP = "stop"
+    INTERRUPT = "interrupt"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """One way from some states to another.
+
+    Parameters
+    ----------
+    sources
+        The states that it leaves.
+    target
+        The state that it leads to.
+    when
+        What it means, for people.
+    """
+
+    sources: tuple[TaskState, ...]
+    target: TaskState
+    when: str
+
+
+ARROWS: Final[Mapping[Move, Arrow]] = {
+    Move.BEGIN: Arrow((QUEUED,), RUNNING, "A worker takes it."),
+    Move.WITHDRAW: Arrow((QUEUED,), CANCELLED, "Somebody cancels it before it began."),
+    # a living worker may have been taken for dead, so what it says afterwards counts
+    Move.FINISH: Arrow((RUNNING, INTERRUPTED), DONE, "The work is done, or its dead worker had stored it."),
+    Move.FAIL: Arrow((RUNNING, INTERRUPTED), FAILED, "The work met an error."),
+    Move.STOP: Arrow((RUNNING, INTERRUPTED), CANCELLED, "The work ends because somebody cancelled it."),
+    Move.INTERRUPT: Arrow((RUNNING,), INTERRUPTED, "Its worker ends, or died."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which of a row's optional columns are filled in a state; all others in `OPTIONAL` are empty.
+
+    Parameters
+    ----------
+    always, sometimes
+        Names of columns.
+    """
+
+    always: tuple[str, ...] = ()
+    sometimes: tuple[str, ...] = ()
+
+
+OPTIONAL: Final = ("started", "finished", "worker", "result", "error_message")
+_BEGUN, _OVER = ("started", "worker"), ("started", "worker", "finished")
+COLUMNS: Final[Mapping[TaskState, Columns]] = {
+    QUEUED: Columns(),
+    RUNNING: Columns(_BEGUN),
+    DONE: Columns((*_OVER, "result")),
+    FAILED: Columns((*_OVER, "error_message")),
+    CANCELLED: Columns(("finished",), _BEGUN),
+    INTERRUPTED: Columns((*_OVER, "error_message")),
+}
+
+
+def transition(
+    session: Session, task: str, move: Move, *, owner: str | None = None, **values: Any
+) -> TaskRow | None:
+    """Take a task along an arrow; None where it is in none of the states that the arrow leaves.
+
+    Parameters
+    ----------
+    session
+        A writing transaction.
+    task
+        The task's id.
+    move
+        The arrow.
+    owner
+        Only if this worker has it.
+    **values
+        Further columns, such as ``result`` of what is done.
+
+    Raises
+    ------
+    ValueError
+        If a column that the new state always has is neither given nor filled already.
+    """
+    arrow = ARROWS[move]
+    changed = _stamps(arrow.target) | values
+    missing = _to_fill(arrow) - {name for name, value in changed.items() if value is not None}
+    if missing:
+        raise ValueError(f"{move} needs {', '.join(sorted(missing))}")
+    mine = () if owner is None else (TaskRow.worker == owner,)
+    statement = update(TaskRow).where(TaskRow.id == task, TaskRow.state.in_(arrow.sources), *mine)
+    return session.scalars(statement.values(changed).returning(TaskRow)).one_or_none()
+
+
+def _to_fill(arrow: Arrow) -> set[str]:
+    """The columns that the new state always has and one of the old ones may lack."""
+    return {
+        name
+        for name in COLUMNS[arrow.target].always
+        if any(name not in COLUMNS[source].always for source in arrow.sources)
+    }
+
+
+def _stamps(state: TaskState) -> dict[str, Any]:
+    """What follows from the new state alone."""
+    if not state.ended:
+        return {"state": state, "started": time.time()}
+    over = {"finished": time.time(), "expected_end": None, "error_message": None, "error_hint": None}
+    return {"state": state, **over} | ({"progress": 1.0} if state is DONE else {})
+
+
+def contradictions(row: TaskRow) -> list[str]:
+    """What is wrong with a row, in a sentence each; nothing for a row that `transition` can have made."""
+    if row.state not in list(TaskState):
+        return [f"It is in the unknown state “{row.state}”."]
+    columns = COLUMNS[TaskState(row.state)]
+    filled = {name for name in OPTIONAL if getattr(row, name) is not None}
+    said = [f"It is {row.state} but has no {_called(name)}." for name in columns.always if name not in filled]
+    extra = [name for name in OPTIONAL if name in filled - {*columns.always, *columns.sometimes}]
+    said += [f"It is {row.state} but has a {_called(name)} already." for name in extra]
+    if not 0.0 <= row.progress <= 1.0:
+        said.append(f"Its progress is {row.progress:g}, not between 0 and 1.")
+    if (row.attempt > 1) != (row.retry_of is not None):
+        said.append(
+            f"It is attempt {row.attempt}, but the attempt before it is {row.retry_of or 'not named'}."
+        )
+    return said
+
+
+def _called(column: str) -> str:
+    return {
+        "started": "time of its start",
+        "finished": "time of its end",
+        "error_message": "sentence about an error",
+    }.get(column, column)
+
+
+def printed() -> str:
+    """The arrows and the columns as two tables in Markdown."""
+    arrows = [
+        f"| {move} | {', '.join(arrow.sources)} | {arrow.target} | {arrow.when} |"
+        for move, arrow in ARROWS.items()
+    ]
+    states = [
+        f"| {state} | {_listed(columns.always)} | {_listed(columns.sometimes)} |"
+        for state, columns in COLUMNS.items()
+    ]
+    return "\n".join(
+        [
+            "| transition | from | to | when |",
+            "|---|---|---|---|",
+            *arrows,
+            "",
+            "| state | always has | may have |",
+            "|---|---|---|",
+            *states,
+        ]
+    )
+
+
+def _listed(columns: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in columns) or "–"

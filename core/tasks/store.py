@@ -1,0 +1,322 @@
+"""Rows of tasks as they are shown: what became of a lost task counts more than what its row still says."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, delete, func, or_, select, update
+
+from core.errors import ConflictError, NotFoundError
+from core.tasks.crashed_workers import is_alive, lost_tasks
+from core.tasks.states import RETRYABLE, Move, transition
+from core.workspace.files import checked_id, new_id
+from core.workspace.records import TaskInfo, TaskState, WorkerInfo
+from core.workspace.repository import moment
+from core.workspace.tables import LogRow, MetricRow, TaskRow, WorkerRow
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from sqlalchemy import ColumnElement
+
+    from core.tasks.crashed_workers import Fate
+    from core.tasks.queue import WorkQueue
+    from core.workspace.database import Database
+
+
+def shown_as(states: set[str], fates: Mapping[str, Fate]) -> ColumnElement[bool]:
+    """The condition that a task is shown in one of some states, whatever its row still says."""
+    inside = [task for task, fate in fates.items() if fate.state in states]
+    plain = and_(TaskRow.state.in_(states), TaskRow.id.not_in(list(fates)))
+    return or_(plain, TaskRow.id.in_(inside))
+
+
+def task_info(row: TaskRow, fate: Fate | None = None) -> TaskInfo:
+    """A task as its row has it, or with a fate that its row does not have yet."""
+    info = _as_stored(row)
+    if fate is None:
+        return info
+    now = fate.values
+    return replace(
+        info,
+        state=fate.state,
+        progress=now.get("progress", info.progress),
+        message=now.get("message", info.message),
+        result=now.get("result"),
+        error=_error(now.get("error_message"), now.get("error_hint")),
+        finished=moment(now["finished"]),
+        seconds_left=None,
+        cancelling=False,
+    )
+
+
+def _error(message: str | None, hint: str | None) -> tuple[str, str] | None:
+    return None if message is None else (message, hint or "")
+
+
+def _as_stored(row: TaskRow) -> TaskInfo:
+    running = row.state == TaskState.RUNNING
+    left = max(0.0, row.expected_end - time.time()) if running and row.expected_end is not None else None
+    return TaskInfo(
+        id=row.id,
+        kind=row.kind,
+        title=row.title,
+        state=TaskState(row.state),
+        progress=row.progress,
+        message=row.message,
+        params=row.params,
+        result=row.result,
+        error=_error(row.error_message, row.error_hint),
+        created=moment(row.created),
+        started=None if row.started is None else moment(row.started),
+        finished=None if row.finished is None else moment(row.finished),
+        seconds_left=left,
+        attempt=row.attempt,
+        retry_of=row.retry_of,
+        cancelling=running and row.cancel_asked,
+    )
+
+
+Metrics = list[tuple[int, str, float]]
+LogLines = list[tuple[datetime, str]]
+
+_LOG = logging.getLogger(__name__)
+_ENDED = [state.value for state in TaskState if state.ended]
+
+
+class Tasks:
+    """The record of all long work, and the way to ask for more.
+
+    Parameters
+    ----------
+    database
+        Where the record is.
+    queue
+        How workers hear of new tasks.
+    kinds
+        The names of the kinds of tasks there are.
+    brief
+        Those among them that do not wait for the others.
+    """
+
+    def __init__(
+        self, database: Database, queue: WorkQueue, kinds: Collection[str], brief: Collection[str] = ()
+    ) -> None:
+        self._database = database
+        self._queue = queue
+        self._kinds = kinds
+        self._brief = brief
+
+    def submit(self, kind: str, title: str, params: Mapping[str, Any]) -> str:
+        """Ask for work; once this returns, the task will be done even if every process dies.
+
+        Parameters
+        ----------
+        kind
+            A registered kind, such as ``"train"``.
+        title
+            What it does, for people.
+        params
+            JSON values.
+
+        Returns
+        -------
+        str
+            The task's id.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such kind.
+        """
+        return self._add(kind, title, dict(params), attempt=1, retry_of=None)
+
+    def retry(self, task: str) -> str:
+        """Retry a task that ended without success; returns the new task's id.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such task.
+        ConflictError
+            If it waits, runs or succeeded.
+        """
+        info = self.get(task)
+        if info.state not in RETRYABLE:
+            raise ConflictError(
+                f"“{info.title}” is {info.state}, so there is nothing to retry.",
+                "Only tasks that failed, were cancelled or were interrupted can be retried.",
+            )
+        return self._add(info.kind, info.title, dict(info.params), info.attempt + 1, info.id)
+
+    def get(self, task: str) -> TaskInfo:
+        """Look one task up.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none of this id.
+        """
+        with self._database.read() as session:
+            row = session.get(TaskRow, checked_id(task, "task"))
+            fates = lost_tasks(session)
+        if row is None:
+            raise NotFoundError("There is no task with this id.", "Choose a task from the list.")
+        return task_info(row, fates.get(row.id))
+
+    def list(
+        self,
+        limit: int = 100,
+        states: Collection[TaskState | str] | None = None,
+        kinds: Collection[str] | None = None,
+    ) -> list[TaskInfo]:
+        """The tasks, the newest first.
+
+        Parameters
+        ----------
+        limit
+            The largest number of tasks.
+        states
+            Only tasks in these states; all when left out.
+        kinds
+            Only tasks of these kinds; all when left out.
+        """
+        query = select(TaskRow).order_by(TaskRow.created.desc(), TaskRow.id).limit(limit)
+        if kinds is not None:
+            query = query.where(TaskRow.kind.in_(list(kinds)))
+        with self._database.read() as session:
+            fates = lost_tasks(session)
+            if states is not None:
+                query = query.where(shown_as({str(state) for state in states}, fates))
+            return [task_info(row, fates.get(row.id)) for row in session.scalars(query)]
+
+    def metrics(self, task: str, since: int = -1) -> Metrics:
+        """The values of a task's live curves after a step: (step, name, value), in order of steps."""
+        query = select(MetricRow.step, MetricRow.name, MetricRow.value).where(
+            MetricRow.task == task, MetricRow.step > since
+        )
+        with self._database.read() as session:
+            rows = session.execute(query.order_by(MetricRow.step, MetricRow.id)).all()
+        return [(step, name, value) for step, name, value in rows]
+
+    def log(self, task: str, internal: bool = False) -> LogLines:
+        """A task's log: (time, text), oldest first.
+
+        Parameters
+        ----------
+        task
+            Its id.
+        internal
+            Whether to include the lines for PhaseDock's developers.
+        """
+        query = select(LogRow).where(LogRow.task == task).order_by(LogRow.id)
+        if not internal:
+            query = query.where(LogRow.internal.is_(False))
+        with self._database.read() as session:
+            return [(moment(row.time), row.text) for row in session.scalars(query)]
+
+    def cancel(self, task: str) -> TaskInfo:
+        """Stop a task: at once while it waits, at its next step while it runs.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such task.
+        ConflictError
+            If it has ended already.
+        """
+        info = self.get(task)
+        if info.state.ended or not self._cancel(info.id):
+            raise ConflictError(f"“{info.title}” has already ended.", "There is nothing left to cancel.")
+        return self.get(task)
+
+    def _cancel(self, task: str) -> bool:
+        running = (TaskRow.id == task, TaskRow.state == TaskState.RUNNING)
+        with self._database.write() as session:
+            if transition(session, task, Move.WITHDRAW, message="Cancelled before it began") is not None:
+                return True
+            asked = update(TaskRow).where(*running).values(cancel_asked=True).returning(TaskRow.id)
+            return session.scalars(asked).first() is not None
+
+    def clear_finished(self) -> int:
+        """Remove ended tasks from the list, with their logs and curves; say how many there were."""
+        self.reap()
+        with self._database.write() as session:
+            doomed = session.scalars(select(TaskRow.id).where(TaskRow.state.in_(_ENDED))).all()
+            for table in (MetricRow, LogRow):
+                session.execute(delete(table).where(table.task.in_(doomed)))
+            session.execute(delete(TaskRow).where(TaskRow.id.in_(doomed)))
+        return len(doomed)
+
+    def worker(self) -> WorkerInfo:
+        """Tell whether a worker does the queued work."""
+        with self._database.read() as session:
+            workers = session.scalars(select(WorkerRow)).all()
+            counts = session.execute(select(TaskRow.state, func.count()).group_by(TaskRow.state)).all()
+            lost = len(lost_tasks(session))
+        living = [worker for worker in workers if is_alive(worker)]
+        waits: dict[str, int] = {row[0]: row[1] for row in counts}
+        return WorkerInfo(
+            alive=bool(living),
+            count=len(living),
+            seconds_since_beat=max(0.0, time.time() - max(w.beat for w in workers)) if workers else None,
+            queued=waits.get(TaskState.QUEUED, 0),
+            running=waits.get(TaskState.RUNNING, 0) - lost,
+        )
+
+    def reap(self) -> int:
+        """Write down what became of the running tasks of dead workers; say how many there were."""
+        with self._database.read() as session:
+            if not lost_tasks(session):
+                return 0
+        with self._database.write() as session:
+            # found again under the lock: a worker may have sent a heartbeat, or another one reaped
+            ended = [
+                transition(session, task, fate.move, owner=fate.owner, **fate.values)
+                for task, fate in lost_tasks(session).items()
+            ]
+        return sum(row is not None for row in ended)
+
+    def requeue_waiting(self) -> int:
+        """Put tasks back into the queue that wait in the database only; say how many there were."""
+        with self._database.read() as session:
+            waiting = session.scalars(
+                select(TaskRow).where(TaskRow.state == TaskState.QUEUED).order_by(TaskRow.queued_at)
+            ).all()
+        known = self._queue.waiting() if waiting else set()
+        missing = [row for row in waiting if row.id not in known]
+        for row in missing:
+            self._announce(row)
+        return len(missing)
+
+    def _add(self, kind: str, title: str, params: dict[str, Any], attempt: int, retry_of: str | None) -> str:
+        if kind not in self._kinds:
+            raise NotFoundError(
+                f"There is no kind of task called “{kind}”.", f"Choose one of: {', '.join(self._kinds)}."
+            )
+        now = time.time()
+        row = TaskRow(
+            id=new_id(),
+            kind=kind,
+            title=title,
+            state=TaskState.QUEUED,
+            params=params,
+            created=now,
+            queued_at=now,
+            attempt=attempt,
+            retry_of=retry_of,
+        )
+        with self._database.write() as session:
+            session.add(row)
+        self._announce(row)
+        return row.id
+
+    def _announce(self, row: TaskRow) -> None:
+        try:
+            self._queue.put(row.id, brief=row.kind in self._brief)
+        except Exception:  # noqa: BLE001 - the task is recorded; a worker finds it there
+            _LOG.warning("task %s waits in the database only", row.id, exc_info=True)

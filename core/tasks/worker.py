@@ -1,0 +1,291 @@
+"""The worker process: takes tasks from the queue and runs a few at a time, in threads.
+
+Compiled kernels, pyarrow and NumPy let other threads run, so threads suffice; and when the process
+is killed, all that it did ends with it, so that *interrupted* can be told
+from outside. When it starts, a worker marks what a dead one left running, sweeps what it left on the
+disk, and puts back into the queue what waits in the database only; it repeats this now and then.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.exc import SQLAlchemyError
+
+from core.errors import Cancelled, Interrupted, PhaseDockError
+from core.handlers import KINDS
+from core.tasks.context import TaskContext
+from core.tasks.crashed_workers import BEAT_EVERY, birth_of, is_alive, stored_result, this_host
+from core.tasks.queue import WorkQueue
+from core.tasks.states import Move, transition
+from core.workspace.files import StorageError, disk_sentence, new_id
+from core.workspace.tables import WorkerRow
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.application import Workspace
+    from core.registry import Registry
+    from core.tasks.kind import Kind
+    from core.workspace.tables import TaskRow
+
+_LOG = logging.getLogger("phasedock.worker")
+_TIDY_EVERY = 15.0
+_GRACE = 4.0
+
+
+class Worker:
+    """One worker process, or in tests one that lives inside another process.
+
+    Parameters
+    ----------
+    workspace
+        Everything that is stored.
+    threads
+        How many tasks it does at the same time; the settings' number when left out.
+    kinds
+        What tasks do; the registered kinds when left out.
+    """
+
+    def __init__(
+        self, workspace: Workspace, threads: int | None = None, kinds: Registry[Kind] = KINDS
+    ) -> None:
+        self.id = new_id()
+        self._workspace = workspace
+        self._kinds = kinds
+        self._stopping = threading.Event()
+        self._queue = WorkQueue(workspace.settings, self.work)
+        self._consumers = (
+            _consumer(self._queue.ordinary, threads or workspace.settings.task_threads),
+            _consumer(self._queue.brief, 1),
+        )
+        self._beating = threading.Thread(target=self._beat, name="beat", daemon=True)
+        self._lasting: list[threading.Thread] = []
+        self._lasting_lock = threading.Lock()
+        self._unwritten: dict[str, tuple[Move, dict[str, Any]]] = {}
+        self._watcher = workspace.live.watcher()
+
+    def start(self) -> None:
+        """Begin to take tasks.
+
+        Raises
+        ------
+        SettingsError
+            If the queue cannot be reached.
+        """
+        self._queue.check()
+        self._register()
+        self.tidy()
+        self._beating.start()
+        self._watcher.start()
+        for consumer in self._consumers:
+            consumer.start()
+
+    def stop(self, grace: float = _GRACE) -> bool:
+        """End: running tasks stop at their next step and are marked interrupted.
+
+        Parameters
+        ----------
+        grace
+            Seconds to wait for them.
+
+        Returns
+        -------
+        bool
+            True when all threads ended in time.
+        """
+        self._stopping.set()
+        for consumer in self._consumers:
+            consumer.stop_flag.set()
+        deadline = time.monotonic() + grace
+        # first those that begin lasting tasks, so that none is begun after they were counted
+        threads = [thread for consumer in self._consumers for _, thread in consumer.worker_threads]
+        ended = _joined(threads, deadline)
+        ended = _joined(self._lasting_threads(), deadline) and ended
+        self._watcher.stop(max(0.0, deadline - time.monotonic()))
+        self._beating.join(BEAT_EVERY)
+        self._write_ends()
+        with self._workspace.database.write() as session:
+            session.execute(delete(WorkerRow).where(WorkerRow.id == self.id))
+        self._workspace.tasks.reap()
+        return ended
+
+    def run(self) -> None:
+        """Work until SIGTERM or SIGINT."""
+        asked = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: asked.set())
+        self.start()
+        _LOG.info("worker %s is ready", self.id)
+        while not asked.wait(1.0):
+            for consumer in self._consumers:
+                consumer.check_worker_health()
+        if not self.stop():
+            # a thread that does not stop must not keep the process alive; its task is marked already
+            os._exit(0)
+
+    def tidy(self) -> None:
+        """Clean up what dead workers left: tasks, files and messages."""
+        workspace = self._workspace
+        workspace.tasks.reap()
+        workspace.tasks.requeue_waiting()
+        with workspace.database.write() as session:
+            gone = [w.id for w in session.scalars(select(WorkerRow)) if w.id != self.id and not is_alive(w)]
+            session.execute(delete(WorkerRow).where(WorkerRow.id.in_(gone)))
+        self._put_back()
+        self._workspace.live.queue.settle()
+        workspace.sweep()
+        self._remove_left()
+
+    def work(self, task: str) -> None:
+        """Do one task, whatever comes; called by the queue's threads."""
+        row = self._claim(task)
+        if row is None:
+            return
+        if row.kind not in self._kinds or not self._kinds[row.kind].lasting:
+            self._do(task, row)
+            return
+        thread = threading.Thread(target=self._do, args=(task, row), name=row.kind, daemon=True)
+        with self._lasting_lock:
+            self._lasting = [*(each for each in self._lasting if each.is_alive()), thread]
+            thread.start()
+
+    def _lasting_threads(self) -> list[threading.Thread]:
+        with self._lasting_lock:
+            return list(self._lasting)
+
+    def _do(self, task: str, row: TaskRow) -> None:
+        context = TaskContext(self._workspace, task, self._stopping)
+        try:
+            result = self._kinds[row.kind].run(context, row.params)
+            context.flush()
+            self._end(task, Move.FINISH, result=result)
+        except Cancelled:
+            self._end(task, Move.STOP, message="Cancelled")
+        except Interrupted as error:
+            self._end(task, Move.INTERRUPT, error_message=error.message, error_hint=error.hint)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the task says it in words
+            self._fail(context, error)
+
+    def _put_back(self) -> None:
+        """Restore limits of containers that dead tasks changed; what fails is tried again later."""
+        done = self._workspace.live.put_back_orphans()
+        for name in done.restored:
+            _LOG.info("restored the limits of %s", name)
+        for name, why in done.failed:
+            _LOG.warning("the limits of %s could not be restored: %s", name, why)
+
+    def _remove_left(self) -> None:
+        """Remove the containers of runs that a dead worker was making; what fails is tried again later."""
+        try:
+            removed = self._workspace.runs.remove_left()
+        except PhaseDockError as error:
+            _LOG.warning("containers of ended runs could not be removed: %s", error)
+            return
+        if removed:
+            _LOG.info("removed %d containers of runs that were not finished", removed)
+
+    def _claim(self, task: str) -> TaskRow | None:
+        """Begin a task; None when another worker did, or it was cancelled."""
+        with self._workspace.database.write() as session:
+            return transition(session, task, Move.BEGIN, worker=self.id, message="Starting")
+
+    def _end(self, task: str, move: Move, **values: Any) -> None:
+        """Write down how a task ended; while the database cannot be written, the heartbeats try again."""
+        self._unwritten[task] = move, {"finished": time.time(), **values}
+        self._write_ends()
+
+    def _write_ends(self) -> None:
+        for task, (move, values) in list(self._unwritten.items()):
+            try:
+                self._write_end(task, move, values)
+            except StorageError as error:
+                _LOG.warning("the end of task %s has to wait: %s", task, error)
+                return
+            self._unwritten.pop(task, None)
+
+    def _write_end(self, task: str, move: Move, values: dict[str, Any]) -> None:
+        with self._workspace.database.write() as session:
+            result = stored_result(session, task) if move in (Move.FAIL, Move.INTERRUPT) else None
+            if result is not None:
+                # what it was made of may be gone by now, so it could not be done again
+                move, values = Move.FINISH, {"finished": values["finished"], "result": result}
+            transition(session, task, move, owner=self.id, **values)
+
+    def _fail(self, context: TaskContext, error: Exception) -> None:
+        message, hint = explain(error, reference := new_id()[:8])
+        if not isinstance(error, PhaseDockError):
+            _LOG.error("task %s failed (reference %s)", context.task, reference, exc_info=error)
+        try:
+            context.log(f"{message} {hint}".strip())
+            context.log("".join(traceback.format_exception(error)), internal=True)
+        except (SQLAlchemyError, StorageError):
+            _LOG.exception("the log of task %s could not be written", context.task)
+        self._end(context.task, Move.FAIL, error_message=message, error_hint=hint)
+
+    def _register(self) -> None:
+        now = time.time()
+        pid = os.getpid()
+        row = WorkerRow(id=self.id, host=this_host(), pid=pid, birth=birth_of(pid), started=now, beat=now)
+        with self._workspace.database.write() as session:
+            session.add(row)
+
+    def _beat(self) -> None:
+        tidied = time.monotonic()
+        while not self._stopping.wait(BEAT_EVERY):
+            try:
+                with self._workspace.database.write() as session:
+                    statement = update(WorkerRow).where(WorkerRow.id == self.id)
+                    session.execute(statement.values(beat=time.time()))
+                self._write_ends()
+                if time.monotonic() - tidied > _TIDY_EVERY:
+                    tidied = time.monotonic()
+                    self.tidy()
+            except Exception:  # noqa: BLE001 - database, queue or disk: the next beat tries again
+                _LOG.warning("tidying up is postponed", exc_info=True)
+
+
+def _consumer(lane: Any, threads: int) -> Any:
+    """Threads that take tasks from a lane of the queue."""
+    made = lane.create_consumer(
+        workers=threads,
+        worker_type="thread",
+        periodic=False,
+        initial_delay=0.05,
+        backoff=1.3,
+        max_delay=0.25,
+    )
+    # the worker handles signals by itself, and only in the main thread
+    made._set_signal_handlers = lambda: None  # noqa: SLF001
+    return made
+
+
+def _joined(threads: Sequence[threading.Thread], deadline: float) -> bool:
+    """Wait for threads until a moment of the monotonic clock; True when all have ended."""
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    return not any(thread.is_alive() for thread in threads)
+
+
+def explain(error: Exception, reference: str) -> tuple[str, str]:
+    """Say an error in two sentences for people; `reference` leads to its details in the log."""
+    if isinstance(error, PhaseDockError):
+        return error.message, error.hint
+    if isinstance(error, MemoryError):
+        return (
+            "There was not enough memory for this.",
+            "Use fewer executions or features, or a machine with more memory.",
+        )
+    if isinstance(error, OSError) and (said := disk_sentence(error, "the result")) is not None:
+        return said
+    return (
+        f"Something went wrong inside PhaseDock (reference {reference}).",
+        "Retry it; if it happens again, report it with this reference. The log has the details.",
+    )

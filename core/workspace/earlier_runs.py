@@ -1,0 +1,183 @@
+"""Which jobs are of one kind, so that earlier runs tell how fast the next one will be."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from core.scheduling.deadlines.earlier import Courses, Earlier
+from core.scheduling.over import OverEngine
+from core.workspace.tables import EarlierRunsRow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.scheduling.actions import Action
+    from core.scheduling.deadlines.earlier import Course
+    from core.scheduling.model import Failure, Observation, Profile
+    from core.scheduling.ports import Engine
+    from core.workspace.database import Database
+
+
+_BUNDLED: Final = ("python3", "-m", "phasedock_jobs")
+_OWN_STEPS: Final = "--steps"
+_APART: Final = (_OWN_STEPS, "--seed")
+"""Options of the bundled programs that do not change how fast a step is,"""
+_USUAL: Final = ("--threads", "follow")
+"""what they do unless they are told,"""
+_STEPS: Final = 200
+"""and the steps that they take then."""
+
+
+class Kind(NamedTuple):
+    """A kind of job.
+
+    Parameters
+    ----------
+    image, command
+        What it runs.
+    data
+        What it trains on, in a word; empty where the command says that.
+    """
+
+    image: str
+    command: tuple[str, ...]
+    data: str = ""
+
+    @property
+    def key(self) -> str:
+        """The same for all jobs of a kind.
+
+        Jobs of a bundled program that differ in nothing but their number of steps or their seed are of one.
+        """
+        words, _ = self._split()
+        about = json.dumps([self.image, words, self.data])
+        return hashlib.sha256(about.encode()).hexdigest()[:32]
+
+    @property
+    def steps(self) -> int | None:
+        """Training steps that a bundled program is told to take; None of others: their runs show them."""
+        if self.command[: len(_BUNDLED)] != _BUNDLED:
+            return None
+        _, said = self._split()
+        given = said.get(_OWN_STEPS, str(_STEPS))
+        return int(given) if given.isdecimal() else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for people who look into the database."""
+        return {"image": self.image, "command": list(self.command), "data": self.data}
+
+    def _split(self) -> tuple[list[str], dict[str, str]]:
+        """The words of a command without the options that set no kind apart, and those."""
+        if self.command[: len(_BUNDLED)] != _BUNDLED:
+            return list(self.command), {}
+        kept: list[str] = []
+        apart: dict[str, str] = {}
+        words = iter(self.command)
+        for word in words:
+            name, sign, value = word.partition("=")
+            if name in (*_APART, _USUAL[0]):
+                said = value if sign else next(words, "")
+                if name in _APART:
+                    apart[name] = said
+                elif said != _USUAL[1]:
+                    kept += [name, said]
+            else:
+                kept.append(word)
+        return kept, apart
+
+
+_NOTHING = Earlier()
+
+
+class EarlierRuns:
+    """All kinds of job that ran.
+
+    Parameters
+    ----------
+    database
+        Where they are.
+    replayed
+        Whether recordings are replayed in place of programs, as on the demo: they teach real jobs nothing,
+        and how many steps they have is known from their runs alone.
+    """
+
+    def __init__(self, database: Database, *, replayed: bool = False) -> None:
+        self._database, self._replayed = database, replayed
+
+    def replayed(self) -> EarlierRuns:
+        """Those of jobs in whose place recordings are replayed."""
+        return EarlierRuns(self._database, replayed=True)
+
+    def of(self, kind: Kind) -> Earlier:
+        """What is known of a kind."""
+        with self._database.read() as session:
+            row = session.get(EarlierRunsRow, self._key(kind))
+            return _NOTHING if row is None else Earlier.from_dict(row.found)
+
+    def profile(self, kind: Kind) -> Profile | None:
+        """What a job of a kind is expected to take; None where none has run."""
+        return self.of(kind).profile(None if self._replayed else kind.steps)
+
+    def add(self, kind: Kind, run: Course) -> None:
+        """Remember a run that is over, if anything was seen of its speed."""
+        with self._database.write() as session:
+            row = session.get(EarlierRunsRow, self._key(kind))
+            before = _NOTHING if row is None else Earlier.from_dict(row.found)
+            after = before.after(run)
+            if after is not before:
+                values = {"about": kind.to_dict(), "found": after.to_dict(), "updated": time.time()}
+                session.merge(EarlierRunsRow(kind=self._key(kind), **values))
+
+    def _key(self, kind: Kind) -> str:
+        return kind._replace(image=f"replayed {kind.image}").key if self._replayed else kind.key
+
+
+class LearningEngine(OverEngine):
+    """Passes everything on, and remembers each run that is over.
+
+    Parameters
+    ----------
+    engine
+        The engine.
+    kinds, profiles
+        The kind of each of its jobs, and what was expected of it.
+    earlier
+        Where runs are remembered.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        kinds: Mapping[str, Kind],
+        profiles: Mapping[str, Profile | None],
+        earlier: EarlierRuns,
+    ) -> None:
+        super().__init__(engine)
+        self._kinds, self._earlier = dict(kinds), earlier
+        self._courses = Courses()
+        for job in kinds:
+            self._courses.follow(job, profiles.get(job))
+
+    def observe(self) -> Observation:
+        """Show what the engine shows."""
+        seen = super().observe()
+        self._learn(seen)
+        return seen
+
+    def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
+        """Do what was decided."""
+        failures = super().apply(actions)
+        self._courses.given(actions, failures)
+        return failures
+
+    def _learn(self, seen: Observation) -> None:
+        self._courses.see(seen)
+        for job in seen.ended:
+            self._remember(job.id)
+
+    def _remember(self, job: str) -> None:
+        if job in self._kinds:
+            self._earlier.add(self._kinds.pop(job), self._courses.leave(job))

@@ -1,0 +1,353 @@
+"""The files of one comparison: its results as JSON, and each policy's allocations, read by slices."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+
+from core.errors import InputError, NotFoundError, PhaseDockError
+from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
+from core.provisioning.evaluation.exam import settings_of
+from core.provisioning.policies import POLICIES, chosen
+from core.provisioning.recommendation.exports import Origin, export
+from core.provisioning.recommendation.recommend import Advice, RecommendSettings, recommend
+from core.units import MIB
+from core.workspace.cache import ByteCache
+from core.workspace.code_version import code_digest
+from core.workspace.files import disk_errors, publishing, sweep_older, write_atomically
+from core.workspace.records import TaskState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from core.progress_reporting import Progress
+    from core.provisioning.evaluation.evaluate import Evaluation
+    from core.tasks.store import Tasks
+    from core.traces.model import FloatArray
+    from core.workspace.models import ModelLibrary
+    from core.workspace.trace_sets import TraceLibrary
+
+
+@dataclass(frozen=True)
+class StoredEvaluation:
+    """A comparison that was made.
+
+    Parameters
+    ----------
+    key
+        What it is kept under.
+    report
+        All results, as `core.provisioning.evaluation.evaluate` gives them. Shared: do not modify it.
+    folder
+        Where allocations are.
+    """
+
+    key: str
+    report: Mapping[str, Any]
+    folder: Path
+
+    @cached_property
+    def _offsets(self) -> FloatArray:
+        offsets: FloatArray = np.load(self.folder / "offsets.npy", allow_pickle=False)
+        return offsets
+
+    def allocation(self, resource: str, policy: str, execution: str) -> FloatArray | None:
+        """A policy's allocation of each sample of a held-out execution, or None where there is none.
+
+        Parameters
+        ----------
+        resource
+            ``"cpu"`` or ``"memory"``.
+        policy
+            The policy's name.
+        execution
+            The execution's name; those that policies learned from have no allocations.
+        """
+        names = self.report["split"]["held_out"]
+        path = self.folder / allocation_file(resource, policy)
+        if execution not in names or not path.exists():
+            return None
+        position = names.index(execution)
+        values = np.load(path, mmap_mode="r", allow_pickle=False)
+        return np.asarray(values[int(self._offsets[position]) : int(self._offsets[position + 1])], float)
+
+
+def write_evaluation(made: Evaluation, folder: Path) -> None:
+    """Write a comparison into an empty folder."""
+    (folder / "report.json").write_bytes(orjson.dumps(made.report))
+    for resource, allocations in made.allocations.items():
+        fleet = made.held_out[resource].fleet
+        np.save(folder / "offsets.npy", fleet.offsets, allow_pickle=False)
+        for policy, values in allocations.items():
+            path = folder / allocation_file(resource.value, policy)
+            np.save(path, values.astype(np.float32), allow_pickle=False)
+
+
+def allocation_file(resource: str, policy: str) -> str:
+    """The name of the file with a policy's allocations; names from outside become a digest."""
+    return f"{resource}-{hashlib.sha256(policy.encode()).hexdigest()[:16]}.npy"
+
+
+_LOG = logging.getLogger(__name__)
+_KEPT = 64 * MIB
+_KEPT_SECONDS = 90 * 86_400.0
+_FORMAT = 3
+_CODE = ("core.provisioning", "core.phases", "core.traces", "core.settings_fields")
+_KIND = "evaluate"
+_LOOK_BACK = 200
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is compared on what.
+
+    Parameters
+    ----------
+    trace_set
+        Its id.
+    model
+        The phase model's id, or None to leave out policies that need phases.
+    settings
+        How to compare.
+    policies
+        Names, or ``all``.
+    own_settings
+        Settings of single policies by name.
+    """
+
+    trace_set: str
+    model: str | None
+    settings: EvaluationSettings = field(default_factory=EvaluationSettings)
+    policies: tuple[str, ...] = ("all",)
+    own_settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the task's parameters."""
+        return {
+            "trace_set": self.trace_set,
+            "model": self.model,
+            "settings": asdict(self.settings),
+            "policies": list(self.policies),
+            "own_settings": {name: dict(values) for name, values in self.own_settings.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Question:
+        """Read a task's parameters.
+
+        Raises
+        ------
+        InputError
+            If a setting is unknown or out of bounds.
+        """
+        return cls(
+            trace_set=str(values["trace_set"]),
+            model=str(values["model"]) if values.get("model") else None,
+            settings=EvaluationSettings.from_dict(dict(values.get("settings") or {})),
+            policies=tuple(values.get("policies") or ("all",)),
+            own_settings=dict(values.get("own_settings") or {}),
+        )
+
+
+class Evaluations:
+    """The comparisons of a workspace.
+
+    Parameters
+    ----------
+    traces, models, tasks
+        What is compared on, and the work on it.
+    folder, scratch
+        Where comparisons are kept, and where unfinished ones are.
+    """
+
+    def __init__(
+        self, traces: TraceLibrary, models: ModelLibrary, tasks: Tasks, folder: Path, scratch: Path
+    ) -> None:
+        self._traces = traces
+        self._models = models
+        self._tasks = tasks
+        self._folder = folder
+        self._scratch = scratch
+        # sources are read now, while they are those that were imported
+        code_digest(_CODE, (policy for _, policy in POLICIES.items()))
+        self._kept: ByteCache[tuple[StoredEvaluation, int]] = ByteCache(_KEPT, lambda entry: entry[1])
+
+    def key(self, question: Question) -> str:
+        """The digest of everything that a comparison depends on.
+
+        Raises
+        ------
+        NotFoundError
+            If the trace set, the model or a policy does not exist.
+        InputError
+            If a policy's own setting is unknown or out of bounds.
+        """
+        policies, settings = chosen(question.policies), question.settings
+        own = {
+            policy.name: asdict(
+                settings_of(
+                    policy, question.own_settings.get(policy.name, {}), settings.kappa, settings.tolerance
+                )
+            )
+            for policy in policies
+        }
+        parts = [
+            _FORMAT,
+            self._traces.fingerprint(question.trace_set),
+            self._models.fingerprint(question.model) if question.model else "",
+            asdict(settings),
+            list(own.items()),
+            code_digest(_CODE, policies),
+        ]
+        return _digest(parts)
+
+    def find(self, question: Question) -> StoredEvaluation | None:
+        """The comparison if it was made already, or None."""
+        return self._read(self.key(question))
+
+    def find_earlier(self, question: Question) -> StoredEvaluation | None:
+        """The last comparison for the same question by other code or defaults than today's, or None."""
+        now = self.key(question)
+        for task in self._tasks.list(_LOOK_BACK, [TaskState.DONE]):
+            key = str((task.result or {}).get("evaluation", ""))
+            if task.kind == _KIND and key != now and _asks(task.params, question):
+                found = self._read(key) if key.isalnum() else None
+                if found is not None:
+                    return found
+        return None
+
+    def get(self, key: str) -> StoredEvaluation:
+        """A comparison by its key.
+
+        Raises
+        ------
+        NotFoundError
+            If it is not kept any more.
+        """
+        found = self._read(key) if key.isalnum() else None
+        if found is None:
+            raise NotFoundError("This comparison of policies no longer exists.", "Run it again.")
+        return found
+
+    def submit(self, question: Question, title: str | None = None, *, again: bool = False) -> str:
+        """Submit a comparison; returns the task's id. Its result has the ``evaluation``'s key.
+
+        Parameters
+        ----------
+        question
+            What is compared on what.
+        title
+            What the task is called.
+        again
+            Whether to compare again although the result is kept.
+        """
+        self.key(question)
+        name = self._traces.get(question.trace_set).name
+        params = question.to_dict() | ({"again": True} if again else {})
+        return self._tasks.submit(_KIND, title or f"Compare policies on {name}", params)
+
+    def make(
+        self, question: Question, progress: Progress | None = None, *, again: bool = False
+    ) -> StoredEvaluation:
+        """Compare, or return what is kept; with `again`, compare in any case.
+
+        Raises
+        ------
+        InputError, MismatchError, NotFoundError
+            As `core.provisioning.evaluation.evaluate.evaluate`.
+        """
+        key = self.key(question)
+        found = None if again else self._read(key)
+        if found is not None:
+            return found
+        traces = self._traces.load(question.trace_set)
+        model = self._models.load(question.model) if question.model else None
+        made = evaluate(traces, model, question.settings, question.policies, question.own_settings, progress)
+        with (
+            disk_errors("the comparison"),
+            publishing(self._folder / key, self._scratch, replace=True) as draft,
+        ):
+            write_evaluation(made, draft)
+        if question.model:
+            # made here, so that showing the comparison reads no samples
+            settings = question.settings
+            with suppress(PhaseDockError):
+                alike = RecommendSettings(group_by=settings.group_by, tolerance=settings.tolerance)
+                self.recommend(question.trace_set, question.model, alike)
+        return self.get(key)
+
+    def recommend(
+        self, trace_set: str, model: str, settings: RecommendSettings | None = None
+    ) -> tuple[Advice, ...]:
+        """Request and limit per group, phase and resource; kept on disk by what they depend on.
+
+        Raises
+        ------
+        MismatchError
+            If the model does not fit the set.
+        InputError
+            If there is nothing to allocate, or the group column does not exist.
+        """
+        settings = settings or RecommendSettings()
+        prints = (self._traces.fingerprint(trace_set), self._models.fingerprint(model))
+        parts = [_FORMAT, *prints, asdict(settings), code_digest(_CODE)]
+        path = self._folder / f"{_digest(parts)}.advice.json"
+        found = _read_advice(path)
+        if found is None:
+            found = recommend(self._traces.load(trace_set), self._models.load(model), settings)
+            try:
+                write_atomically(path, orjson.dumps([each.to_dict() for each in found]))
+            except OSError:
+                _LOG.warning("a recommendation could not be kept on the disk", exc_info=True)
+        return found
+
+    def export(
+        self, trace_set: str, model: str, style: str, date: str, settings: RecommendSettings | None = None
+    ) -> str:
+        """A recommendation as text: ``json``, ``csv``, ``docker``, ``vpa`` or ``patch``."""
+        origin = Origin(self._models.get(model).name, self._traces.get(trace_set).name, date)
+        return export(self.recommend(trace_set, model, settings), origin, style)
+
+    def sweep(self) -> int:
+        """Remove comparisons made long ago; they are made again when needed."""
+        return sweep_older(self._folder, _KEPT_SECONDS)
+
+    def _read(self, key: str) -> StoredEvaluation | None:
+        folder = self._folder / key
+        try:
+            made = (folder / "report.json").stat().st_mtime_ns
+        except FileNotFoundError:
+            return None
+
+        def load() -> tuple[StoredEvaluation, int]:
+            data = (folder / "report.json").read_bytes()
+            return StoredEvaluation(key, orjson.loads(data), folder), 4 * len(data)
+
+        return self._kept.get((key, made), load)[0]
+
+
+def _asks(params: Mapping[str, Any], question: Question) -> bool:
+    try:
+        return Question.from_dict(params) == question
+    except InputError:
+        return False
+
+
+def _digest(parts: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+def _read_advice(path: Path) -> tuple[Advice, ...] | None:
+    try:
+        return tuple(Advice.from_dict(each) for each in orjson.loads(path.read_bytes())) or None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,252 @@
+"""The stored phase models: list, load, rename, trash, export, and import of our own and of AI4DL's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import MismatchError
+from core.phases.drift.strangeness import with_limits
+from core.phases.matching import match
+from core.store.phase_models.ai4dl import import_ai4dl
+from core.store.phase_models.archive import load_model, model_archive, model_fingerprint, save_model
+from core.store.trace_sets.reading import features_from_json, features_to_json
+from core.traces.model import TraceSet
+from core.workspace.cache import ByteCache
+from core.workspace.records import ModelInfo
+from core.workspace.repository import Library, Repository, moment
+from core.workspace.tables import ModelRow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from core.phases import PhaseModel
+    from core.traces.model import Feature
+    from core.workspace.database import Database
+    from core.workspace.records import TraceSetInfo
+    from core.workspace.trace_sets import TraceLibrary
+
+    Infos = list[ModelInfo]
+
+_LOADED = 64
+
+
+class ModelLibrary(Library[ModelRow, ModelInfo]):
+    """The models of a workspace.
+
+    Parameters
+    ----------
+    database
+        Where their rows are.
+    folder, scratch
+        Where their files are, and where unfinished ones are.
+    traces
+        The trace sets, for the names of what models were trained on.
+    """
+
+    def __init__(self, database: Database, folder: Path, scratch: Path, traces: TraceLibrary) -> None:
+        super().__init__(Repository(database, ModelRow, folder, scratch, what="model"))
+        self._traces = traces
+        self._loaded: ByteCache[PhaseModel] = ByteCache(_LOADED, lambda _: 1)
+
+    def list(self, trashed: bool = False) -> list[ModelInfo]:
+        """The models, the newest first; with `trashed`, those in the trash."""
+        names = self._traces.names()
+        return [_info(row, names) for row in self.repository.rows(trashed)]
+
+    def get(self, thing: str) -> ModelInfo:
+        """Look a model up.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none of this id.
+        """
+        return _info(self.repository.row(thing), self._traces.names())
+
+    def fingerprint(self, model: str) -> str:
+        """The digest of what a model predicts."""
+        return str(self.repository.row(model).facts["fingerprint"])
+
+    def load(self, model: str) -> PhaseModel:
+        """The model itself.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none of this id.
+        """
+        self.repository.row(model)
+        return self._loaded.get(model, lambda: load_model(self.repository.path(model)))
+
+    def load_with_limits(self, model: str) -> PhaseModel:
+        """A stored model that knows what is strange to it, also if it is from before models kept that.
+
+        It is as it was stored where what it was trained on is not here.
+
+        Raises
+        ------
+        NotFoundError
+            If it is not there.
+        """
+        loaded, trace_set = self.load(model), self.get(model).trace_set_id
+        if loaded.training.limits or trace_set is None:
+            return loaded
+        return with_limits(loaded, self._traces.load(trace_set))
+
+    def compatible(self, trace_set: str) -> Infos:
+        """The models that fit a trace set, the newest first."""
+        blank = _blank(self._traces.get(trace_set).features)
+        names = self._traces.names()
+        return [
+            _info(row, names) for row in self.repository.rows(trashed=False) if _misfit(row, blank) is None
+        ]
+
+    def misfit(self, model: str, trace_set: str) -> MismatchError | None:
+        """Why a model does not fit a trace set; None where it does. Reads no sample.
+
+        Raises
+        ------
+        NotFoundError
+            If one of them is not there.
+        """
+        return _misfit(self.repository.row(model), _blank(self._traces.get(trace_set).features))
+
+    def add(
+        self,
+        model: PhaseModel,
+        *,
+        name: str,
+        trace_set: TraceSetInfo | None = None,
+        sample: bool = False,
+        task: str | None = None,
+    ) -> ModelInfo:
+        """Store a model; it is listed when, and only when, all of it is on the disk.
+
+        Parameters
+        ----------
+        model
+            The model.
+        name
+            Its name for people; a number is added when it is taken.
+        trace_set
+            What it was trained on, where that is stored here.
+        sample
+            True when that came with PhaseDock.
+        task
+            The task that makes it.
+        """
+
+        def write(folder: Path) -> dict[str, Any]:
+            save_model(model, folder)
+            return _facts(model, trace_set, sample)
+
+        return self.get(self.repository.add(name, write, task))
+
+    def export(self, model: str) -> bytes:
+        """The model as the bytes of a zip, which `import_archive` takes."""
+        return model_archive(self.load(model))
+
+    def import_archive(self, path: Path, name: str) -> ModelInfo:
+        """Store a model that was exported, a zip or a folder.
+
+        Raises
+        ------
+        InputError
+            If it is no model, or damaged.
+        """
+        return self._adopt(load_model(path), name)
+
+    def import_ai4dl(self, parts: Mapping[str, Path], name: str, base: str | None = None) -> ModelInfo:
+        """Store a model of AI4DL; nothing in its files is executed.
+
+        Parameters
+        ----------
+        parts
+            Paths by part: ``folder`` for all, or ``crbm``, ``initializer`` (its settings, where they
+            are not beside it), ``kmeans`` and ``scaler``.
+        name
+            Its name for people.
+        base
+            A model that keeps whichever parts are not given.
+
+        Raises
+        ------
+        RefusedError
+            If a file holds anything but arrays and numbers.
+        InputError
+            If a part is missing or damaged.
+        """
+        kept = None if base is None else self.load(base)
+        model = import_ai4dl(
+            parts.get("folder"),
+            crbm=parts.get("crbm"),
+            initializer=parts.get("initializer"),
+            kmeans=parts.get("kmeans"),
+            scaler=parts.get("scaler"),
+            base=kept,
+        )
+        return self._adopt(model, name)
+
+    def _forget(self, thing: str) -> None:
+        self._loaded.forget(lambda key: key == thing)
+
+    def _adopt(self, model: PhaseModel, name: str) -> ModelInfo:
+        mark = model.training.fingerprint
+        origin = next((info for info in self._traces.list() if mark and info.fingerprint == mark), None)
+        return self.add(model, name=name, trace_set=origin, sample=bool(origin and origin.sample))
+
+
+def _facts(model: PhaseModel, trace_set: TraceSetInfo | None, sample: bool) -> dict[str, Any]:
+    return {
+        "origin": model.origin,
+        "encoder": model.encoder.name,
+        "phases": list(model.phases),
+        "hidden": model.encoder.size,
+        "history": model.history,
+        "features": features_to_json(model.features),
+        "final_error": model.training.final_error,
+        "fingerprint": model_fingerprint(model),
+        "trace_set": None if trace_set is None else trace_set.id,
+        "trace_set_name": "" if trace_set is None else trace_set.name,
+        "sample": sample,
+    }
+
+
+def _info(row: ModelRow, names: Mapping[str, str]) -> ModelInfo:
+    facts = row.facts
+    origin = facts["trace_set"]
+    return ModelInfo(
+        id=row.id,
+        name=row.name,
+        created=moment(row.created),
+        origin=facts["origin"],
+        encoder=facts["encoder"],
+        phases=tuple(facts["phases"]),
+        hidden=facts["hidden"],
+        history=facts["history"],
+        trace_set_id=origin if origin in names else None,
+        trace_set_name=names.get(origin, facts["trace_set_name"]),
+        features=tuple(name for name, _, _ in facts["features"]),
+        final_error=facts["final_error"],
+        sample=bool(facts.get("sample")),
+        fingerprint=facts["fingerprint"],
+        trashed=None if row.trashed is None else moment(row.trashed),
+    )
+
+
+def _blank(features: tuple[Feature, ...]) -> TraceSet:
+    """A trace set without samples: matching asks for names and units only."""
+    nothing = np.empty(0)
+    offsets = np.zeros(1, dtype=np.int64)
+    return TraceSet(features, tuple(nothing for _ in features), nothing, (), offsets, 1.0)
+
+
+def _misfit(row: ModelRow, traces: TraceSet) -> MismatchError | None:
+    try:
+        match(features_from_json(row.facts["features"]), traces)
+    except MismatchError as error:
+        return error
+    return None

@@ -1,0 +1,201 @@
+"""What people chose for files, offered again for the next file of the same shape.
+
+A shape is the layout and the columns' names. The choices are one small JSON file, replaced as a whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+from core.errors import InputError
+from core.store import belonging, first_part, inspect_file
+from core.store.formats.register import suffixes, titles
+from core.traces.mapping import ColumnMapping
+from core.workspace.cache import ByteCache
+from core.workspace.files import disk_errors, write_atomically
+from core.workspace.repository import checked_name
+from core.workspace.uploads import Uploads
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from core.store import FirstPart, Inspection
+    from core.tasks.store import Tasks
+
+
+_MOST = 200
+
+
+class ChosenMappings:
+    """The mappings that were chosen, by the shape of their files.
+
+    Parameters
+    ----------
+    path
+        The file that keeps them; it need not be there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def get(self, inspection: Inspection) -> tuple[ColumnMapping, str] | None:
+        """The mapping that was chosen last for a file of this shape, and that file's name; None: none was."""
+        found = self._all().get(_shape(inspection))
+        if not isinstance(found, dict):
+            return None
+        try:
+            return ColumnMapping.from_dict(found["mapping"]), str(found["file"])
+        except (InputError, KeyError, TypeError):
+            return None  # written by another version: the file is asked about as if it were the first
+
+    def keep(self, inspection: Inspection, mapping: ColumnMapping, file_name: str) -> None:
+        """Remember a choice, if it is another one than what was suggested."""
+        known, shape = self._all(), _shape(inspection)
+        if mapping == inspection.mapping and shape not in known:
+            return
+        known.pop(shape, None)
+        known[shape] = {"mapping": mapping.to_dict(), "file": file_name}
+        newest = dict(list(known.items())[-_MOST:])
+        with disk_errors("the chosen columns"):
+            write_atomically(self._path, json.dumps(newest).encode())
+
+    def _all(self) -> dict[str, object]:
+        try:
+            found = json.loads(self._path.read_bytes())
+        except (FileNotFoundError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+
+def _shape(inspection: Inspection) -> str:
+    names = [inspection.layout, *(column.name for column in inspection.columns)]
+    return hashlib.sha256(json.dumps(names).encode()).hexdigest()
+
+
+_REMEMBERED = 32
+
+
+def readable() -> str:
+    """What can be uploaded, as a sentence lists it."""
+    *most, last = titles()
+    return f"{', '.join(most)} or {last}"
+
+
+def readable_suffixes() -> tuple[str, ...]:
+    """How names of files that can be uploaded usually end."""
+    return suffixes()
+
+
+class TraceUploads(Uploads):
+    """Uploads that become trace sets.
+
+    Parameters
+    ----------
+    folder, max_size
+        As `Uploads` has them.
+    tasks
+        Where ingestion is submitted.
+    """
+
+    def __init__(self, folder: Path, max_size: int, tasks: Tasks) -> None:
+        super().__init__(folder, max_size)
+        self._tasks = tasks
+        self._inspections: ByteCache[Inspection] = ByteCache(_REMEMBERED, lambda _: 1)
+        self._first_parts: ByteCache[FirstPart | None] = ByteCache(_REMEMBERED, lambda _: 1)
+        self._chosen = ChosenMappings(folder.parent / "chosen_mappings.json")
+
+    def inspect(self, upload: str, as_written: bool = False) -> Inspection:
+        """Look into a complete upload: its layout, columns, first rows, and a suggested mapping.
+
+        Parameters
+        ----------
+        upload
+            Its id.
+        as_written
+            Whether a table is looked at as it is written, even where it looks like one of series.
+
+        Raises
+        ------
+        NotFoundError, ConflictError
+            If it is not there, or not complete.
+        InputError
+            If it cannot be a trace file at all.
+        """
+        path = self.path(upload)
+        return self._inspections.get(f"{upload} {as_written}", lambda: inspect_file(path, as_written))
+
+    def join(self, uploads: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Gather those of some complete uploads that belong together, as far as their contents show.
+
+        Returns
+        -------
+        tuple
+            The ids of what there is now, gathered ones first; and why other files stand alone.
+
+        Raises
+        ------
+        NotFoundError, ConflictError
+            If one of them is not there, or not complete.
+        """
+        owner = {path: one for one in uploads for path in self.files(one)}
+        groups, reasons = belonging(list(owner))
+        found = [list(dict.fromkeys(owner[path] for path in group)) for group in groups]
+        made = [self.gather(group) for group in found if len(group) > 1]
+        return [*made, *(group[0] for group in found if len(group) == 1)], reasons
+
+    def chosen_before(self, upload: str, as_written: bool = False) -> tuple[ColumnMapping, str] | None:
+        """What was chosen for the last file with the same columns, and its name; None: nothing yet."""
+        inspection = self.inspect(upload, as_written)
+        found = self._chosen.get(inspection)
+        names = [column.name for column in inspection.columns]
+        return found if found is not None and set(found[0].columns) <= set(names) else None
+
+    def first_part(self, upload: str, mapping: ColumnMapping) -> FirstPart | None:
+        """The beginning of a complete upload as a mapping would import it; None where it cannot be cut.
+
+        Raises
+        ------
+        NotFoundError, ConflictError
+            If it is not there, or not complete.
+        InputError
+            If nothing of it can be used with this mapping.
+        """
+        path = self.path(upload)
+        key = f"{upload} {json.dumps(mapping.to_dict(), sort_keys=True)}"
+        return self._first_parts.get(key, lambda: first_part(path, mapping))
+
+    def accept(self, upload: str, mapping: ColumnMapping | None, name: str, find_phases: bool = False) -> str:
+        """Submit a complete upload for ingestion; returns the task's id.
+
+        Parameters
+        ----------
+        upload
+            Its id; the upload is removed when the trace set is stored.
+        mapping
+            What its columns are; None: as its layout is recognised.
+        name
+            The trace set's name for people.
+        find_phases
+            Whether the set's phases are to be found next.
+
+        Raises
+        ------
+        InputError
+            If the name is empty or the mapping names columns that the file does not have.
+        """
+        name = checked_name(name, "trace set")
+        inspection = self.inspect(upload, mapping is not None and mapping.as_written)
+        if mapping is not None:
+            mapping.require([column.name for column in inspection.columns])
+            self._chosen.keep(inspection, mapping, self.get(upload).name)
+        params = {
+            "upload": upload,
+            "mapping": None if mapping is None else mapping.to_dict(),
+            "name": name,
+            "layout": inspection.label,
+            "find_phases": find_phases,
+        }
+        return self._tasks.submit("ingest", f"Import {self.get(upload).name}", params)
