@@ -17,9 +17,9 @@ from app.ui.links import Query
 from app.ui.phases.cards import balanced
 from app.ui.tasks import card as task_card
 from app.ui.tasks import panel
+from core.bootstrap import worker_for
 from core.errors import ConflictError, InputError
 from core.phases import PhaseSettings
-from core.tasks.worker import Worker
 from core.workspace.records import TaskState
 from tests.builders import small_traces
 
@@ -36,7 +36,7 @@ def traces(place: Workspace) -> TraceSetInfo:
 
 
 def work(place: Workspace, task: str) -> Any:
-    Worker(place).work(task)
+    worker_for(place).work(task)
     return place.tasks.get(task)
 
 

@@ -30,11 +30,11 @@ _HEAD = (
 def live_tick(engine: str) -> Response:
     """What is new on an engine since the page asked last."""
     space = workspace()
-    view = space.live.look(engine, request.args.get("model") or None)
+    view = space.live.view.look(engine, request.args.get("model") or None)
     queue = Queue.of(engine)
     panels = panels_of(
         view,
-        control=space.live.may_change(engine),
+        control=space.live.engines.may_change(engine),
         working=space.tasks.worker().alive,
         beside=beside_demo(view.engine),
         queue=queue,
@@ -48,10 +48,10 @@ def live_tick(engine: str) -> Response:
 def live_history(engine: str) -> Response:
     """The last ten minutes of some containers, or of all (``ids=all``), one row per sample."""
     live = workspace().live
-    names = {row.id: row.name for row in live.glance(engine).rows}
+    names = {row.id: row.name for row in live.view.glance(engine).rows}
     asked = request.args.get("ids", ALL)
     ids = list(names) if asked == ALL else [each for each in asked.split(",") if each in names]
-    found = live.history(engine, ids)
+    found = live.view.history(engine, ids)
 
     def rows() -> Iterator[tuple[object, ...]]:
         for each, history in found.items():

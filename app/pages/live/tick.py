@@ -117,7 +117,7 @@ def tick(
         "rows": None if known else rows,
         "columns": {name: [getattr(row, name) for row in view.rows] for name in _COLUMNS},
         "totals": _totals(view),
-        "steered": is_control(attached) or not live.may_change(view.engine.name),
+        "steered": is_control(attached) or not live.engines.may_change(view.engine.name),
         "wake": attached.next_wake if attached else None,
         "recording": [recording.samples, recording.containers, recording.bytes] if recording else None,
         **(_lines(live, view, asked, known) if view.at is not None else {}),
@@ -136,8 +136,10 @@ def _lines(live: Live, view: LiveView, asked: Asked, known: bool) -> dict[str, A
     since = asked.since if known else None
     ids = [row.id for row in view.rows]
     engine = view.engine.name
-    sparks = _since(live.history(engine, ids, _seconds(since, at)), ids, ("cpu", "loss"), since, at, SPARK)
-    together = {"": live.totals_history(engine, _seconds(since, at))}
+    sparks = _since(
+        live.view.history(engine, ids, _seconds(since, at)), ids, ("cpu", "loss"), since, at, SPARK
+    )
+    together = {"": live.view.totals_history(engine, _seconds(since, at))}
     made = {
         "sparks": sparks,
         "together": _since(together, [""], ("cpu", "memory", "throttled"), since, at, SPARK),
@@ -145,7 +147,7 @@ def _lines(live: Live, view: LiveView, asked: Asked, known: bool) -> dict[str, A
     shown = ids if asked.charts == (ALL,) else [each for each in ids if each in asked.charts]
     if shown:
         start = None if asked.fresh else since
-        found = live.history(engine, shown, _seconds(start, at))
+        found = live.view.history(engine, shown, _seconds(start, at))
         made["charts"] = {"ids": shown, **_since(found, shown, _LINES, start, at, CHART)}
     return made
 

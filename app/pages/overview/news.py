@@ -10,8 +10,8 @@ from app.context import Choice, address, workspace
 from app.ui import attached_runs
 from app.ui.basics import Node, card, icon, link_button, state_badge
 from app.ui.tasks.words import when
-from core.runs.values import NO_EXPERIMENT
 from core.traces.validation import many
+from core.workspace.records import NO_EXPERIMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -14,8 +14,7 @@ from core.errors import ConflictError, NotFoundError
 from core.experiments.compare import EVERY_MEASURE, MEASURES, difference
 from core.experiments.measures.further import FURTHER_MEASURES, telling
 from core.experiments.outcome import RunResult
-from core.runs.values import RunState
-from core.workspace.records import TaskState
+from core.workspace.records import RunState, TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
