@@ -39,15 +39,7 @@ def install(server: Flask, settings: Settings) -> None:
 
 
 def cached(make: Callable[[], T], *key: object) -> T:
-    """What `make` returns, from the cache if the key was seen before.
-
-    Parameters
-    ----------
-    make
-        Makes the value; it must not be None.
-    key
-        What the value depends on: a name and fingerprints.
-    """
+    """What `make` returns, from the cache if the key was seen before."""
     name = "|".join(str(part) for part in (code_digest(("app", "core")), *key))
     found: T | None = _cache.get(name)
     if found is None:

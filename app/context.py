@@ -55,11 +55,6 @@ class Choice:
 def chosen(traces: str | None = None, model: str | None = None) -> Choice:
     """Find out what an address is about.
 
-    Parameters
-    ----------
-    traces, model
-        Ids from the address, or None.
-
     Raises
     ------
     NotFoundError

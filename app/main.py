@@ -57,13 +57,7 @@ class _Application(dash.Dash):
 
 
 def create_app(settings: Settings) -> dash.Dash:
-    """Make the application for one workspace.
-
-    Parameters
-    ----------
-    settings
-        The settings from the environment.
-    """
+    """Make the application for one workspace."""
     server = Flask("phasedock")
     server.config["MAX_FORM_MEMORY_SIZE"] = _LARGEST_FORM
     server.extensions[EXTENSION] = open_workspace(settings)

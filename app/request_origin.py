@@ -51,15 +51,7 @@ def is_address(host: str) -> bool:
 
 
 def is_same_origin(origin: str, scheme: str, host: str) -> bool:
-    """Whether an Origin header names exactly the server that a request was sent to.
-
-    Parameters
-    ----------
-    origin
-        The Origin header.
-    scheme, host
-        ``http`` or ``https``, and the Host header.
-    """
+    """Whether an Origin header names exactly the server that a request was sent to."""
     named, separator, rest = origin.partition("://")
     theirs, ours = read_authority(rest), read_authority(host)
     if not separator or named != scheme or rest != rest.lower() or theirs is None or ours is None:

@@ -52,15 +52,7 @@ LOGIN_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
 
 
 class Gate:
-    """Decides for every request whether it may pass.
-
-    Parameters
-    ----------
-    settings
-        Where the server listens, its password, and the further names it may be reached by.
-    key
-        The key that signs sessions.
-    """
+    """Decides for every request whether it may pass."""
 
     def __init__(self, settings: Settings, key: bytes) -> None:
         self._settings = settings
@@ -164,17 +156,7 @@ def content_policy(script_hashes: Sequence[str]) -> str:
 
 
 def install(server: Flask, settings: Settings, script_hashes: Callable[[], Sequence[str]]) -> None:
-    """Put the gate before every route of a server and the policy on every answer.
-
-    Parameters
-    ----------
-    server
-        The Flask server.
-    settings
-        Host, password and allowed names.
-    script_hashes
-        Gives the hashes of the inline scripts that Dash needs; asked once pages exist.
-    """
+    """Put the gate before every route of a server and the policy on every answer."""
     server.secret_key = session_key(settings.home)
     gate = Gate(settings, server.secret_key)
     server.config.update(

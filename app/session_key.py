@@ -23,11 +23,6 @@ def session_key(home: Path) -> bytes:
     Processes that start together get the same key: they ask one after the other, behind a lock on the
     folder that ends with its process. A file that is empty or too short is replaced.
 
-    Parameters
-    ----------
-    home
-        The home folder; must exist.
-
     Raises
     ------
     StorageError

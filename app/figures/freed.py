@@ -17,15 +17,7 @@ _HEIGHT = 116
 
 
 def freed_figure(course: Sequence[tuple[float, float, float, float]], *, memory: bool = False) -> go.Figure:
-    """Draw what was free at each moment; below zero where more was needed.
-
-    Parameters
-    ----------
-    course
-        (seconds since 1970, cores freed, bytes freed, share of time short so far), oldest first.
-    memory
-        Whether to draw memory instead of cores.
-    """
+    """Draw what was free at each moment; below zero where more was needed."""
     values = np.array(course, np.float64).reshape(-1, 4)
     freed = values[:, 2] / GIB if memory else values[:, 1]
     since = values[:, 0] - values[0, 0] if len(values) else values[:, 0]

@@ -29,15 +29,7 @@ _TALL = 2.2
 
 
 def history_figure(history: History, name: str) -> go.Figure:
-    """Draw CPU, memory and loss in three rows over the same minutes.
-
-    Parameters
-    ----------
-    history
-        The samples; time is shown as seconds before the last one.
-    name
-        The container's name, for the file name of a saved image.
-    """
+    """Draw CPU, memory and loss in three rows over the same minutes."""
     ago = history.time - history.time[-1] if len(history.time) else history.time
     traces: list[go.Scatter] = []
     layout: dict[str, Any] = {"annotations": [], "meta": {"name": name}}

@@ -18,13 +18,6 @@ def minmax_indices(values: FloatArray, most: int = MOST_POINTS) -> IntArray:
 
     Samples are cut into equal stretches; each keeps its smallest and its largest value, so that every spike
     survives.
-
-    Parameters
-    ----------
-    values
-        Shape (n,); NaN values are left out of the comparison.
-    most
-        The largest number of indices to return; all n when there are no more than that.
     """
     n = len(values)
     if n <= most:

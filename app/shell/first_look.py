@@ -29,15 +29,7 @@ def title_at(pages: Sequence[Page], path: str) -> str:
 
 
 def first_look(pages: Sequence[Page], path: str) -> str:
-    """What to show first at a path, as HTML.
-
-    Parameters
-    ----------
-    pages
-        The pages of the rail, in its order.
-    path
-        The path of the address.
-    """
+    """What to show first at a path, as HTML."""
     page = page_at(pages, path)
     name = page.name if page else TITLE
     rooms = "".join(map(_row, page.outline if page else ()))

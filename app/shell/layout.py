@@ -132,15 +132,7 @@ _COMPONENTS = {
 
 
 def layout(pages: Sequence[Page], *, may_sign_out: bool = False) -> dmc.MantineProvider:
-    """The whole page around the container of pages.
-
-    Parameters
-    ----------
-    pages
-        The pages of the rail, in its order.
-    may_sign_out
-        Whether there is a password, so that one can sign out.
-    """
+    """The whole page around the container of pages."""
     return dmc.MantineProvider(
         defaultColorScheme="auto",
         theme={

@@ -35,15 +35,7 @@ def layout(**_query: str) -> list[Node]:
 
 
 def register(server: Flask, pages: Sequence[Page]) -> None:
-    """Register the page, and answer with its status wherever no page is.
-
-    Parameters
-    ----------
-    server
-        The Flask server of the application.
-    pages
-        The pages there are.
-    """
+    """Register the page, and answer with its status wherever no page is."""
     dash.register_page(
         _MODULE, path="/not-found", name=TITLE, title="Page not found · PhaseDock", layout=layout
     )

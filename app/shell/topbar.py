@@ -43,13 +43,7 @@ def _sign_out() -> html.Form:
 
 
 def topbar(*, may_sign_out: bool = False) -> html.Header:
-    """The whole bar.
-
-    Parameters
-    ----------
-    may_sign_out
-        Whether there is a password, so that one can sign out.
-    """
+    """The whole bar."""
     return html.Header(
         [
             icon_button("menu-2", "Menu", id="open-menu", class_name="only-phone"),

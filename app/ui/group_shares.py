@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 
 
 def group_shares(trace_set_id: str, model_id: str, most: int = 7) -> tuple[list[Group], list[int], str]:
-    """The share of time in each phase for the largest groups of executions.
-
-    Returns
-    -------
-    groups, phases, by
-        The groups, the phases in the order of their shares, and the attribute that makes the groups
-        (empty where the set has none and all executions are one group).
-    """
+    """The share of time in each phase for the largest groups of executions."""
     labelling, prints = labelled(trace_set_id, model_id)
     table = workspace().traces.summary(trace_set_id)
     return cached(lambda: _group_shares(table, labelling, most), "groups", most, *prints)

@@ -13,15 +13,7 @@ if TYPE_CHECKING:
 
 
 def when_changed(now: Node, shown: Any) -> Any:
-    """The new piece, or `no_update` when the browser already shows the same.
-
-    Parameters
-    ----------
-    now
-        What the piece is now.
-    shown
-        The children that the browser sent back as state.
-    """
+    """The new piece, or `no_update` when the browser already shows the same."""
     return dash.no_update if _written(now) == _written(shown) else now
 
 

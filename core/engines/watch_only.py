@@ -16,13 +16,7 @@ if TYPE_CHECKING:
 
 
 class WatchOnly(OverEngine):
-    """The same port over another engine; `apply` changes nothing.
-
-    Parameters
-    ----------
-    engine
-        Where time passes and things are seen.
-    """
+    """The same port over another engine; `apply` changes nothing."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)

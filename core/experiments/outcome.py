@@ -33,72 +33,45 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What the simulator knows of a run and its ledger does not.
+    """What the simulator knows of a run and its ledger does not."""
 
-    Parameters
-    ----------
-    goals
-        Of each job: after how many printed values (a fraction between two) its loss has fallen by each of
-        `GOALS`, without noise.
-    fair
-        Seconds that each job would take under fair sharing.
-    models
-        What kind each job is.
-    """
-
+    #: Of each job: after how many printed values (a fraction between two) its loss has fallen by each of
+    #: `GOALS`, without noise.
     goals: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    #: Seconds that each job would take under fair sharing.
     fair: Mapping[str, float] = field(default_factory=dict)
+    #: What kind each job is.
     models: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """One policy on one seed; times in seconds.
+    """One policy on one seed; times in seconds."""
 
-    Parameters
-    ----------
-    jobs
-        In order of arrival.
-    mean, median, p95
-        Of completion times of jobs that were done; `p95` by linear interpolation.
-    makespan
-        From the first arrival to the last end; refused jobs do not count.
-    t90, t95, t99
-        Mean over jobs that got there; None where none did.
-    worst_slowdown
-        The largest against fair sharing, or None.
-    migrations, failed_actions, failed_jobs, decisions
-        Counts; a refused job has not failed.
-    controller
-        On a real engine, the processor seconds that the observing and controlling process used per second;
-        None in the simulator, whose time is not real.
-    waiting, longest_wait, service, paused, jobs_per_hour, used, refused, pauses, resizes, thread_changes
-        Every measure of `core.experiments.measures.queue_measures.QUEUE_MEASURES`; None in results of
-        earlier releases.
-    met, promised, kept, tardiness, tardiness_p95, utilisation, lost, prediction_error, prediction_error_p90
-        Every measure of `core.experiments.measures.deadlines.DEADLINE_MEASURES`; None where no job has a
-        deadline, and in results of earlier releases.
-    reserved, freed, freed_memory, short, held_back, too_low, killed
-        Every measure of `core.experiments.measures.steering.STEERING_MEASURES`; None where nothing was
-        limited or nobody saw what jobs used, and in results of earlier releases.
-    evidence
-        What steering freed, or would have; None where nobody saw what jobs used.
-    """
-
+    #: In order of arrival.
     jobs: tuple[JobOutcome, ...]
+    #: Of completion times of jobs that were done; `p95` by linear interpolation.
     mean: float | None
     p95: float | None
+    #: From the first arrival to the last end; refused jobs do not count.
     makespan: float
+    #: Mean over jobs that got there; None where none did.
     t90: float | None
     t95: float | None
     t99: float | None
+    #: The largest against fair sharing, or None.
     worst_slowdown: float | None
+    #: Counts; a refused job has not failed.
     migrations: int
     failed_actions: int
     failed_jobs: int
     decisions: int
     median: float | None = None
+    #: On a real engine, the processor seconds that the observing and controlling process used per second;
+    #: None in the simulator, whose time is not real.
     controller: float | None = None
+    #: Every measure of `core.experiments.measures.queue_measures.QUEUE_MEASURES`; None in results of earlier
+    #: releases.
     waiting: float | None = None
     longest_wait: float | None = None
     service: float | None = None
@@ -109,6 +82,8 @@ class RunResult:
     pauses: float | None = None
     resizes: float | None = None
     thread_changes: float | None = None
+    #: Every measure of `core.experiments.measures.deadlines.DEADLINE_MEASURES`; None where no job has a
+    #: deadline, and in results of earlier releases.
     met: float | None = None
     promised: float | None = None
     kept: float | None = None
@@ -118,6 +93,8 @@ class RunResult:
     lost: float | None = None
     prediction_error: float | None = None
     prediction_error_p90: float | None = None
+    #: Every measure of `core.experiments.measures.steering.STEERING_MEASURES`; None where nothing was limited
+    #: or nobody saw what jobs used, and in results of earlier releases.
     reserved: float | None = None
     freed: float | None = None
     freed_memory: float | None = None
@@ -125,6 +102,7 @@ class RunResult:
     held_back: float | None = None
     too_low: float | None = None
     killed: float | None = None
+    #: What steering freed, or would have; None where nobody saw what jobs used.
     evidence: Evidence | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,13 +117,7 @@ class RunResult:
 
 
 class Outcome:
-    """Accumulates a run's entries, taken in order, into its result.
-
-    Parameters
-    ----------
-    truth
-        What the simulator knows of the run.
-    """
+    """Accumulates a run's entries, taken in order, into its result."""
 
     def __init__(self, truth: Truth | None = None) -> None:
         self._truth = truth or Truth()

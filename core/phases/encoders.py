@@ -194,22 +194,15 @@ class CrbmEncoder(_Affine):
 
 @dataclass(frozen=True, eq=False)
 class PcaEncoder(_Affine):
-    """Principal components of the window: ``components · (x − mean)``.
-
-    Parameters
-    ----------
-    components
-        Orthonormal rows, shape (size, (history + 1) · features).
-    mean
-        The mean window.
-    n_features
-        The number of features of a row.
-    """
+    """Principal components of the window: ``components · (x − mean)``."""
 
     name: ClassVar[str] = "pca"
     squash: ClassVar[bool] = False
+    #: Orthonormal rows, shape (size, (history + 1) · features).
     components: Codes = field()
+    #: The mean window.
     mean: FloatVector = field()
+    #: The number of features of a row.
     n_features: int = field()
 
     @property

@@ -57,11 +57,6 @@ class UnusableExpression(ValueError):  # noqa: N818 - a finding about a text, wh
 class Expression:
     """A regular expression that RE2 searches for.
 
-    Parameters
-    ----------
-    text
-        The expression, in Python's syntax.
-
     Raises
     ------
     UnusableExpression
@@ -81,18 +76,7 @@ class Expression:
         return int(self._compiled.groups)
 
     def first_group(self, text: str) -> str | None:
-        """Return what the first group of the first match holds.
-
-        Parameters
-        ----------
-        text
-            A line.
-
-        Returns
-        -------
-        str or None
-            None where nothing matches, where the group is left out, and where the line is too long.
-        """
+        """Return what the first group of the first match holds."""
         if len(text) > LONGEST_LINE:
             return None
         encoded = text.encode("utf-8", "replace")  # half a surrogate pair is not a character

@@ -18,11 +18,6 @@ class Goal(StrEnum):
 def read_goal(text: str) -> Goal:
     """Return the goal that a container's label names.
 
-    Parameters
-    ----------
-    text
-        ``min`` (a loss, the default), ``max`` (a score up to 1) or ``best`` (a score without an upper end).
-
     Raises
     ------
     InputError
@@ -44,11 +39,6 @@ class Evaluation:
     ``min``: E is the value. ``max``: E = 1 − value, which is 0 at a perfect score. ``best``: E is the
     distance between the value and the best one before it, |v_t − max(v_0 … v_{t−1})|; the first value has
     none. A score that nears its unknown end like 1 − e^(−kt) has an E that falls like e^(−kt), as losses do.
-
-    Parameters
-    ----------
-    goal
-        What the values mean.
     """
 
     def __init__(self, goal: Goal) -> None:

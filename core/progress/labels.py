@@ -27,28 +27,16 @@ _NAME = re.compile(r"[\w./ -]+")
 
 @dataclass(frozen=True, slots=True)
 class LabelledValue:
-    """How the value that a label asks for is found.
+    """How the value that a label asks for is found."""
 
-    Parameters
-    ----------
-    find
-        The number in a line as `last_written` returns it: NaN if it is not one, None if it is missing.
-    longest
-        Characters of a line above which it is not searched.
-    """
-
+    #: The number in a line as `last_written` returns it: NaN if it is not one, None if it is missing.
     find: Callable[[str], float | None]
+    #: Characters of a line above which it is not searched.
     longest: int
 
 
 def labelled_value(text: str) -> LabelledValue:
     """Return how to find what a label names, or what its expression matches.
-
-    Parameters
-    ----------
-    text
-        Letters, digits, ``_ . / -`` and spaces are a name, such as ``reward``; all else is an expression
-        whose one group is the number, such as ``ELBO (-?[0-9.]+)``.
 
     Raises
     ------

@@ -23,14 +23,9 @@ _NAMED = re.compile(r"(?<![\w./-])([\w./-]{4,84})[\"']?\s?[:=]")
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far a program is.
+    """How far a program is."""
 
-    Parameters
-    ----------
-    steps, total_steps
-        Steps done and in all; epochs where it prints only those; None where it does not say.
-    """
-
+    #: Steps done and in all; epochs where it prints only those; None where it does not say.
     steps: int | None = None
     total_steps: int | None = None
 
@@ -40,13 +35,6 @@ class ProgressReader:
 
     Once a line has named a loss, its name is the one that is read: a program that prints ``loss`` at each
     step and ``train_loss`` as a mean at the end is not read twice.
-
-    Parameters
-    ----------
-    label
-        What to read instead of a loss: a name or an expression; see `core.progress.labels.labelled_value`.
-    goal
-        ``min``, ``max`` or ``best``; see `core.progress.goals.Evaluation`.
 
     Raises
     ------

@@ -7,31 +7,18 @@ from typing import NamedTuple
 
 
 class Reported(NamedTuple):
-    """One loss that a job printed.
+    """One loss that a job printed."""
 
-    Parameters
-    ----------
-    time
-        Unix time, seconds.
-    step
-        The step it belongs to.
-    loss
-        The value.
-    """
-
+    #: Unix time, seconds.
     time: float
+    #: The step it belongs to.
     step: int
+    #: The value.
     loss: float
 
 
 def read_reported(text: str) -> tuple[Reported, ...]:
-    """Return the whole, finite lines of a part of ``readings.csv``; a last line without its end is left out.
-
-    Parameters
-    ----------
-    text
-        Lines of “unix_time,step,loss”.
-    """
+    """Return the complete, finite lines of a part of ``readings.csv``; drop an unfinished last one."""
     whole = text[: text.rfind("\n") + 1].splitlines()
     return tuple(found for found in map(_one, whole) if found is not None)
 

@@ -34,17 +34,11 @@ def previous(statistic: Statistic, demand: Demand) -> Floats:
 @kept
 @dataclass(frozen=True)
 class Previous:
-    """The same for one container, as `core.provisioning.advising.advice.ByCycle`.
+    """The same for one container, as `core.provisioning.advising.advice.ByCycle`."""
 
-    Parameters
-    ----------
-    statistic
-        Of the samples of each cycle.
-    cycle
-        The length of a cycle, seconds.
-    """
-
+    #: Of the samples of each cycle.
     statistic: Statistic
+    #: The length of a cycle, seconds.
     cycle: float
 
     def nothing(self) -> None:

@@ -55,13 +55,7 @@ class MadeLater(Sequence[T]):
 
 
 class Deferred(MadeLater[T]):
-    """Values of which some are still to be made.
-
-    Parameters
-    ----------
-    parts
-        Each a value, or a function without parameters that makes it; no value can itself be called.
-    """
+    """Values of which some are still to be made."""
 
     __slots__ = ("_made", "_parts")
 

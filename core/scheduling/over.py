@@ -13,13 +13,7 @@ if TYPE_CHECKING:
 
 
 class OverEngine:
-    """`core.scheduling.ports.Engine` over another engine; whoever stands on it changes a part of that.
-
-    Parameters
-    ----------
-    engine
-        The other one.
-    """
+    """`core.scheduling.ports.Engine` over another engine; whoever stands on it changes a part of that."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

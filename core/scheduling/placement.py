@@ -62,26 +62,17 @@ class Placer:
 
 
 class Placing(NamedTuple):
-    """What the default scheduler answers.
+    """What the default scheduler answers."""
 
-    Parameters
-    ----------
-    placer
-        Its next state.
-    pending
-        The worker of each waiting job whose start was asked for before and not refused.
-    starts
-        Jobs to start now, each with its worker.
-    reasons
-        Why, one for each start and each refusal.
-    wake
-        When it wants to be asked again, or None.
-    """
-
+    #: Its next state.
     placer: Placer
+    #: The worker of each waiting job whose start was asked for before and not refused.
     pending: Mapping[str, str]
+    #: Jobs to start now, each with its worker.
     starts: tuple[tuple[Job, str], ...] = ()
+    #: Why, one for each start and each refusal.
     reasons: tuple[Reason, ...] = ()
+    #: When it wants to be asked again, or None.
     wake: float | None = None
 
     @property

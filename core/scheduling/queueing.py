@@ -37,17 +37,11 @@ class Move(NamedTuple):
 
 
 class Served(NamedTuple):
-    """A job as the course of its worker depends on it.
+    """A job as the course of its worker depends on it."""
 
-    Parameters
-    ----------
-    way
-        What is ahead of it; its last point is its end.
-    demand
-        Most cores that it can use, above zero.
-    """
-
+    #: What is ahead of it; its last point is its end.
     way: Way
+    #: Most cores that it can use, above zero.
     demand: float
 
     @property
@@ -130,20 +124,6 @@ def best_move(
     """The best single move that leaves no worker fuller than the fullest one is.
 
     It is looked for between the workers on which jobs lose most by being together and the emptiest ones.
-
-    Parameters
-    ----------
-    jobs
-        Those on each worker, by their names.
-    capacities
-        Cores of each worker.
-    able
-        Jobs that may move.
-
-    Returns
-    -------
-    Move or None
-        None if nothing may move.
     """
     now = {name: weighted_times(on.values(), capacities[name]) for name, on in jobs.items()}
     lost = {

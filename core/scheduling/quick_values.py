@@ -18,13 +18,7 @@ _CLASS = object.__dict__["__class__"]
 
 
 def filled_by_slot(cls: type[T]) -> type[T]:
-    """Give a frozen dataclass with slots a constructor of the same signature that fills its slots quickly.
-
-    Parameters
-    ----------
-    cls
-        The class, without `__post_init__`.
-    """
+    """Give a frozen dataclass with slots a constructor of the same signature that fills its slots quickly."""
     slots = {"__slots__": tuple(each.name for each in fields(cls))}  # type: ignore[arg-type]
     bases = getattr(cls, "__orig_bases__", cls.__bases__)
     twin = new_class(cls.__name__, bases, exec_body=lambda body: body.update(slots))

@@ -45,24 +45,16 @@ class Element:
 
 @dataclass(frozen=True, eq=False)
 class PackedSequences:
-    """The packed elements of many executions, in flat arrays.
+    """The packed elements of many executions, in flat arrays."""
 
-    Parameters
-    ----------
-    sequences
-        What was packed.
-    start
-        The first run of each element, shape (n_elements,).
-    unit, repeats
-        Its number of phases and of repetitions, shape (n_elements,).
-    offsets
-        Where each execution's elements begin, shape (n_executions + 1,).
-    """
-
+    #: What was packed.
     sequences: PhaseSequences
+    #: The first run of each element, shape (n_elements,).
     start: IntArray
+    #: Its number of phases and of repetitions, shape (n_elements,).
     unit: IntArray
     repeats: IntArray
+    #: Where each execution's elements begin, shape (n_executions + 1,).
     offsets: IntArray
 
     @cached_property

@@ -26,17 +26,7 @@ _SUBMITTED: Final = attrgetter("number")
 
 
 def observe(world: World, number: int, *, hidden: bool) -> Observation:
-    """Show the world as it is now, and each reading, end and failure once.
-
-    Parameters
-    ----------
-    world
-        The world; what has not been shown yet is taken from it.
-    number
-        The number of this observation.
-    hidden
-        Whether oracles may look at the work that is left.
-    """
+    """Show the world as it is now, and each reading, end and failure once."""
     trigger = next(kind for kind in _ORDER if kind in world.happened) if world.happened else Trigger.TICK
     now = world.now
     ended = tuple([_job(job.line(number), now, now, number, hidden) for job in world.ended])
@@ -73,19 +63,7 @@ def _jobs(world: World, number: int, hidden: bool) -> SeenJobs:
 
 
 class SeenJobs(MadeLater[Job], IndexedJobs):
-    """The jobs of one observation; each is made when it is looked at.
-
-    Parameters
-    ----------
-    world
-        The world at the moment of the observation; what it keeps is copied.
-    since
-        When the observation before was made.
-    number
-        The observation's number.
-    hidden
-        Whether oracles may look at the work that is left.
-    """
+    """The jobs of one observation; each is made when it is looked at."""
 
     __slots__ = (
         "_all",

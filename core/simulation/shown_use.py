@@ -32,13 +32,6 @@ class ShowsUse(OverEngine):
 
     A job's memory is what its owner said that it needs; of its quota's periods all are throttled while it
     could use more than its limit, and none while it could not. What it could use more is withheld.
-
-    Parameters
-    ----------
-    engine
-        The engine.
-    demands
-        Cores that each job can use at most.
     """
 
     def __init__(self, engine: Engine, demands: Mapping[str, float]) -> None:

@@ -42,31 +42,17 @@ _ARRIVAL: Final = attrgetter("arrival")
 
 @dataclass(slots=True)
 class Index:
-    """The lines of all jobs as they were shown last, so that an observation copies what did not change.
+    """The lines of all jobs as they were shown last, so that an observation copies what did not change."""
 
-    Parameters
-    ----------
-    on
-        Of the jobs on each worker, by its place, in order of submission.
-    lines, waiting
-        Of all jobs that have not ended, and of those that wait, by their ids in order of submission.
-    """
-
+    #: Of the jobs on each worker, by its place, in order of submission.
     on: list[tuple[Line, ...]]
+    #: Of all jobs that have not ended, and of those that wait, by their ids in order of submission.
     lines: dict[str, Line] = field(default_factory=dict)
     waiting: dict[str, Line] = field(default_factory=dict)
 
 
 class World:
-    """Everything that is true in a simulation at `now`.
-
-    Parameters
-    ----------
-    scenario
-        Its workers, jobs and rules.
-    seed
-        Seeds everything random.
-    """
+    """Everything that is true in a simulation at `now`."""
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
         self.scenario, self.seed, self.now = scenario, seed, 0.0

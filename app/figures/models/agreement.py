@@ -22,17 +22,7 @@ _DEEPEST = 2.0
 def cross_table(
     counts: IntArray, rows: Sequence[int], columns: Sequence[int], names: tuple[str, str]
 ) -> go.Figure:
-    """Draw how the samples of each phase of one model are spread over the phases of another.
-
-    Parameters
-    ----------
-    counts
-        Samples per pair, shape (len(rows), len(columns)).
-    rows, columns
-        The phases of the first and of the second model; −1 is warm-up.
-    names
-        The models' names.
-    """
+    """Draw how the samples of each phase of one model are spread over the phases of another."""
     title = f"rows: {names[0]}; columns: {names[1]}"
     layout = theme.frame(
         _ROW * len(rows) + 64,

@@ -19,19 +19,7 @@ def error_curve(
     epochs: int | None = None,
     height: int = 190,
 ) -> go.Figure:
-    """Draw the error of each epoch.
-
-    Parameters
-    ----------
-    epochs_seen
-        The numbers of the epochs, from 1.
-    errors
-        Mean distance between samples and their reconstructions, per epoch, in standard deviations.
-    epochs
-        The largest number of epochs, to size the axis in advance; None to fit the data.
-    height
-        In pixels.
-    """
+    """Draw the error of each epoch."""
     layout = theme.frame(
         height,
         margin={"l": 44, "r": 42, "t": 22, "b": 28},

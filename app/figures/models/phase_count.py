@@ -20,21 +20,7 @@ def criterion(
     mark: tuple[int, str] | None = None,
     height: int = 196,
 ) -> go.Figure:
-    """Draw one criterion over the number of phases.
-
-    Parameters
-    ----------
-    title
-        What it is, and in which direction it is good.
-    ks, values
-        The numbers of phases and the criterion's value for each.
-    recommended
-        The k that is drawn as a full dot with its name.
-    mark
-        A further k with a word, such as the elbow.
-    height
-        In pixels.
-    """
+    """Draw one criterion over the number of phases."""
     layout = theme.frame(
         height,
         margin={"l": 40, "r": 18, "t": 26, "b": 28},

@@ -15,15 +15,7 @@ MOST = 12
 
 
 def trials(labels: Sequence[str], held_out: Sequence[float], training: Sequence[float]) -> go.Figure:
-    """Draw the best trials.
-
-    Parameters
-    ----------
-    labels
-        The settings of each trial in a few words, the best first.
-    held_out, training
-        The errors of each.
-    """
+    """Draw the best trials."""
     shown = [f"{place + 1}. {label}" for place, label in enumerate(labels[:MOST])]
     held, trained = list(held_out[:MOST]), list(training[:MOST])
     gaps = [_gap(here, there, label) for here, there, label in zip(held, trained, shown, strict=True)]

@@ -30,27 +30,18 @@ BOUND, OURS, BEST, NAMED, OTHER = "bound", "ours", "best", "named", "other"
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One policy's curve in the plane.
+    """One policy's curve in the plane."""
 
-    Parameters
-    ----------
-    name
-        The policy.
-    part
-        How it is drawn: ``bound``, ``ours``, ``best`` (of the rivals), ``named`` (grey, with its name)
-        or ``other`` (grey).
-    points
-        (share of time short, over-allocation), in the order of growing targets.
-    at
-        The policy's own point, as in the table: the same pair.
-    interval
-        The bounds of its over-allocation, or None, which draws no whisker.
-    """
-
+    #: The policy.
     name: str
+    #: How it is drawn: ``bound``, ``ours``, ``best`` (of the rivals), ``named`` (grey, with its name) or
+    #: ``other`` (grey).
     part: str
+    #: (share of time short, over-allocation), in the order of growing targets.
     points: tuple[tuple[float, float], ...]
+    #: The policy's own point, as in the table: the same pair.
     at: tuple[float, float] | None = None
+    #: The bounds of its over-allocation, or None, which draws no whisker.
     interval: tuple[float, float] | None = None
 
 
@@ -69,17 +60,7 @@ def _line(part: str) -> dict[str, Any]:
 
 
 def apart(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Move positions apart until neighbours are at least `gap` apart; their order is kept.
-
-    Parameters
-    ----------
-    places
-        The labels' preferred positions, in any order.
-    gap
-        The least distance between two.
-    low, high
-        The bounds of all positions.
-    """
+    """Move positions apart until neighbours are at least `gap` apart; their order is kept."""
     order = sorted(range(len(places)), key=lambda i: places[i])
     moved = [min(max(place, low), high) for place in places]
     for before, here in pairwise(order):
@@ -105,17 +86,7 @@ def highest(curves: Sequence[Curve]) -> float:
 
 
 def frontier(curves: Sequence[Curve], tolerance: float, quantity: str) -> go.Figure:
-    """Draw the frontier.
-
-    Parameters
-    ----------
-    curves
-        The policies; the bound is drawn first, ours last.
-    tolerance
-        The share of time that may fall short, marked by a line.
-    quantity
-        What is over-allocated, such as ``"CPU"``.
-    """
+    """Draw the frontier."""
     top = highest(curves)
     rank = {BOUND: 0, OTHER: 1, NAMED: 2, BEST: 3, OURS: 4}
     ordered = sorted(curves, key=lambda curve: rank[curve.part])

@@ -32,24 +32,16 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One row's dot and whisker in percent of the track, and what it means.
+    """One row's dot and whisker in percent of the track, and what it means."""
 
-    Parameters
-    ----------
-    dot
-        Where the estimate lies; None when it is off the track.
-    start, end
-        The whisker.
-    verdict
-        ``better`` or ``worse`` where the interval excludes zero, else ``open``.
-    off
-        ``left`` or ``right`` where the estimate is off the track, else empty.
-    """
-
+    #: Where the estimate lies; None when it is off the track.
     dot: float | None
+    #: The whisker.
     start: float
     end: float
+    #: ``better`` or ``worse`` where the interval excludes zero, else ``open``.
     verdict: str
+    #: ``left`` or ``right`` where the estimate is off the track, else empty.
     off: str = ""
 
 

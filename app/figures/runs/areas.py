@@ -34,21 +34,7 @@ def category_areas(
     top: float,
     makespan: float,
 ) -> go.Figure:
-    """Draw the CPU of each category.
-
-    Parameters
-    ----------
-    series
-        A run's time series.
-    parts
-        Cores used by the jobs of each category in each interval, shape (n,).
-    names
-        The categories from heavy to light.
-    end, top
-        The ends of both axes, seconds and cores, so that two runs can be compared.
-    makespan
-        When the last job ended, marked by a line.
-    """
+    """Draw the CPU of each category."""
     bounds = edges(series)
     figure = go.Figure(layout=_layout(end, top, makespan))
     for name, values in parts.items():

@@ -26,17 +26,7 @@ _MOST_LETTERS = 20
 
 
 def arm_lines(curves: Sequence[Curve], quantity: str, end: float, top: float | None = None) -> go.Figure:
-    """One line for each policy.
-
-    Parameters
-    ----------
-    curves
-        Style, seconds and values of each; values that are NaN are gaps.
-    quantity
-        What is drawn, with its unit.
-    end, top
-        The ends of the axes; the top by the values if left out.
-    """
+    """One line for each policy."""
     highest = top if top is not None else _highest([values for _, _, values in curves])
     right = name_room([style for style, _, _ in curves])
     figure = go.Figure(layout=_layout(_HEIGHT, end, right, quantity))
@@ -53,17 +43,7 @@ def name_room(styles: Sequence[ArmStyle]) -> int:
 
 
 def name_ends(figure: go.Figure, lasts: Sequence[tuple[ArmStyle, float]], pixel: float) -> None:
-    """Name lines at their ends, moved apart where they would lie over each other.
-
-    Parameters
-    ----------
-    figure
-        Where they are.
-    lasts
-        Style and last value of each line.
-    pixel
-        What a pixel is worth on the axis of values.
-    """
+    """Name lines at their ends, moved apart where they would lie over each other."""
     for (style, _), y in zip(lasts, _apart([last for _, last in lasts], pixel * _LINE_PX), strict=True):
         colour = theme.ink("accent" if style.line == "accent" else "ink2")
         figure.add_annotation(

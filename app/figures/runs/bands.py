@@ -22,19 +22,7 @@ _ROW_PX = 13
 def label_bands(
     series: Mapping[str, Any], names: Sequence[str], jobs: Sequence[str], end: float
 ) -> go.Figure:
-    """Draw the bands.
-
-    Parameters
-    ----------
-    series
-        A run's time series.
-    names
-        Its labels from heavy to light.
-    jobs
-        The jobs to draw, from the top.
-    end
-        The end of the time axis, seconds.
-    """
+    """Draw the bands."""
     shown, places = _places(series, names, jobs)
     return go.Figure(_rows(shown, places, names, jobs), _layout(jobs, end))
 

@@ -22,19 +22,7 @@ def pair_bars(
     quantity: str,
     height: int = 242,
 ) -> go.Figure:
-    """Draw one group of bars per job.
-
-    Parameters
-    ----------
-    jobs
-        Names of jobs, in the order in which they are drawn.
-    values
-        (policy, seconds per job) of one policy or two; None where a job has no such time.
-    quantity
-        What is drawn, such as ``"Completion time"``.
-    height
-        In pixels.
-    """
+    """Draw one group of bars per job."""
     colours = (theme.WARM_UP["light"], theme.ink("accent"))
     figure = go.Figure(layout=_layout(jobs, quantity, height))
     for (name, seconds), colour in zip(values, colours, strict=False):

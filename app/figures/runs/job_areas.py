@@ -27,19 +27,7 @@ _LETTER = 5.6 / 440  # of the narrowest usual chart
 def job_areas(
     series: Mapping[str, Any], jobs: Sequence[str], end: float, top: float, lit: str | None = None
 ) -> go.Figure:
-    """Draw the bands.
-
-    Parameters
-    ----------
-    series
-        A run's time series.
-    jobs
-        Its jobs from the lowest band up.
-    end, top
-        The ends of both axes, seconds and cores.
-    lit
-        The job in the accent, or None.
-    """
+    """Draw the bands."""
     bounds = edges(series)
     layout = _layout(end, top)
     traces, names = [], list(layout.annotations)

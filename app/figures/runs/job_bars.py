@@ -33,17 +33,7 @@ def width_of(groups: int, bars: int) -> int:
 
 
 def by_job(jobs: Sequence[str], arms: Sequence[tuple[ArmStyle, Seconds]], quantity: str) -> go.Figure:
-    """A group for each job, in it a bar for each policy.
-
-    Parameters
-    ----------
-    jobs
-        Names of jobs, in order.
-    arms
-        Each policy's style and its seconds per job; None where a job has no such time.
-    quantity
-        What is drawn, such as ``"Completion time"``.
-    """
+    """A group for each job, in it a bar for each policy."""
     figure = go.Figure(layout=_grouped(jobs, quantity))
     for style, seconds in arms:
         figure.add_trace(_bars(jobs, seconds, style.title, style.marker))

@@ -28,15 +28,7 @@ class Reached(NamedTuple):
 
 
 def load_lines(curves: Sequence[tuple[ArmStyle, Sequence[Reached]]], quantity: str) -> go.Figure:
-    """One line for each policy over loads.
-
-    Parameters
-    ----------
-    curves
-        Style of each policy, and what it reaches by rising loads.
-    quantity
-        What is drawn.
-    """
+    """One line for each policy over loads."""
     loads = sorted({each.load for _, points in curves for each in points})
     room = _MARGIN * (loads[-1] - loads[0])
     figure = go.Figure(

@@ -49,13 +49,7 @@ def scale(totals: Sequence[float]) -> float:
 
 
 def time_bars(rows: Sequence[TimeRow]) -> go.Figure:
-    """Draw a bar for each policy, named above it with its total; one off the scale ends in an arrow.
-
-    Parameters
-    ----------
-    rows
-        From the top.
-    """
+    """Draw a bar for each policy, named above it with its total; one off the scale ends in an arrow."""
     top = scale([row.total for row in rows])
     figure = go.Figure(layout=_layout(rows, top))
     for name, state in PARTS.items():

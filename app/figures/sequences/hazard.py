@@ -17,19 +17,7 @@ _MOST_POINTS = 600
 
 
 def leaving(times: FloatArray, left_by: FloatArray, phase: int, height: int = 128) -> go.Figure:
-    """Draw P(left by t) as a step curve.
-
-    Parameters
-    ----------
-    times
-        Seconds at which runs were left, ascending, shape (n,).
-    left_by
-        The chance of having been left by then, shape (n,).
-    phase
-        The phase that is left; its colour fills the area.
-    height
-        In pixels.
-    """
+    """Draw P(left by t) as a step curve."""
     end = max(float(times[np.searchsorted(left_by, 0.98)]) if len(times) else 1.0, 1.0) * 1.15
     values, texts = theme.time_ticks(0, end, 6)
     layout = theme.frame(

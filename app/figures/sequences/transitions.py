@@ -26,19 +26,7 @@ def matrix(
     picks: Sequence[Sequence[str]],
     height: int = 336,
 ) -> go.Figure:
-    """Draw the matrix.
-
-    Parameters
-    ----------
-    rows, columns
-        The names of states, and of the phases that may come next.
-    chances, counts
-        Probabilities and counts, shape (n_rows, n_columns).
-    picks
-        What a click on each cell stands for, as the page's address has it.
-    height
-        In pixels.
-    """
+    """Draw the matrix."""
     n, width = chances.shape
     layout = theme.frame(
         height,

@@ -36,24 +36,7 @@ def first_bucket(since: float | None, at: float, width: int) -> int:
 
 
 def bucketed(history: History, name: str, first: int, count: int, width: int) -> npt.NDArray[np.float32]:
-    """One line of a history in buckets.
-
-    Parameters
-    ----------
-    history
-        Samples in order of time.
-    name
-        Which of its lines. Limits give the last value of a bucket, all else the mean.
-    first, count
-        The number of the first bucket, and how many there are.
-    width
-        Seconds of a bucket.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (count,); NaN where a bucket has no value.
-    """
+    """One line of a history in buckets."""
     made = np.full(count, np.nan, np.float32)
     values = getattr(history, name)
     at = np.floor_divide(history.time, width).astype(np.int64) - first
@@ -73,14 +56,7 @@ def bucketed(history: History, name: str, first: int, count: int, width: int) ->
 def table(
     histories: Iterable[History | None], names: Sequence[str], first: int, count: int, width: int
 ) -> dict[str, Any]:
-    """Several lines of several histories, as the page takes them.
-
-    Returns
-    -------
-    dict
-        ``first`` bucket and, per name, one array of shape (count,) per history; a history that is missing
-        has no values.
-    """
+    """Several lines of several histories, as the page takes them."""
     own = list(histories)
     nothing = np.full(count, np.nan, np.float32)
     lines = {

@@ -138,15 +138,7 @@ def _small_card(measure: str) -> html.Section:
 
 
 def body(engine: EngineInfo, query: Query) -> list[Node]:
-    """The page of one engine.
-
-    Parameters
-    ----------
-    engine
-        The engine.
-    query
-        The page's address.
-    """
+    """The page of one engine."""
     seconds, asked = every(query), query.get("measure") or "cpu"
     measure = asked if asked in MEASURES else "cpu"
     parts = [

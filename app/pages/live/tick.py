@@ -33,23 +33,15 @@ _MARGIN = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the page has already.
+    """What the page has already."""
 
-    Parameters
-    ----------
-    since
-        The moment of the sample that it got last, or None for nothing.
-    shape
-        The signature of the rows that it has.
-    charts
-        The ids that it draws charts of.
-    fresh
-        Whether it needs these charts from their beginning.
-    """
-
+    #: The moment of the sample that it got last, or None for nothing.
     since: float | None = None
+    #: The signature of the rows that it has.
     shape: str = ""
+    #: The ids that it draws charts of.
     charts: tuple[str, ...] = ()
+    #: Whether it needs these charts from their beginning.
     fresh: bool = False
 
     @classmethod
@@ -88,21 +80,7 @@ def slow(row: ContainerRow) -> dict[str, Any]:
 def tick(
     live: Live, view: LiveView, asked: Asked, panels: Mapping[str, str], queue: Queue = NO_QUEUE
 ) -> dict[str, Any]:
-    """The answer to one tick.
-
-    Parameters
-    ----------
-    live
-        Gives the histories.
-    view
-        The engine as it is now.
-    asked
-        What the page has already.
-    panels
-        The signatures of the panels that the server draws.
-    queue
-        The jobs that were submitted to the engine.
-    """
+    """The answer to one tick."""
     rows = [slow(row) for row in view.rows]
     shape = digest(rows)
     known = shape == asked.shape

@@ -31,15 +31,7 @@ if TYPE_CHECKING:
 
 
 def crossed(first: IntArray, second: IntArray, rows: Sequence[int], columns: Sequence[int]) -> IntArray:
-    """How many samples have each pair of labels.
-
-    Parameters
-    ----------
-    first, second
-        Labels of the same samples, shape (n,).
-    rows, columns
-        The labels that occur in each; the result has shape (len(rows), len(columns)).
-    """
+    """How many samples have each pair of labels."""
     low_a, low_b = int(min(rows)), int(min(columns))
     width = int(max(columns)) - low_b + 1
     code = (first.astype(np.int64) - low_a) * width + (second.astype(np.int64) - low_b)

@@ -85,17 +85,7 @@ def asked_phase(number: str | None) -> int | None:
 def expansion(
     info: ModelInfo, model: PhaseModel, chosen: str | None, number: str | None = None
 ) -> html.Section:
-    """The form, the expansions so far, and the task if one is under way.
-
-    Parameters
-    ----------
-    info, model
-        The model.
-    chosen
-        The trace set that the address names.
-    number
-        The number of the phase that the address asks to expand: its form is gone to at once.
-    """
+    """The form, the expansions so far, and the task if one is under way."""
     tree = expansions(model)
     tasks = [task for task in panel.tasks_of("expand", {"model": info.id}) if not task.state.ended]
     return card(

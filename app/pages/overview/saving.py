@@ -24,27 +24,18 @@ _LOOK_BACK = 100
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """What one resource over-allocates, and what it would under the best policy that surely does better.
+    """What one resource over-allocates, and what it would under the best policy that surely does better."""
 
-    Parameters
-    ----------
-    resource
-        ``CPU`` or ``Memory``.
-    now
-        Over-allocation of the best reactive rule, as a share of demand, at matched violation; None where no
-        such rule was compared.
-    then
-        That of the policy to take; None where none is surely better, or too few containers were held out.
-    words
-        Between which policies, or why there is nothing to gain, in one sentence.
-    href
-        The comparison.
-    """
-
+    #: ``CPU`` or ``Memory``.
     resource: str
+    #: Over-allocation of the best reactive rule, as a share of demand, at matched violation; None where no
+    #: such rule was compared.
     now: float | None
+    #: That of the policy to take; None where none is surely better, or too few containers were held out.
     then: float | None
+    #: Between which policies, or why there is nothing to gain, in one sentence.
     words: str
+    #: The comparison.
     href: str
 
     @property
@@ -104,19 +95,7 @@ def _address(task: TaskInfo) -> str:
 
 
 def saving_of(resource: str, part: Mapping[str, Any], report: Mapping[str, Any], href: str) -> Saving:
-    """What one resource of a report could save.
-
-    Parameters
-    ----------
-    resource
-        ``cpu`` or ``memory``.
-    part
-        The resource's part of the report.
-    report
-        The whole report (`core.provisioning.evaluation.evaluate.Evaluation`).
-    href
-        Where it is shown.
-    """
+    """What one resource of a report could save."""
     name, best = _NAMES[resource], part.get("best_reactive")
     rows = {str(each["policy"]): each for each in part["policies"]}
     base = rows.get(str(best))

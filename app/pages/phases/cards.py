@@ -26,17 +26,7 @@ if TYPE_CHECKING:
 def timeline_card(
     view: View, name: str, window: tuple[float, float] | None, over: Overlays | None, policy: str | None
 ) -> Node:
-    """The timeline of an execution.
-
-    Parameters
-    ----------
-    view, name
-        What is shown; the execution.
-    window
-        The seconds to show, or None for all.
-    over, policy
-        The comparison whose allocations may be drawn, and the policy whose allocation is; None for none.
-    """
+    """The timeline of an execution."""
     evaluation, heading = over.evaluation if over else "", execution_heading(view.traces, name)
     figure = execution_timeline(view, name, window, (evaluation, policy or ""))
     keys = _keys(given=over is not None, limited=any(lane.limit is not None for lane in view.lanes))

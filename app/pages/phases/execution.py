@@ -54,17 +54,7 @@ def execution_timeline(
     window: tuple[float, float] | None = None,
     overlay: tuple[str, str] | None = None,
 ) -> go.Figure:
-    """The timeline of one execution with its phases, and what a policy gave it.
-
-    Parameters
-    ----------
-    view, name
-        What is shown, and the execution.
-    window
-        The seconds to show; all when left out.
-    overlay
-        The comparison's key and the policy whose allocation is drawn, or None.
-    """
+    """The timeline of one execution with its phases, and what a policy gave it."""
     found = view.labelling()
     traces = workspace().traces.execution(view.traces, name)
     told = {each.phase: each.description for each in found.statistics if each.phase >= 0}

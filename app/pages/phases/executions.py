@@ -18,17 +18,7 @@ _ORDERS = {
 
 
 def executions_card(rows: str, count: int, selected: str) -> Node:
-    """The card with the list.
-
-    Parameters
-    ----------
-    rows
-        What it lists, as JSON (`app.ui.phases.views.execution_rows`).
-    count
-        How many there are.
-    selected
-        The name of the chosen one.
-    """
+    """The card with the list."""
     return card(
         "Executions",
         html.Div(_find(), className="find"),

@@ -19,21 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A trace set under a model, as it is shown.
+    """A trace set under a model, as it is shown."""
 
-    Parameters
-    ----------
-    traces, model
-        Their ids.
-    lanes
-        What is shown of the traces.
-    dwell
-        The minimum dwell time in seconds; 0 shows phases as labelled.
-    """
-
+    #: Their ids.
     traces: str
     model: str
+    #: What is shown of the traces.
     lanes: tuple[Lane, ...]
+    #: The minimum dwell time in seconds; 0 shows phases as labelled.
     dwell: float = 0.0
 
     @classmethod

@@ -34,17 +34,7 @@ def _head(title: str, by: str, view: View, *, number: bool = False, over: int = 
 
 
 def table(values: Values, view: View, tools: list[Node]) -> html.Section:
-    """The card with the table.
-
-    Parameters
-    ----------
-    values
-        The resource that is looked at.
-    view
-        The address, for links that sort or choose.
-    tools
-        What stands at the right of the title.
-    """
+    """The card with the table."""
     rows = sorted_rows(values.rows(), view.sort)
     on = gains.track(
         (row.saving, *(row.saving_interval or (None, None))) for row in rows if row.saving is not None

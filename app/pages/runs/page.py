@@ -156,11 +156,6 @@ def follow(
     An answer may come when the page shows its results already or newer ones, because another one overtook it,
     or when a person has gone on to another address: the browser compares and leaves it out (``runs.js``), so
     that a menu that is open stays open and a choice stays made.
-
-    Parameters
-    ----------
-    seen
-        The task's state and how many seeds are shown while it goes on; None where the page does not poll.
     """
     query = Query.parse(PATH, search)
     view = View.read(query)

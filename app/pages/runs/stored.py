@@ -32,27 +32,18 @@ _LOOK_BACK = 500
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One policy of an experiment with its runs that are done.
+    """One policy of an experiment with its runs that are done."""
 
-    Parameters
-    ----------
-    key
-        Its name in addresses: its label, and the id of its experiment where that is another one.
-    label, policy
-        What it is called, and the policy's name in the register.
-    settings
-        The settings that were given.
-    experiment
-        The id of its experiment.
-    runs
-        The id of its run on each seed.
-    """
-
+    #: Its name in addresses: its label, and the id of its experiment where that is another one.
     key: str
+    #: What it is called, and the policy's name in the register.
     label: str
     policy: str
+    #: The settings that were given.
     settings: Mapping[str, Any] = field(default_factory=dict)
+    #: The id of its experiment.
     experiment: str = ""
+    #: The id of its run on each seed.
     runs: Mapping[int, str] = field(default_factory=dict)
 
     @property
@@ -63,30 +54,21 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of the table of differences.
+    """One row of the table of differences."""
 
-    Parameters
-    ----------
-    name, label
-        The measure's name, and what it is called.
-    a, b
-        Means over the seeds that both have, or None.
-    value, low, high
-        The paired relative difference of B from A and its 95% interval, or None where it is not tested.
-    n
-        How many seeds.
-    apart, apart_low, apart_high
-        The paired difference of B from A in the measure's own unit and its 95% interval, or None.
-    """
-
+    #: The measure's name, and what it is called.
     name: str
     label: str
+    #: Means over the seeds that both have, or None.
     a: float | None
     b: float | None
+    #: The paired relative difference of B from A and its 95% interval, or None where it is not tested.
     value: float | None = None
     low: float | None = None
     high: float | None = None
+    #: How many seeds.
     n: int = 0
+    #: The paired difference of B from A in the measure's own unit and its 95% interval, or None.
     apart: float | None = None
     apart_low: float | None = None
     apart_high: float | None = None

@@ -156,17 +156,7 @@ _LEAVES = {"trash": "traces", "discard": "upload", "separate": "upload", "delete
 
 
 def act(asked: dict[str, Any], query: dict[str, str], refresh: Callable[[dict[str, str]], None]) -> Any:
-    """Do what a button says; returns the address to go to afterwards, or None to stay.
-
-    Parameters
-    ----------
-    asked
-        ``{"act": …, "id": …}`` of the button.
-    query
-        The address's parameters.
-    refresh
-        Redraws the lists for an address.
-    """
+    """Do what a button says; returns the address to go to afterwards, or None to stay."""
     what, target = asked["act"], asked["id"]
     if what in _OPENS:
         _OPENS[what](target)
@@ -194,17 +184,7 @@ def _gone(what: str, target: str, query: dict[str, str]) -> set[str]:
 
 
 def register(app: Dash, refresh: Callable[[dict[str, str]], None], query_of: Callable[[Any], Any]) -> None:
-    """Connect the window for a new name.
-
-    Parameters
-    ----------
-    app
-        The application.
-    refresh
-        Redraws the lists for an address.
-    query_of
-        Reads the address's search part.
-    """
+    """Connect the window for a new name."""
 
     @app.callback(
         Output("rename-name", "error"),

@@ -27,16 +27,7 @@ _EVERY_MS = 1000
 
 
 def import_card(task_id: str, known: bool = True) -> Node:
-    """The card of an import (or of loading the sample), which follows the task until it ends.
-
-    Parameters
-    ----------
-    task_id
-        The import.
-    known
-        Whether the address names a trace set. If not, even a task that ended before it was first drawn is
-        asked once, so that its set becomes the chosen one.
-    """
+    """The card of an import (or of loading the sample), which follows the task until it ends."""
     try:
         task = workspace().tasks.get(task_id)
     except NotFoundError as error:

@@ -45,15 +45,7 @@ def set_name(file_name: str) -> str:
 
 
 def mapping_view(upload_id: str, as_written: bool = False) -> Node:
-    """The form for one upload; a file that cannot be read gets its reason and the ways out.
-
-    Parameters
-    ----------
-    upload_id
-        The upload.
-    as_written
-        Whether a table of series is read as it is written, and not turned.
-    """
+    """The form for one upload; a file that cannot be read gets its reason and the ways out."""
     uploads = workspace().uploads
     try:
         info = uploads.get(upload_id)

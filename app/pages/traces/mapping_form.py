@@ -42,17 +42,7 @@ def field_id(field: str) -> str:
 
 
 def form(inspection: Any, mapping: ColumnMapping | None, joined: bool = False) -> Node:
-    """The controls, filled in with what is suggested, or was chosen for the last file of this shape.
-
-    Parameters
-    ----------
-    inspection
-        What the file seems to be.
-    mapping
-        What the controls begin with.
-    joined
-        Whether several files are read as one: each has its own columns of execution and time.
-    """
+    """The controls, filled in with what is suggested, or was chosen for the last file of this shape."""
     values, names = suggested(mapping), [column.name for column in inspection.columns]
     return html.Div(
         [_columns(names, values, joined), html.Div(className="rule"), _sampling(values)], className="mapform"

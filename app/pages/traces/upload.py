@@ -32,13 +32,7 @@ PICKED = "picked-upload"
 
 
 def drop_zone(limit: int) -> html.Div:
-    """The place to drop files on, with the button that does the same.
-
-    Parameters
-    ----------
-    limit
-        Largest file in bytes; the browser refuses larger ones before it sends anything.
-    """
+    """The place to drop files on, with the button that does the same."""
     return html.Div(
         [
             icon("upload", "lg"),
@@ -67,13 +61,7 @@ def upload_list() -> list[Node]:
 
 
 def waiting_uploads(but: str | None = None) -> list[UploadInfo]:
-    """The files that have arrived and that no task is reading.
-
-    Parameters
-    ----------
-    but
-        The id of one to leave out: the one on the screen.
-    """
+    """The files that have arrived and that no task is reading."""
     space = workspace()
     unfinished = space.tasks.list(_MOST_TASKS, [TaskState.QUEUED, TaskState.RUNNING])
     taken = {task.params.get("upload") for task in unfinished} | {but}

@@ -44,19 +44,7 @@ def phase_cards(
     expand: Callable[[int], str] | None = None,
     most: int = MOST_IN_A_ROW,
 ) -> html.Div:
-    """The cards in the order of the phases' numbers.
-
-    Parameters
-    ----------
-    statistics
-        Of every phase; warm-up has no card.
-    shown
-        The quantities to show.
-    expand
-        The address where a phase is expanded; no way there when left out.
-    most
-        The most cards in a row.
-    """
+    """The cards in the order of the phases' numbers."""
     phases = live(statistics)
     growth = _growth_scale(phases)
     cards = [_card(each, phases, shown, growth, expand) for each in phases]

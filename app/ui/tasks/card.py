@@ -85,13 +85,7 @@ def _part(kind: str, name: Any) -> dict[str, Any]:
 
 
 def live(task: TaskInfo) -> html.Section:
-    """A card that follows a task until it has ended.
-
-    Parameters
-    ----------
-    task
-        The task as it is now.
-    """
+    """A card that follows a task until it has ended."""
     points, last = _curve_points(task.id, -1)
     errors = points.get("error", ([], []))
     children: list[Node] = [

@@ -23,17 +23,7 @@ _LOOK_BACK = 100
 
 
 def tasks_of(kind: str, about: Mapping[str, object], wanted: str | None = None) -> list[TaskInfo]:
-    """The tasks to show: the one asked for, else all under way, else the last that ended.
-
-    Parameters
-    ----------
-    kind
-        The kind of task.
-    about
-        Parameters that a task must have, such as its trace set.
-    wanted
-        The id of a task to show whatever it is about.
-    """
+    """The tasks to show: the one asked for, else all under way, else the last that ended."""
     tasks = workspace().tasks
     if wanted:
         try:

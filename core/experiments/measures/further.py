@@ -18,19 +18,7 @@ COUNTS = frozenset(name for name, each in FURTHER_MEASURES.items() if not each.u
 
 
 def telling(rows: Sequence[Mapping[str, float | None]]) -> dict[str, tuple[str, ...]]:
-    """The measures with something to say of some policies, in order, by what they are about.
-
-    Parameters
-    ----------
-    rows
-        Each policy's means; those of an earlier release lack these measures.
-
-    Returns
-    -------
-    dict
-        Under ``deadlines`` those of deadlines where jobs have one, under ``steering`` those of steering where
-        some policy goes by what jobs use, and under ``queue`` those of a queue where jobs wait somewhere.
-    """
+    """The measures with something to say of some policies, in order, by what they are about."""
     found: dict[str, tuple[str, ...]] = {}
     if any(row.get("met") is not None for row in rows):
         known = (name for name in DEADLINE_MEASURES if any(row.get(name) is not None for row in rows))

@@ -38,28 +38,20 @@ class _Life:
 
 @dataclass(frozen=True, slots=True)
 class JobTimes:
-    """Where the time of a job that ended went; times in seconds.
+    """Where the time of a job that ended went; times in seconds."""
 
-    Parameters
-    ----------
-    waiting, service, paused
-        As `waiting_time` and `service_time` define them; None where it never ran. `paused` is the time in
-        which it held its place without running.
-    used
-        Core-seconds that it used since it was first seen.
-    pauses, resizes, thread_changes
-        How often it was paused, and how often its limit and its threads changed while it was placed.
-    allocated
-        Core-seconds that its limits allowed while it ran; None where it ran without one for a while.
-    """
-
+    #: As `waiting_time` and `service_time` define them; None where it never ran. `paused` is the time in
+    #: which it held its place without running.
     waiting: float | None
     service: float | None
     paused: float | None
+    #: Core-seconds that it used since it was first seen.
     used: float
+    #: How often it was paused, and how often its limit and its threads changed while it was placed.
     pauses: int
     resizes: int
     thread_changes: int
+    #: Core-seconds that its limits allowed while it ran; None where it ran without one for a while.
     allocated: float | None
 
 

@@ -16,20 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What the measures look at.
+    """What the measures look at."""
 
-    Parameters
-    ----------
-    jobs
-        All jobs that ended, refused ones included, in order of arrival.
-    capacity
-        Cores of all workers.
-    evidence
-        What steering freed; None where nobody saw what jobs used.
-    """
-
+    #: All jobs that ended, refused ones included, in order of arrival.
     jobs: Sequence[JobOutcome]
+    #: Cores of all workers.
     capacity: float
+    #: What steering freed; None where nobody saw what jobs used.
     evidence: Evidence | None = None
 
     @property
@@ -40,22 +33,14 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One measure.
+    """One measure."""
 
-    Parameters
-    ----------
-    label, short
-        What it is called, in full and over a column.
-    of
-        The function, whose docstring defines it.
-    unit
-        ``s``, ``jobs/h``, ``core-s``, ``cores``, ``bytes``, ``share`` (of 1), or empty for a count.
-    rising
-        Whether more is better.
-    """
-
+    #: What it is called, in full and over a column.
     label: str
     short: str
+    #: The function, whose docstring defines it.
     of: Callable[[Run], float | None]
+    #: ``s``, ``jobs/h``, ``core-s``, ``cores``, ``bytes``, ``share`` (of 1), or empty for a count.
     unit: str = ""
+    #: Whether more is better.
     rising: bool = False

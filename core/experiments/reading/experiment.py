@@ -37,13 +37,6 @@ _TIME = FieldSpec("times", "float", 0.0, "Time of arrival", "", low=0.0, unit="s
 def read_experiment(text: str, tables: Tables | None = None) -> Experiment:
     """Read an experiment from YAML or JSON.
 
-    Parameters
-    ----------
-    text
-        As it is written.
-    tables
-        Gives the text of a table that it names; None: it may name none.
-
     Raises
     ------
     InputError

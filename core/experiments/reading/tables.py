@@ -31,13 +31,6 @@ _MOST = 100_000
 def with_tables(values: Mapping[str, Any], tables: Tables | None) -> dict[str, Any]:
     """The values of an experiment with what its tables hold written out.
 
-    Parameters
-    ----------
-    values
-        As they were read.
-    tables
-        Gives the text of a table by its name; None: there are none.
-
     Raises
     ------
     SpecError

@@ -47,23 +47,15 @@ LEAST_SAMPLES = 10
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One number of phases and how well it does.
+    """One number of phases and how well it does."""
 
-    Parameters
-    ----------
-    k
-        The number of phases.
-    within
-        The within-cluster sum of squares as a share of the total, 0 to 1.
-    silhouette
-        The mean silhouette, −1 to 1.
-    stability
-        The mean adjusted Rand index over the bootstrap refits, at most 1.
-    """
-
+    #: The number of phases.
     k: int
+    #: The within-cluster sum of squares as a share of the total, 0 to 1.
     within: float
+    #: The mean silhouette, −1 to 1.
     silhouette: float
+    #: The mean adjusted Rand index over the bootstrap refits, at most 1.
     stability: float
 
 

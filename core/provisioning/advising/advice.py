@@ -21,26 +21,17 @@ _ROUNDING = 1e-9
 
 
 class Seen(NamedTuple):
-    """A sample of a container, as it is known once the next one comes.
+    """A sample of a container, as it is known once the next one comes."""
 
-    Parameters
-    ----------
-    time
-        Seconds.
-    value
-        The demand D, in the unit that the policy was fitted on.
-    seconds
-        The time that it stands for, Δ: until the next one, or one period before a gap.
-    phase
-        Its phase; −1 for warm-up, and without a phase model.
-    code
-        Its code by a phase model, shape (size,), or None.
-    """
-
+    #: Seconds.
     time: float
+    #: The demand D, in the unit that the policy was fitted on.
     value: float
+    #: The time that it stands for, Δ: until the next one, or one period before a gap.
     seconds: float
+    #: Its phase; −1 for warm-up, and without a phase model.
     phase: int = -1
+    #: Its code by a phase model, shape (size,), or None.
     code: Any = None
 
 
@@ -51,22 +42,7 @@ class Adviser(Protocol):
         """The state of a container whose first sample comes at `time` seconds, and what it has at first."""
 
     def advise(self, state: Any, last: Seen, time: float) -> tuple[Any, float]:
-        """What the container is given for the sample that comes at `time`, with all before it known.
-
-        Parameters
-        ----------
-        state
-            As it was returned last.
-        last
-            The sample before.
-        time
-            Seconds.
-
-        Returns
-        -------
-        tuple
-            The state after that, and the amount; NaN where the policy cannot know yet.
-        """
+        """What the container is given for the sample that comes at `time`, with all before it known."""
 
 
 def fold(adviser: Adviser, demand: Demand) -> Floats:
@@ -94,17 +70,11 @@ def cycle_number(time: float, begun: float, length: float) -> int:
 
 
 class Ended(NamedTuple):
-    """A rescaling cycle that has ended.
+    """A rescaling cycle that has ended."""
 
-    Parameters
-    ----------
-    samples
-        Its samples, at least one.
-    until
-        When the next one begins, seconds.
-    """
-
+    #: Its samples, at least one.
     samples: tuple[Seen, ...]
+    #: When the next one begins, seconds.
     until: float
 
     @property
@@ -134,26 +104,17 @@ class ByCycle(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CycleState:
-    """Where a container is in its cycles.
+    """Where a container is in its cycles."""
 
-    Parameters
-    ----------
-    begun
-        When its first sample came, seconds.
-    number
-        The cycle that it is in.
-    samples
-        Those of this cycle so far.
-    amount
-        What it has in this cycle.
-    kept
-        What is remembered of those before.
-    """
-
+    #: When its first sample came, seconds.
     begun: float
+    #: The cycle that it is in.
     number: int
+    #: Those of this cycle so far.
     samples: tuple[Seen, ...]
+    #: What it has in this cycle.
     amount: float
+    #: What is remembered of those before.
     kept: Any
 
 

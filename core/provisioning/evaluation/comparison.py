@@ -47,23 +47,15 @@ def best_reactive(exams: Sequence[Exam]) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """All exams for one resource on the same held-out containers.
+    """All exams for one resource on the same held-out containers."""
 
-    Parameters
-    ----------
-    exams
-        One per policy.
-    groups
-        The group of each held-out container.
-    draws
-        The number of bootstrap samples.
-    seed
-        Seeds the bootstrap samples.
-    """
-
+    #: One per policy.
     exams: tuple[Exam, ...]
+    #: The group of each held-out container.
     groups: tuple[str, ...]
+    #: The number of bootstrap samples.
     draws: int
+    #: Seeds the bootstrap samples.
     seed: int
 
     @cached_property

@@ -100,20 +100,13 @@ class EvaluationSettings:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What came out.
+    """What came out."""
 
-    Parameters
-    ----------
-    report
-        All figures, as JSON takes them.
-    held_out
-        The held-out containers' demand for each resource.
-    allocations
-        Each policy's allocation of each held-out sample, by resource and policy.
-    """
-
+    #: All figures, as JSON takes them.
     report: dict[str, Any]
+    #: The held-out containers' demand for each resource.
     held_out: Mapping[Resource, Demand]
+    #: Each policy's allocation of each held-out sample, by resource and policy.
     allocations: Mapping[Resource, Mapping[str, Floats]]
 
 
@@ -126,21 +119,6 @@ def evaluate(
     progress: Progress | None = None,
 ) -> Evaluation:
     """Compare policies on a trace set.
-
-    Parameters
-    ----------
-    traces
-        The samples.
-    model
-        Gives the phases; without it policies that need phases are left out, which the report says.
-    settings
-        How to compare.
-    policies
-        Their names, or ``all``.
-    own_settings
-        Settings of individual policies by name.
-    progress
-        Called as the work goes on; it may raise `Cancelled`.
 
     Raises
     ------

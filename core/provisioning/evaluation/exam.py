@@ -36,37 +36,25 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Exam:
-    """What a policy did, for one resource.
+    """What a policy did, for one resource."""
 
-    Parameters
-    ----------
-    policy
-        The policy.
-    allocation
-        A of each held-out sample, as the policy gave it.
-    sums, cold, warm
-        Its sums on held-out containers: of all samples, of first cycles, and of the others.
-    factor
-        The factor that matches its violation on training containers; 1 for a bound.
-    training_over
-        Its over-allocation on training containers at that factor.
-    matched
-        Its sums on held-out containers at that factor.
-    frontier
-        The results at each of `TARGETS` on held-out containers, with the factors from training.
-    exact
-        Each held-out container's surplus with the factor that makes their own violation the target.
-    """
-
+    #: The policy.
     policy: Policy
+    #: A of each held-out sample, as the policy gave it.
     allocation: Floats
+    #: Its sums on held-out containers: of all samples, of first cycles, and of the others.
     sums: Tally
     cold: Tally
     warm: Tally
+    #: The factor that matches its violation on training containers; 1 for a bound.
     factor: float
+    #: Its over-allocation on training containers at that factor.
     training_over: float
+    #: Its sums on held-out containers at that factor.
     matched: Tally
+    #: The results at each of `TARGETS` on held-out containers, with the factors from training.
     frontier: tuple[Point, ...]
+    #: Each held-out container's surplus with the factor that makes their own violation the target.
     exact: Floats
 
 
@@ -92,23 +80,7 @@ def sit(
     seed: int,
     progress: Progress | None = None,
 ) -> Exam:
-    """Examine a policy: fit and scale it on training containers, judge it on the others.
-
-    Parameters
-    ----------
-    policy
-        The policy.
-    training, held_out
-        Demand of containers to learn from, and of others to be judged on.
-    settings
-        The policy's own.
-    target
-        The share of time that may fall short in the matched comparison.
-    seed
-        Seeds the folds of training containers.
-    progress
-        Called as fitting goes on.
-    """
+    """Examine a policy: fit and scale it on training containers, judge it on the others."""
     allocate = fit_policy(policy, training, settings, progress)
     given = allocate(held_out)
     cold = held_out.fleet.cold

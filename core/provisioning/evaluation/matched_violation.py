@@ -29,11 +29,6 @@ def factors(demand: Demand, allocation: Floats, targets: tuple[float, ...] = (0.
         A, shape (n,).
     targets
         Shares of time, each between 0 and 1.
-
-    Returns
-    -------
-    tuple of float
-        One per target; 1 where no factor can do it, because too much of the time nothing is allocated.
     """
     values, seconds = demand.values, demand.fleet.seconds
     with np.errstate(divide="ignore", invalid="ignore"):

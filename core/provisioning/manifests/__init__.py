@@ -29,24 +29,16 @@ __all__ = ["FORMATS", "ManifestFormat", "write"]
 
 @dataclass(frozen=True, slots=True)
 class ManifestFormat:
-    """One way to write a verdict.
+    """One way to write a verdict."""
 
-    Parameters
-    ----------
-    name
-        Its name in addresses and on the command line.
-    title
-        Its name for people.
-    ending, mime
-        The file extension, without the dot, and the MIME type.
-    write
-        Writes the text; it may raise `InputError` where there is nothing that can be set.
-    """
-
+    #: Its name in addresses and on the command line.
     name: str
+    #: Its name for people.
     title: str
+    #: The file extension, without the dot, and the MIME type.
     ending: str
     mime: str
+    #: Writes the text; it may raise `InputError` where there is nothing that can be set.
     write: Callable[[Verdict, About], str]
 
 

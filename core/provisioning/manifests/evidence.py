@@ -24,24 +24,16 @@ ABSOLUTE = (Unit.CORES, Unit.BYTES)
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Where a verdict is from.
+    """Where a verdict is from."""
 
-    Parameters
-    ----------
-    traces, model
-        Their names; the model's is None where no phases were used.
-    date
-        An ISO date.
-    report
-        The comparison's report, for its settings.
-    assumptions
-        What the figures per day rest on, in sentences.
-    """
-
+    #: Their names; the model's is None where no phases were used.
     traces: str
     model: str | None
+    #: An ISO date.
     date: str
+    #: The comparison's report, for its settings.
     report: Mapping[str, Any]
+    #: What the figures per day rest on, in sentences.
     assumptions: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:

@@ -87,29 +87,20 @@ def _fit(policy: Policy, training: Demand, settings: ConformalSettings, progress
 
 
 class Adapted(NamedTuple):
-    """A container whose level is adapted.
+    """A container whose level is adapted."""
 
-    Parameters
-    ----------
-    inner, wrapped
-        The wrapped policy's state, and its amount.
-    begun
-        When its first sample came, seconds.
-    number, cold
-        The cycle that it is in, and whether that is its first.
-    alpha, factor
-        Its level, and what that makes of the wrapped amount in this cycle.
-    short, lasted
-        Seconds of this cycle: short, and all.
-    """
-
+    #: The wrapped policy's state, and its amount.
     inner: Any
     wrapped: float
+    #: When its first sample came, seconds.
     begun: float
+    #: The cycle that it is in, and whether that is its first.
     number: int = 0
     cold: bool = True
+    #: Its level, and what that makes of the wrapped amount in this cycle.
     alpha: float = 0.0
     factor: float = 1.0
+    #: Seconds of this cycle: short, and all.
     short: float = 0.0
     lasted: float = 0.0
 

@@ -116,17 +116,11 @@ def _fit(training: Demand, settings: LookaheadSettings, _progress: Progress | No
 @kept
 @dataclass(frozen=True, eq=False)
 class Lookahead:
-    """What follows the phase of a cycle's last sample.
+    """What follows the phase of a cycle's last sample."""
 
-    Parameters
-    ----------
-    cycle
-        The length of a cycle, seconds.
-    level
-        The amount after each phase (`core.provisioning.phase_table.places`), shape (n_phases + 2,).
-    """
-
+    #: The length of a cycle, seconds.
     cycle: float
+    #: The amount after each phase (`core.provisioning.phase_table.places`), shape (n_phases + 2,).
     level: Floats
 
     def nothing(self) -> None:

@@ -30,29 +30,19 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """Training or held-out containers, with what they have now.
+    """Training or held-out containers, with what they have now."""
 
-    Parameters
-    ----------
-    demand
-        Their use of one resource.
-    now
-        What they have at each sample, shape (n,).
-    given
-        Which of them have a limit in the traces, shape (n_containers,).
-    workload
-        The workload of each, shape (n_containers,).
-    tolerance
-        The share of its time that a container may be short of CPU.
-    headroom
-        What a fixed amount of memory has above the highest use.
-    """
-
+    #: Their use of one resource.
     demand: Demand
+    #: What they have at each sample, shape (n,).
     now: Floats
+    #: Which of them have a limit in the traces, shape (n_containers,).
     given: Truths
+    #: The workload of each, shape (n_containers,).
     workload: Integers
+    #: The share of its time that a container may be short of CPU.
     tolerance: float
+    #: What a fixed amount of memory has above the highest use.
     headroom: float
 
     @cached_property
@@ -96,17 +86,7 @@ def workload_evidence(
     held_out: Side,
     workloads: Workloads,
 ) -> dict[str, Any]:
-    """What was found for all containers together and for each workload, as JSON takes it.
-
-    Parameters
-    ----------
-    compared
-        The exams of one resource.
-    training, held_out
-        The containers; where they are the same ones, nothing was tested.
-    workloads
-        Their names.
-    """
+    """What was found for all containers together and for each workload, as JSON takes it."""
     fleet = held_out.demand.fleet
     found = [
         _Found(

@@ -21,17 +21,7 @@ _ROUNDING = 1e-12
 
 
 def least_amounts(demand: Demand, tolerance: float, headroom: float) -> Floats:
-    """The least fixed amount that is enough for each container, shape (n_containers,).
-
-    Parameters
-    ----------
-    demand
-        The containers' use of one resource.
-    tolerance
-        The share of its time that a container may be short of CPU.
-    headroom
-        What memory gets above the highest use, as a share of it.
-    """
+    """The least fixed amount that is enough for each container, shape (n_containers,)."""
     fleet = demand.fleet
     if demand.resource is Resource.MEMORY:
         return np.maximum.reduceat(demand.values, fleet.offsets[:-1]) * (1.0 + headroom)

@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 def present_amount(demand: Demand, features: Sequence[Feature]) -> tuple[Floats, Truths]:
     """What each container has at each sample, and which containers' limits the traces give.
 
-    Parameters
-    ----------
-    demand
-        The containers' use of one resource.
-    features
-        The traces' features, of which one may be the resource's limit.
-
     Returns
     -------
     amount, given

@@ -53,20 +53,13 @@ class PriceSettings:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a workload would save; negative where it would need more than now.
+    """What a workload would save; negative where it would need more than now."""
 
-    Parameters
-    ----------
-    amount
-        Cores or bytes saved at any moment, over all containers that run then.
-    per_day
-        Core-hours or GiB-hours saved per day.
-    money
-        That times its price, or None where the unit has none.
-    """
-
+    #: Cores or bytes saved at any moment, over all containers that run then.
     amount: float
+    #: Core-hours or GiB-hours saved per day.
     per_day: float
+    #: That times its price, or None where the unit has none.
     money: float | None
 
     def __add__(self, other: Saved) -> Saved:

@@ -26,20 +26,13 @@ NAMELESS = ("", "*", "-", "?", "nan", "none", "null", "<none>", "unknown")
 
 @dataclass(frozen=True, eq=False)
 class Workloads:
-    """The workload of each container.
+    """The workload of each container."""
 
-    Parameters
-    ----------
-    by
-        The attribute that tells them apart, or None where all containers are one group.
-    names
-        The workloads' names.
-    of
-        The workload of each container that has samples, shape (n_containers,).
-    """
-
+    #: The attribute that tells them apart, or None where all containers are one group.
     by: str | None
+    #: The workloads' names.
     names: tuple[str, ...]
+    #: The workload of each container that has samples, shape (n_containers,).
     of: Integers
 
 

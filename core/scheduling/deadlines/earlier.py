@@ -31,17 +31,11 @@ _ENOUGH: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Time per step with one number of cores.
+    """Time per step with one number of cores."""
 
-    Parameters
-    ----------
-    seconds
-        Seconds per step, the latest steps counting most.
-    lives
-        Half-lives of steps that it rests on: 50 steps, or 30 s of them where they are long.
-    """
-
+    #: Seconds per step, the latest steps counting most.
     seconds: float
+    #: Half-lives of steps that it rests on: 50 steps, or 30 s of them where they are long.
     lives: float = 0.0
 
     def after(self, seconds: float, lives: float) -> Pace:
@@ -53,29 +47,19 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What is known of a kind.
+    """What is known of a kind."""
 
-    Parameters
-    ----------
-    points
-        (cores, seconds per step), the latest last.
-    startup
-        Seconds from a start to the first step; None while no run said.
-    steps
-        Training steps of the last run in all, or None.
-    ratios
-        Time per step over what was predicted of it, of the latest runs.
-    runs
-        How many runs this rests on.
-    teardown
-        Core-seconds from the last step to the end, on one core at most; None while no run said.
-    """
-
+    #: (cores, seconds per step), the latest last.
     points: tuple[tuple[float, float], ...] = ()
+    #: Seconds from a start to the first step; None while no run said.
     startup: float | None = None
+    #: Training steps of the last run in all, or None.
     steps: int | None = None
+    #: Time per step over what was predicted of it, of the latest runs.
     ratios: tuple[float, ...] = ()
+    #: How many runs this rests on.
     runs: int = 0
+    #: Core-seconds from the last step to the end, on one core at most; None while no run said.
     teardown: float | None = None
 
     @property
@@ -131,43 +115,29 @@ def _mean(before: float | None, last: float | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """A run as far as it was seen.
+    """A run as far as it was seen."""
 
-    Parameters
-    ----------
-    profile
-        What was predicted of it, or None.
-    whole
-        Whether it was followed from its start.
-    paces
-        By numbers of cores.
-    startup
-        Seconds from its start to its first step, or None.
-    steps
-        Training steps that it has in all, or None.
-    done
-        Steps that it had done when it was looked at last; None before it said.
-    cores, since
-        Cores that it had then, and since when.
-    predicted, observed
-        Seconds of the steps that were predicted: by the prediction, and as they were.
-    looked
-        When it was looked at last; None before.
-    teardown
-        Core-seconds since its last step, on one core at most; None before.
-    """
-
+    #: What was predicted of it, or None.
     profile: Profile | None = None
+    #: Whether it was followed from its start.
     whole: bool = True
+    #: By numbers of cores.
     paces: Mapping[float, Pace] = field(default_factory=dict)
+    #: Seconds from its start to its first step, or None.
     startup: float | None = None
+    #: Training steps that it has in all, or None.
     steps: int | None = None
+    #: Steps that it had done when it was looked at last; None before it said.
     done: int | None = None
+    #: Cores that it had then, and since when.
     cores: float = 0.0
     since: float = 0.0
+    #: Seconds of the steps that were predicted: by the prediction, and as they were.
     predicted: float = 0.0
     observed: float = 0.0
+    #: When it was looked at last; None before.
     looked: float | None = None
+    #: Core-seconds since its last step, on one core at most; None before.
     teardown: float | None = None
 
     def given(self, cores: float | None, now: float, capacity: float) -> Course:

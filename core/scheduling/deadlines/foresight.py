@@ -36,36 +36,24 @@ _POINTS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
-    """What is expected of one job.
+    """What is expected of one job."""
 
-    Parameters
-    ----------
-    points
-        (cores, seconds per step): by rising cores of earlier runs, or its own where there are none, the
-        latest last.
-    profiled
-        Whether they are of earlier runs.
-    startup
-        Seconds from its start to its first step.
-    factor
-        Its own time per step in relation to what these points say.
-    lives
-        Half-lives of its own steps that this rests on.
-    curve
-        Whether the points are a curve t(c) = a + b/c + d·c that also speaks of cores that were never tried.
-    spread
-        Earlier runs' observed over predicted time per step, 10th and 90th percentile; None if not known.
-    teardown
-        Core-seconds from its last step to its end, on one core at most.
-    """
-
+    #: (cores, seconds per step): by rising cores of earlier runs, or its own where there are none, the latest
+    #: last.
     points: tuple[tuple[float, float], ...]
+    #: Whether they are of earlier runs.
     profiled: bool = True
+    #: Seconds from its start to its first step.
     startup: float = 0.0
+    #: Its own time per step in relation to what these points say.
     factor: float = 1.0
+    #: Half-lives of its own steps that this rests on.
     lives: float = 0.0
+    #: Whether the points are a curve t(c) = a + b/c + d·c that also speaks of cores that were never tried.
     curve: bool = False
+    #: Earlier runs' observed over predicted time per step, 10th and 90th percentile; None if not known.
     spread: tuple[float, float] | None = None
+    #: Core-seconds from its last step to its end, on one core at most.
     teardown: float = 0.0
 
     @property
@@ -116,19 +104,7 @@ def foreseen(profile: Profile | None) -> Foresight | None:
 
 
 def spread(ratios: Sequence[float]) -> tuple[float, float] | None:
-    """Between which factors eight of ten predictions of time per step were wrong.
-
-    Parameters
-    ----------
-    ratios
-        Observed over predicted, of the latest `REMEMBERED` jobs or runs; with fewer than five nothing is
-        known.
-
-    Returns
-    -------
-    tuple of float, or None
-        The 10th and the 90th percentile.
-    """
+    """Between which factors eight of ten predictions of time per step were wrong."""
     if len(ratios) < _FEWEST:
         return None
     low, high = np.quantile(ratios, (1.0 - _SHARE, _SHARE)).tolist()

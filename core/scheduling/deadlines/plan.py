@@ -28,17 +28,6 @@ _CONTINUED = 1e-6
 def slot_edges(now: float, deadlines: Collection[float], length: float, growth: float = 0.05) -> Floats:
     """Where slots begin and end, from now to the last deadline.
 
-    Parameters
-    ----------
-    now
-        Seconds of the run's clock.
-    deadlines
-        As `now`; those that are over make no slot.
-    length
-        Seconds of the first slots, above zero.
-    growth
-        A slot is as long as this share of the time until it begins, if that is longer.
-
     Returns
     -------
     ndarray
@@ -51,26 +40,17 @@ def slot_edges(now: float, deadlines: Collection[float], length: float, growth: 
 
 
 class Wish(NamedTuple):
-    """A job that is to end in time.
+    """A job that is to end in time."""
 
-    Parameters
-    ----------
-    job
-        Its name.
-    steps
-        Training steps left, above zero, with the reserve that is kept for wrong predictions.
-    rates
-        How fast it is.
-    deadline
-        When it has to have done them, seconds of the run's clock.
-    latest
-        The same if that is too early; None: it is not.
-    """
-
+    #: Its name.
     job: str
+    #: Training steps left, above zero, with the reserve that is kept for wrong predictions.
     steps: float
+    #: How fast it is.
     rates: Rates
+    #: When it has to have done them, seconds of the run's clock.
     deadline: float
+    #: The same if that is too early; None: it is not.
     latest: float | None = None
 
     @property
@@ -84,17 +64,11 @@ _EDF = attrgetter("deadline", "job")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Share:
-    """What a plan gives to a job.
+    """What a plan gives to a job."""
 
-    Parameters
-    ----------
-    grains
-        Its minimum satisfactory share: what it has in each slot where that is free.
-    used
-        Shape (slots,): grains that it has in each slot.
-    """
-
+    #: Its minimum satisfactory share: what it has in each slot where that is free.
     grains: int
+    #: Shape (slots,): grains that it has in each slot.
     used: Counts
 
     def __eq__(self, other: object) -> bool:
@@ -114,11 +88,6 @@ def least_share(wish: Wish, free: Counts, edges: Floats) -> Share | None:
         Shape (slots,): grains of cores that are free in each slot.
     edges
         Shape (slots + 1,): from `slot_edges`.
-
-    Returns
-    -------
-    Share or None
-        None if it cannot end in time.
     """
     rates, speed = wish.rates, wish.rates.speed
     slots = int(edges.searchsorted(wish.deadline * (1 + _ROUNDING), side="right")) - 1
@@ -159,23 +128,15 @@ def _used(rates: Rates, grains: Counts, lengths: Floats, enough: float) -> Count
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """Who has how many cores when.
+    """Who has how many cores when."""
 
-    Parameters
-    ----------
-    edges
-        Shape (slots + 1,): of the slots, seconds of the run's clock.
-    free
-        Shape (slots,): grains of cores that nobody has.
-    shares
-        Of each job that ends in time.
-    late
-        Jobs that do not, in the order of their deadlines.
-    """
-
+    #: Shape (slots + 1,): of the slots, seconds of the run's clock.
     edges: Floats
+    #: Shape (slots,): grains of cores that nobody has.
     free: Counts
+    #: Of each job that ends in time.
     shares: dict[str, Share]
+    #: Jobs that do not, in the order of their deadlines.
     late: tuple[str, ...]
 
     def __eq__(self, other: object) -> bool:
@@ -217,11 +178,6 @@ def continued(plan: Plan, wishes: Collection[Wish], capacity: int, now: float) -
         Grains of cores there are.
     now
         Seconds of the run's clock.
-
-    Returns
-    -------
-    Plan or None
-        None if it is over, or if a job was not in it.
     """
     first = int(plan.edges.searchsorted(now, side="right")) - 1
     if first < 0 or first >= len(plan.edges) - 1 or any(wish.job not in plan.shares for wish in wishes):

@@ -26,17 +26,11 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rates:
-    """Training steps per second with k grains of cores.
+    """Training steps per second with k grains of cores."""
 
-    Parameters
-    ----------
-    speed
-        Shape (most + 1,): steps per second with k grains or fewer; 0 below the fewest that it runs with.
-    useful
-        Shape (most + 1,): the fewest grains with that speed.
-    """
-
+    #: Shape (most + 1,): steps per second with k grains or fewer; 0 below the fewest that it runs with.
     speed: Floats
+    #: Shape (most + 1,): the fewest grains with that speed.
     useful: Counts
 
     @property

@@ -26,47 +26,24 @@ _NO_GAIN = 1e-9
 
 
 class Taker(NamedTuple):
-    """A job that can use more cores.
+    """A job that can use more cores."""
 
-    Parameters
-    ----------
-    job
-        Its name.
-    rates
-        How fast it is.
-    grains
-        What it has already.
-    first
-        What it begins with at least while it has nothing.
-    unit
-        Steps per second that a grain is worth up to one core.
-    worth
-        What each further grain has to gain, of that, to be taken.
-    """
-
+    #: Its name.
     job: str
+    #: How fast it is.
     rates: Rates
+    #: What it has already.
     grains: int
+    #: What it begins with at least while it has nothing.
     first: int
+    #: Steps per second that a grain is worth up to one core.
     unit: float
+    #: What each further grain has to gain, of that, to be taken.
     worth: float = 0.0
 
 
 def spread(takers: Sequence[Taker], free: int) -> dict[str, int]:
-    """Give free grains away.
-
-    Parameters
-    ----------
-    takers
-        Jobs; of two that gain the same, the one that has less takes, or else the one that comes first.
-    free
-        Grains to give.
-
-    Returns
-    -------
-    dict
-        What each has then, of those that were given something.
-    """
+    """Give free grains away."""
     given: dict[str, int] = {}
     queue = [
         (-gain, each.grains, place, more)
@@ -108,22 +85,7 @@ def _next(taker: Taker, held: int) -> tuple[float, int]:
 
 
 def by_core_time(wishes: Sequence[Wish], plan: Plan, free: int) -> dict[str, int]:
-    """Give free grains of the first slot to jobs of a plan whose core-time that saves most.
-
-    Parameters
-    ----------
-    wishes
-        Jobs that have a share in the plan.
-    plan
-        What they have.
-    free
-        Grains to give.
-
-    Returns
-    -------
-    dict
-        What each has in the first slot then, of those that were given something.
-    """
+    """Give free grains of the first slot to jobs of a plan whose core-time that saves most."""
     given: dict[str, int] = {}
     queue = []
     for place, wish in enumerate(wishes):

@@ -34,24 +34,13 @@ def best_prefix(works: Floats, worths: Floats) -> float:
         Work to each point that is still ahead, core-seconds, above zero; at least one, in any order.
     worths
         What reaching each is worth.
-
-    Returns
-    -------
-    float
-        Worth per core-second.
     """
     order = np.argsort(works)
     return float((np.cumsum(worths[order]) / works[order]).max())
 
 
 def blocks(way: Way) -> list[tuple[float, float]]:
-    """A chain in blocks: of each its ratio, in falling order, and the work to its last point.
-
-    Parameters
-    ----------
-    way
-        The chain; at least one point.
-    """
+    """A chain in blocks: of each its ratio, in falling order, and the work to its last point."""
     found: list[tuple[float, float, float]] = []  # work and worth of a block, and the work to its end
     before = 0.0
     for end, at_end in way:

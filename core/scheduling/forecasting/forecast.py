@@ -27,50 +27,33 @@ _BRIEF = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is remembered of one job.
+    """What is remembered of one job."""
 
-    Parameters
-    ----------
-    values
-        Everything that it has printed.
-    fitted
-        How many of them its curve was fitted to.
-    curves
-        How likely each curve of the grid is to be that of its loss, or None if that does not fall.
-    fastest
-        Most cores that it was seen to use.
-    time, cpu_seconds
-        When it was last looked at, and its counter then.
-    moves
-        How often it was asked to move.
-    """
-
+    #: Everything that it has printed.
     values: tuple[float, ...] = ()
+    #: How many of them its curve was fitted to.
     fitted: int = 0
+    #: How likely each curve of the grid is to be that of its loss, or None if that does not fall.
     curves: Chances | None = PRIOR
+    #: Most cores that it was seen to use.
     fastest: float = 0.0
+    #: When it was last looked at, and its counter then.
     time: float = 0.0
     cpu_seconds: float = 0.0
+    #: How often it was asked to move.
     moves: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What is left of a job.
+    """What is left of a job."""
 
-    Parameters
-    ----------
-    total, end
-        Core-seconds in total, and to its end.
-    done
-        Share of its steps that is done.
-    curves
-        As in `Known`.
-    """
-
+    #: Core-seconds in total, and to its end.
     total: float
     end: float
+    #: Share of its steps that is done.
     done: float
+    #: As in `Known`.
     curves: Chances | None
 
     def ahead(self) -> tuple[Floats, Floats]:
@@ -107,13 +90,7 @@ def learn(known: Known, job: Job, now: float) -> Known:
 
 
 def left(job: Job, known: Known) -> Left | None:
-    """Predict what is left of a job.
-
-    Returns
-    -------
-    Left or None
-        None before it has done two steps, or if it does not say how many there are.
-    """
+    """Predict what is left of a job."""
     if not job.total_steps or (job.steps or 0) < _STEPS or not job.cpu_seconds:
         return None
     done = min(((job.steps or 0) + 0.5) / job.total_steps, 1.0)

@@ -43,11 +43,6 @@ PRIOR: Chances = (1 / _GRID,) * _GRID
 def reached(goals: tuple[float, ...]) -> Floats:
     """Share of the steps at which each curve of the grid has made each share of its loss reduction.
 
-    Parameters
-    ----------
-    goals
-        Shares of the reduction between a job's first step and its last, each in (0, 1).
-
     Returns
     -------
     ndarray
@@ -76,20 +71,7 @@ def _curves(x: Floats) -> Floats:
 
 
 def chances(values: Sequence[float], done: float) -> Chances | None:
-    """How likely each curve of the grid is, given what a job has printed.
-
-    Parameters
-    ----------
-    values
-        What it has printed so far, evenly over its steps, lower is better.
-    done
-        Share of its steps done, in (0, 1].
-
-    Returns
-    -------
-    tuple of float, or None
-        None if its loss does not fall; the prior if there are too few values.
-    """
+    """How likely each curve of the grid is, given what a job has printed."""
     n = len(values)
     if n < FEWEST:
         return PRIOR

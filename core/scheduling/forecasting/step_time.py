@@ -24,14 +24,9 @@ _SAME = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
-    """Time per step of one job.
+    """Time per step of one job."""
 
-    Parameters
-    ----------
-    fixed, parallel, overhead
-        a, b and d, in seconds and core-seconds; ≥ 0.
-    """
-
+    #: a, b and d, in seconds and core-seconds; ≥ 0.
     fixed: float
     parallel: float
     overhead: float = 0.0
@@ -47,15 +42,10 @@ class StepTime:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTime:
-    """Time per step as it was measured: between two numbers of cores the speed lies on a straight line.
+    """Time per step as it was measured: between two numbers of cores the speed lies on a straight line."""
 
-    Parameters
-    ----------
-    points
-        (cores, seconds per step) by rising cores, each above zero. With fewer cores than the first the speed
-        is in proportion, with more than the last it is that of the last.
-    """
-
+    #: (cores, seconds per step) by rising cores, each above zero. With fewer cores than the first the speed
+    #: is in proportion, with more than the last it is that of the last.
     points: tuple[tuple[float, float], ...]
 
     def seconds(self, cores: float) -> float:

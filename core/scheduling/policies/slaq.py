@@ -42,24 +42,16 @@ class SlaqSettings:
 
 
 class Gain(NamedTuple):
-    """What is known of a job's loss against its processor time.
+    """What is known of a job's loss against its processor time."""
 
-    Parameters
-    ----------
-    cpu_seconds, level
-        Core-seconds and E (raw) when it was last measured.
-    seconds
-        Core-seconds of the interval that the gain is from.
-    gain
-        Loss reduction per core-second, or None before it was measured.
-    decay
-        By which the gain falls per core-second; at least 0.
-    """
-
+    #: Core-seconds and E (raw) when it was last measured.
     cpu_seconds: float
     level: float
+    #: Core-seconds of the interval that the gain is from.
     seconds: float = 0.0
+    #: Loss reduction per core-second, or None before it was measured.
     gain: float | None = None
+    #: By which the gain falls per core-second; at least 0.
     decay: float = 0.0
 
 

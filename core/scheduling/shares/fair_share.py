@@ -59,11 +59,6 @@ def advance(
         Cores.
     seconds
         How long.
-
-    Returns
-    -------
-    dict
-        The jobs still on it.
     """
     left = {name: totals[name] - fair.had for name, fair in jobs.items() if totals[name] > fair.had}
     had = {name: jobs[name].had for name in left}

@@ -32,20 +32,7 @@ def weight(share: float) -> float:
 
 
 def common_factor(limits: Sequence[float], demands: Sequence[float]) -> float:
-    """The least factor ≥ 1 by which all limits rise so that the node is full or every demand is met.
-
-    Parameters
-    ----------
-    limits
-        Shares of the node, each above 0.
-    demands
-        Shares of the node that each job could use.
-
-    Returns
-    -------
-    float
-        f with Σ min(f·limit, demand) = min(1, Σ demand); 1 where that is reached already.
-    """
+    """The least factor ≥ 1 by which all limits rise so that the node is full or every demand is met."""
     if sum(map(min, limits, demands)) >= min(1.0, sum(demands)):
         return 1.0
     left, open_ = 1.0, sum(limits)

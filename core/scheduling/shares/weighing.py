@@ -51,57 +51,32 @@ Learn: TypeAlias = "Callable[[Memory, Sequence[Job], Tracks], Memory]"
 
 @dataclass(frozen=True, slots=True)
 class WeighingState:
-    """What such a policy remembers.
+    """What such a policy remembers."""
 
-    Parameters
-    ----------
-    settings
-        As chosen; with a field `quantum`, seconds.
-    placer
-        The default scheduler.
-    number
-        The number of the last observation.
-    tracks
-        What every job has printed.
-    memory
-        The policy's own, brought up to date at every quantum.
-    members
-        The jobs on each worker when it was divided last.
-    given
-        Weight and mark of every job; weight 0 where the engine refused it.
-    due
-        When all workers are divided again: multiples of the quantum.
-    wake
-        When it last asked to be woken.
-    """
-
+    #: As chosen; with a field `quantum`, seconds.
     settings: Any
+    #: The default scheduler.
     placer: Placer
+    #: The number of the last observation.
     number: int = -1
+    #: What every job has printed.
     tracks: Tracks = field(default_factory=dict)
+    #: The policy's own, brought up to date at every quantum.
     memory: Memory = field(default_factory=dict)
+    #: The jobs on each worker when it was divided last.
     members: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Weight and mark of every job; weight 0 where the engine refused it.
     given: Mapping[str, Weighed] = field(default_factory=dict)
+    #: When all workers are divided again: multiples of the quantum.
     due: float = 0.0
+    #: When it last asked to be woken.
     wake: float | None = None
 
 
 def decide_by_weights(
     state: WeighingState, seen: Observation, rule: str, weigh: Weigh, learn: Learn | None = None
 ) -> Decision[WeighingState]:
-    """Start what waits, and divide the workers whose jobs changed; all of them at every quantum.
-
-    Parameters
-    ----------
-    state, seen
-        As for any policy.
-    rule
-        The name of the rule, for reasons.
-    weigh
-        Weights and marks of the jobs on one worker.
-    learn
-        How the memory changes at a quantum; None: it needs neither memory nor printed values.
-    """
+    """Start what waits, and divide the workers whose jobs changed; all of them at every quantum."""
     if seen.number <= state.number:
         return Decision(state, wake=state.wake)
     ticks = seen.time >= state.due - _NOW

@@ -28,23 +28,15 @@ _SHAPES: Final = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.2)
 
 @dataclass(frozen=True, slots=True)
 class CurveFit:
-    """A fitted curve.
+    """A fitted curve."""
 
-    Parameters
-    ----------
-    curve
-        The curve, from 1 down, or the recorded points where no family comes near.
-    family
-        ``exponential``, ``hyperbolic``, ``weibull`` or ``replayed``.
-    error
-        Root mean square of the residuals, as a share of E(0).
-    phi
-        Correlation of one residual with the next, from 0 to 0.95.
-    """
-
+    #: The curve, from 1 down, or the recorded points where no family comes near.
     curve: LossCurve
+    #: ``exponential``, ``hyperbolic``, ``weibull`` or ``replayed``.
     family: str
+    #: Root mean square of the residuals, as a share of E(0).
     error: float
+    #: Correlation of one residual with the next, from 0 to 0.95.
     phi: float
 
 

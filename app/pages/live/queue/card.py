@@ -39,19 +39,7 @@ _OVER = 8
 
 
 def panel(view: LiveView, queue: Queue, *, control: bool, demo: bool = False) -> Node:
-    """The card of the queue; None where the engine takes no jobs.
-
-    Parameters
-    ----------
-    view
-        The engine as it is now.
-    queue
-        Its submitted jobs.
-    control
-        Whether its containers may be changed.
-    demo
-        Whether nothing on it is real.
-    """
+    """The card of the queue; None where the engine takes no jobs."""
     if queue.jobs is None:
         return None
     over = [job for job in queue.jobs if job.state.over]

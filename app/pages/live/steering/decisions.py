@@ -16,13 +16,7 @@ if TYPE_CHECKING:
 
 
 def decisions(said: tuple[ActivityEntry, ...]) -> html.Ol:
-    """A list of all decisions.
-
-    Parameters
-    ----------
-    said
-        What the policy said, newest first.
-    """
+    """A list of all decisions."""
     if not said:
         waiting = html.Li("No decisions yet.", className="ink3 small")
         return html.Ol([waiting], className="decisions")

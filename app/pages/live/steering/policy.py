@@ -31,19 +31,7 @@ _FACTS = 3
 
 
 def panel(view: LiveView, *, control: bool, follows: bool = True, waiting: bool = False) -> Node:
-    """The card of the policy.
-
-    Parameters
-    ----------
-    view
-        The engine as it is now.
-    control
-        Whether its containers may be changed.
-    follows
-        Whether policies can follow this engine's containers.
-    waiting
-        Whether there are submitted jobs that a policy could start.
-    """
+    """The card of the policy."""
     if view.attached:
         return _attached(view.attached, control=control)
     return _form(bool(view.rows) or waiting, control=control) if follows else _unable(view)

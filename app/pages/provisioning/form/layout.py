@@ -35,15 +35,7 @@ _AGAIN = "Compare again, even if this comparison is stored"
 
 
 def proposed(traces: TraceSetInfo, seconds: float) -> EvaluationSettings:
-    """The settings to begin with: the paper's cycle, or a shorter one where executions are short.
-
-    Parameters
-    ----------
-    traces
-        What is compared on.
-    seconds
-        The median length of its executions.
-    """
+    """The settings to begin with: the paper's cycle, or a shorter one where executions are short."""
     settings = EvaluationSettings()
     if seconds >= _CYCLES_PER_EXECUTION * settings.cycle:
         return settings
@@ -144,21 +136,7 @@ def form(
     opened: bool,
     fresh: bool,
 ) -> html.Div:
-    """The one button, and the settings folded beside it.
-
-    Parameters
-    ----------
-    about
-        The traces to compare on, which must be there, and the model, if any.
-    settings, policies, own
-        What it holds; `own` are settings of single policies.
-    view
-        The address, which has the prices and may have a problem.
-    opened
-        Whether the settings are unfolded.
-    fresh
-        Whether there is no result yet, so that the button is what to do next.
-    """
+    """The one button, and the settings folded beside it."""
     count = len(_names(policies))
     line = [
         icon("chevron-right", "sm"),

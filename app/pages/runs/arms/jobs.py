@@ -54,21 +54,7 @@ def jobs_card(
     csv: str,
     told: Sequence[Published],
 ) -> html.Section:
-    """The card.
-
-    Parameters
-    ----------
-    shown, styles
-        The drawn policies' runs on one seed, and their looks.
-    base
-        The baseline's run on that seed, drawn or not.
-    view
-        The address.
-    csv
-        Where the times are as a file.
-    told
-        What was published.
-    """
+    """The card."""
     jobs = shown[0].jobs[:_MOST_JOBS]
     how = view.bars or usual(len(jobs), len(shown))
     arms = [(style, times(each, jobs, view.measure)) for each, style in zip(shown, styles, strict=True)]

@@ -20,17 +20,7 @@ if TYPE_CHECKING:
 def arm_keys(
     pairs: Iterable[tuple[Shown, ArmStyle]], view: View, kind: str = "swatch"
 ) -> list[html.Span | html.A]:
-    """A key for each policy.
-
-    Parameters
-    ----------
-    pairs
-        Runs with their looks.
-    view
-        The address.
-    kind
-        ``swatch`` for bars, ``stroke`` for lines.
-    """
+    """A key for each policy."""
     return [_key(each, style, view, kind) for each, style in pairs]
 
 

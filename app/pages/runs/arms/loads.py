@@ -69,15 +69,7 @@ def missing(info: ExperimentInfo, known: Collection[float]) -> list[Experiment]:
 
 
 def loads_card(info: ExperimentInfo, asked: Chosen, where: str) -> Node:
-    """The card; None where jobs do not come at a load, or have no deadlines.
-
-    Parameters
-    ----------
-    info, asked
-        The experiment and the policies that are drawn.
-    where
-        The figures as a table in a file.
-    """
+    """The card; None where jobs do not come at a load, or have no deadlines."""
     if info.experiment.arrivals.by != "load":
         return None
     known = at_loads(info)

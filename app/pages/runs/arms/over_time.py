@@ -108,17 +108,7 @@ def _grid(cards: Sequence[Node]) -> html.Div:
 
 
 def learning_cards(pairs: Sequence[tuple[Shown, ArmStyle]], view: View, where: str | None) -> list[Node]:
-    """ΣG and the mean loss of all drawn policies, and loss or growth of a few jobs.
-
-    Parameters
-    ----------
-    pairs
-        Runs with their looks.
-    view
-        The address.
-    where
-        Where their lines are as a file, or None.
-    """
+    """ΣG and the mean loss of all drawn policies, and loss or growth of a few jobs."""
     jobs = pairs[0][0].jobs
     if len(jobs) > _MOST_JOBS:
         text = f"Loss and growth are drawn for runs of at most {_MOST_JOBS:,} jobs."

@@ -61,20 +61,13 @@ def drawn_measure(view: View) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of the leaderboard.
+    """The columns of the leaderboard."""
 
-    Parameters
-    ----------
-    titles
-        Measures with columns of their own, and what stands over them.
-    single
-        Whether single jobs have columns, and what was published.
-    ways
-        The sets of columns that there are to go to, beside those of completion.
-    """
-
+    #: Measures with columns of their own, and what stands over them.
     titles: Mapping[str, str]
+    #: Whether single jobs have columns, and what was published.
     single: bool
+    #: The sets of columns that there are to go to, beside those of completion.
     ways: tuple[str, ...]
 
 

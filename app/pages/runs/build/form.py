@@ -33,13 +33,7 @@ _SEEDS = (
 
 
 def form(draft: Mapping[str, Any]) -> list[Node]:
-    """All sections of the form.
-
-    Parameters
-    ----------
-    draft
-        An experiment's plain values, perhaps not all of them, perhaps wrong ones.
-    """
+    """All sections of the form."""
     return [
         section(
             "Experiment",

@@ -106,19 +106,7 @@ def said(row: Row) -> str:
 def differences_card(
     rows: Sequence[Row], names: tuple[str, str], seeds: int, tools: Sequence[Node]
 ) -> html.Section:
-    """The card with the table.
-
-    Parameters
-    ----------
-    rows
-        As `app.pages.runs.stored.differences` gives them.
-    names
-        What A and B are called.
-    seeds
-        How many seeds both were run on.
-    tools
-        What stands at the right of the title.
-    """
+    """The card with the table."""
     on = gains.track((row.value, row.low, row.high) for row in rows if row.value is not None)
     head = html.Tr(
         [

@@ -22,17 +22,7 @@ if TYPE_CHECKING:
 def predicted_card(
     info: ExperimentInfo, rows: Sequence[Row], labels: tuple[str, str], titles: tuple[str, str] | None = None
 ) -> html.Section | None:
-    """The card, or None where nothing was predicted of these two.
-
-    Parameters
-    ----------
-    info
-        The experiment.
-    rows
-        The measured differences of B from A.
-    labels, titles
-        A's and B's labels in the report, and what the screen calls them; the labels where left out.
-    """
+    """The card, or None where nothing was predicted of these two."""
     found: Mapping[str, Any] = (info.report or {}).get("predicted") or {}
     said = {row["label"]: row["measures"] for row in found.get("comparison", [])}
     if not all(label in said for label in labels):

@@ -27,15 +27,7 @@ def state_keys(*states: str) -> list[Node]:
 def times_card(
     rows: Sequence[tuple[str, Mapping[str, float | None]]], files: Sequence[tuple[str, str]]
 ) -> Node:
-    """The card; None where nobody waits under any of the policies, or nothing is known of that.
-
-    Parameters
-    ----------
-    rows
-        What each policy is called, and its means over seeds.
-    files
-        Tables of the same, as (label, address).
-    """
+    """The card; None where nobody waits under any of the policies, or nothing is known of that."""
     known = [(title, means) for title, means in rows if means.get("service") is not None]
     if not any(queues(means) for _, means in known):
         return None

@@ -37,17 +37,7 @@ _HEAVY = {
 
 
 def tick_body(run: str, tick: int, job: str | None) -> list[Node]:
-    """What is shown of one tick.
-
-    Parameters
-    ----------
-    run
-        The run's id.
-    tick
-        The entry's number.
-    job
-        The only job to show, or None for all.
-    """
+    """What is shown of one tick."""
     entry, series = stored.entry(run, tick), stored.recent_series(run)
     every = lines(entry, series)
     # those that go on waiting have a card of their own

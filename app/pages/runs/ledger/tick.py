@@ -42,33 +42,22 @@ _CHANGES = ("label", "worker", "limit", "state")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A job at one tick.
+    """A job at one tick."""
 
-    Parameters
-    ----------
-    job
-        As it was seen.
-    label, growth
-        Its list and G, as the policy has them after this tick.
-    used
-        Cores used since the observation before, or None.
-    limit
-        The limit after this tick; `before` says what it was.
-    before
-        The limit that was seen.
-    loss
-        The last printed value, or None.
-    actions, reasons
-        What was done about it, and why.
-    """
-
+    #: As it was seen.
     job: Job
+    #: Its list and G, as the policy has them after this tick.
     label: str
     growth: float | None
+    #: Cores used since the observation before, or None.
     used: float | None
+    #: The limit after this tick; `before` says what it was.
     limit: float | None
+    #: The limit that was seen.
     before: float | None
+    #: The last printed value, or None.
     loss: float | None
+    #: What was done about it, and why.
     actions: tuple[Action, ...] = field(default=())
     reasons: tuple[Reason, ...] = field(default=())
 
@@ -79,15 +68,7 @@ class Line:
 
 
 def lines(entry: Entry, series: Mapping[str, Any] | None) -> list[Line]:
-    """The jobs of a tick, in order of submission; those that ended come last.
-
-    Parameters
-    ----------
-    entry
-        The ledger's entry.
-    series
-        The run's time series, from which usage and losses between entries come.
-    """
+    """The jobs of a tick, in order of submission; those that ended come last."""
     marks = {mark.job: mark for mark in entry.marks}
     made = []
     for job in (*entry.observation.jobs, *entry.observation.ended):

@@ -29,24 +29,16 @@ __all__ = ["FORMATS", "ExportFormat", "Origin", "export"]
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """One way to write recommendations.
+    """One way to write recommendations."""
 
-    Parameters
-    ----------
-    name
-        Its name in URLs and on the command line.
-    title
-        Its name for people.
-    ending, mime
-        The file extension, without the dot, and the MIME type.
-    write
-        Writes the text; it may raise `InputError` where the units do not allow it.
-    """
-
+    #: Its name in URLs and on the command line.
     name: str
+    #: Its name for people.
     title: str
+    #: The file extension, without the dot, and the MIME type.
     ending: str
     mime: str
+    #: Writes the text; it may raise `InputError` where the units do not allow it.
     write: Callable[[Sequence[Advice], Origin], str]
 
 

@@ -84,15 +84,7 @@ def _vpa(name: str, advice: Sequence[Advice]) -> dict[str, Any]:
 
 
 def autoscaler(name: str, lowest: Mapping[str, str], highest: Mapping[str, str]) -> dict[str, Any]:
-    """A VerticalPodAutoscaler for the container of a job.
-
-    Parameters
-    ----------
-    name
-        The container's name, which is the job's.
-    lowest, highest
-        The amounts between which it may set each resource, as Kubernetes writes quantities.
-    """
+    """A VerticalPodAutoscaler for the container of a job."""
     policy = {
         "containerName": name,
         "minAllowed": dict(lowest),

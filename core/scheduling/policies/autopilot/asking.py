@@ -33,19 +33,7 @@ def following(
     samples: tuple[tuple[Use, float], tuple[Use, float]],
     period: float,
 ) -> tuple[Any, float]:
-    """The state at a further sample, and what the container is given until the next one.
-
-    Parameters
-    ----------
-    adviser
-        The policy.
-    inner, given
-        What was returned last.
-    samples
-        The sample before and this one, each with the value that the policy was fitted on.
-    period
-        Seconds between samples.
-    """
+    """The state at a further sample, and what the container is given until the next one."""
     (last, before), (use, value) = samples
     passed = use.time - last.time
     seconds = period if passed > GAP * period else passed

@@ -26,31 +26,21 @@ DECIDED, ROLLBACK = "autopilot, cores", "autopilot, rollback step"
 
 
 class CpuState(NamedTuple):
-    """What is remembered of a container's cores.
+    """What is remembered of a container's cores."""
 
-    Parameters
-    ----------
-    inner
-        The policy's state, with all samples but the last.
-    advised
-        What the policy said last.
-    wanted
-        What the container is to have.
-    last, used
-        The last sample, and the cores that it would have used in it.
-    begun, number
-        When its first sample came, and the cycle that the next one is in.
-    held_since
-        Since when it has been held back too much, seconds; None while it is not.
-    """
-
+    #: The policy's state, with all samples but the last.
     inner: Any
+    #: What the policy said last.
     advised: float
+    #: What the container is to have.
     wanted: float
+    #: The last sample, and the cores that it would have used in it.
     last: Use
     used: float
+    #: When its first sample came, and the cycle that the next one is in.
     begun: float
     number: int = 0
+    #: Since when it has been held back too much, seconds; None while it is not.
     held_since: float | None = None
 
 

@@ -21,47 +21,32 @@ if TYPE_CHECKING:
 
 
 class Account(NamedTuple):
-    """What was added up of one container.
+    """What was added up of one container."""
 
-    Parameters
-    ----------
-    seconds
-        For how long.
-    cores, bytes
-        What it would have had, times seconds.
-    kept_cores, kept_bytes
-        What it has without being steered, times seconds.
-    used
-        Core-seconds used.
-    short
-        Seconds for which it would have used more than it would have had.
-    held_back
-        Its throttled share of periods, times seconds.
-    resizes, violations
-        How often its limits would have changed, and how often one was too low.
-    killed
-        Processes that were killed for want of memory.
-    left
-        Whether it is left alone, because it ran out of memory.
-    unfamiliar
-        Whether its phases mean nothing, so that a reactive rule steers it.
-    now
-        What it would have now, and what it has without being steered: cores, cores, bytes, bytes.
-    """
-
+    #: For how long.
     seconds: float = 0.0
+    #: What it would have had, times seconds.
     cores: float = 0.0
     bytes: float = 0.0
+    #: What it has without being steered, times seconds.
     kept_cores: float = 0.0
     kept_bytes: float = 0.0
+    #: Core-seconds used.
     used: float = 0.0
+    #: Seconds for which it would have used more than it would have had.
     short: float = 0.0
+    #: Its throttled share of periods, times seconds.
     held_back: float = 0.0
+    #: How often its limits would have changed, and how often one was too low.
     resizes: int = 0
     violations: int = 0
+    #: Processes that were killed for want of memory.
     killed: int = 0
+    #: Whether it is left alone, because it ran out of memory.
     left: bool = False
+    #: Whether its phases mean nothing, so that a reactive rule steers it.
     unfamiliar: bool = False
+    #: What it would have now, and what it has without being steered: cores, cores, bytes, bytes.
     now: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
 
     @property
@@ -206,80 +191,54 @@ def _kept(job: Job, use: Use) -> Held:
 
 @dataclass(frozen=True, slots=True)
 class ContainerEvidence:
-    """What was added up of one container.
+    """What was added up of one container."""
 
-    Parameters
-    ----------
-    name
-        Its job's.
-    seconds
-        For how long.
-    freed_cores, freed_bytes
-        The mean over that time of what would be free; below zero where it needs more.
-    short_share
-        The share of that time that was short.
-    resizes, violations
-        How often its limits would have changed, and how often one was too low.
-    left
-        Whether it is left alone, because it ran out of memory.
-    unfamiliar
-        Whether its phases mean nothing, so that a reactive rule steers it.
-    """
-
+    #: Its job's.
     name: str
+    #: For how long.
     seconds: float
+    #: The mean over that time of what would be free; below zero where it needs more.
     freed_cores: float
     freed_bytes: float
+    #: The share of that time that was short.
     short_share: float
+    #: How often its limits would have changed, and how often one was too low.
     resizes: int
     violations: int
+    #: Whether it is left alone, because it ran out of memory.
     left: bool = False
+    #: Whether its phases mean nothing, so that a reactive rule steers it.
     unfamiliar: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was added up of all containers.
+    """What was added up of all containers."""
 
-    Parameters
-    ----------
-    lasted
-        Seconds since the first sample.
-    seconds
-        Container-seconds.
-    freed_cores, freed_bytes
-        The mean over time of what would be free, all containers together; below zero where they need more.
-    freed_cores_now, freed_bytes_now
-        The same now.
-    kept_cores, kept_bytes
-        The mean over time of what they have without being steered.
-    short_share
-        The share of container-seconds that was short.
-    resizes_per_hour
-        Per container.
-    violations
-        How often a limit was too low.
-    held_back_share
-        The throttled share of periods.
-    killed
-        Processes that were killed for want of memory.
-    containers
-        Each of them, those that were short for the largest share of their time first.
-    """
-
+    #: Seconds since the first sample.
     lasted: float = 0.0
+    #: Container-seconds.
     seconds: float = 0.0
+    #: The mean over time of what would be free, all containers together; below zero where they need more.
     freed_cores: float = 0.0
     freed_bytes: float = 0.0
+    #: The same now.
     freed_cores_now: float = 0.0
     freed_bytes_now: float = 0.0
+    #: The mean over time of what they have without being steered.
     kept_cores: float = 0.0
     kept_bytes: float = 0.0
+    #: The share of container-seconds that was short.
     short_share: float = 0.0
+    #: Per container.
     resizes_per_hour: float = 0.0
+    #: How often a limit was too low.
     violations: int = 0
+    #: The throttled share of periods.
     held_back_share: float = 0.0
+    #: Processes that were killed for want of memory.
     killed: int = 0
+    #: Each of them, those that were short for the largest share of their time first.
     containers: tuple[ContainerEvidence, ...] = ()
 
     @property
@@ -299,17 +258,7 @@ class Evidence:
 
 
 def evidence_of(accounts: Mapping[str, Account], lasted: float, alive: Collection[str]) -> Evidence:
-    """All containers together.
-
-    Parameters
-    ----------
-    accounts
-        By container, also of those that have ended.
-    lasted
-        Seconds since the first sample.
-    alive
-        Those that have not ended.
-    """
+    """All containers together."""
     every = accounts.values()
     seconds = sum(each.seconds for each in every)
     if seconds <= 0:

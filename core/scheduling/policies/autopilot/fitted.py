@@ -22,28 +22,19 @@ class Clock(NamedTuple):
 @kept
 @dataclass(frozen=True)
 class FittedPolicy:
-    """What steers, and by which clock.
+    """What steers, and by which clock."""
 
-    Parameters
-    ----------
-    name
-        The policy's.
-    cycle, period
-        Seconds of a rescaling cycle, and between the samples that it was fitted on.
-    cpu, memory
-        What says how many cores and bytes a container is given; None where it was not fitted on these.
-    fallback
-        The reactive rule for containers that the phase model has seen nothing like, or None.
-    growth
-        By how much the memory of recorded containers still grew; None where it was not fitted on bytes.
-    """
-
+    #: The policy's.
     name: str
+    #: Seconds of a rescaling cycle, and between the samples that it was fitted on.
     cycle: float
     period: float
+    #: What says how many cores and bytes a container is given; None where it was not fitted on these.
     cpu: Adviser | None
     memory: Adviser | None
+    #: The reactive rule for containers that the phase model has seen nothing like, or None.
     fallback: FittedPolicy | None = None
+    #: By how much the memory of recorded containers still grew; None where it was not fitted on bytes.
     growth: Growth | None = None
 
     @property

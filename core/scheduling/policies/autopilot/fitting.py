@@ -41,23 +41,15 @@ _UNITS = {Resource.CPU: Unit.CORES, Resource.MEMORY: Unit.BYTES}
 
 @dataclass(frozen=True)
 class Lesson:
-    """What is learned.
+    """What is learned."""
 
-    Parameters
-    ----------
-    policy
-        The provisioning policy's name.
-    cycle
-        Seconds of a rescaling cycle.
-    tolerance
-        The share of time that may fall short.
-    memory
-        Whether bytes are learned beside cores.
-    """
-
+    #: The provisioning policy's name.
     policy: str
+    #: Seconds of a rescaling cycle.
     cycle: float
+    #: The share of time that may fall short.
     tolerance: float
+    #: Whether bytes are learned beside cores.
     memory: bool
 
 
@@ -65,17 +57,6 @@ def fit_to_steer(
     traces: TraceSet, model: PhaseModel | None, lesson: Lesson, progress: Progress = silent
 ) -> FittedPolicy:
     """Fit a policy on a trace set.
-
-    Parameters
-    ----------
-    traces
-        What it learns from.
-    model
-        Gives the phases, or None.
-    lesson
-        What is learned.
-    progress
-        Called as fitting goes on; it may raise `Cancelled`.
 
     Raises
     ------

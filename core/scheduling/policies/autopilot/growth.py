@@ -24,21 +24,14 @@ REMEMBERED = 600.0
 @kept
 @dataclass(frozen=True)
 class Growth:
-    """The largest growth that any recorded container still had ahead of it, by age.
+    """The largest growth that any recorded container still had ahead of it, by age."""
 
-    Parameters
-    ----------
-    ages
-        Seconds since a container's first sample, increasing, shape (n,).
-    factors
-        From each of these ages on: the most that it used in its life over the most that it had used by then;
-        at least 1, never increasing, shape (n,).
-    until
-        The age of the oldest recorded container, seconds.
-    """
-
+    #: Seconds since a container's first sample, increasing, shape (n,).
     ages: Floats
+    #: From each of these ages on: the most that it used in its life over the most that it had used by then;
+    #: at least 1, never increasing, shape (n,).
     factors: Floats
+    #: The age of the oldest recorded container, seconds.
     until: float
 
     def at(self, age: float) -> float:

@@ -27,31 +27,21 @@ _TWICE = 2
 
 
 class MemoryState(NamedTuple):
-    """What is remembered of a container's memory.
+    """What is remembered of a container's memory."""
 
-    Parameters
-    ----------
-    inner, advised
-        The policy's state with all samples but the last, and what it said last.
-    wanted
-        Bytes that the container is to have; None while it has no limit and gets none.
-    last
-        The last sample.
-    begun, number
-        When its first sample came, and the cycle that the next one is in.
-    peaks
-        (time, bytes) of the samples that nothing later reached, of the last ten minutes, the largest first.
-    smaller
-        For how many cycles in a row less would have done.
-    """
-
+    #: The policy's state with all samples but the last, and what it said last.
     inner: Any
     advised: float
+    #: Bytes that the container is to have; None while it has no limit and gets none.
     wanted: float | None
+    #: The last sample.
     last: Use
+    #: When its first sample came, and the cycle that the next one is in.
     begun: float
     number: int = 0
+    #: (time, bytes) of the samples that nothing later reached, of the last ten minutes, the largest first.
     peaks: tuple[tuple[float, float], ...] = ()
+    #: For how many cycles in a row less would have done.
     smaller: int = 0
 
 

@@ -55,34 +55,23 @@ _ALIKE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Steered:
-    """What is remembered of a container.
+    """What is remembered of a container."""
 
-    Parameters
-    ----------
-    cpu, memory
-        Of its cores and of its memory; None where the policy says nothing of them.
-    kept
-        Its limits when it was first seen.
-    kills
-        How often one of its processes had been killed for want of memory by then.
-    asked
-        The limits that were asked for last.
-    left
-        Whether it is left alone, with the limits that it had.
-    looked, strange
-        How many of its samples were labelled, at most `LATELY`, and the share of strange ones among the last.
-    unfamiliar
-        Whether it is steered by the reactive rule, because its phases mean nothing.
-    """
-
+    #: Of its cores and of its memory; None where the policy says nothing of them.
     cpu: CpuState | None
     memory: MemoryState | None
+    #: Its limits when it was first seen.
     kept: Held
+    #: How often one of its processes had been killed for want of memory by then.
     kills: int
+    #: The limits that were asked for last.
     asked: Held
+    #: Whether it is left alone, with the limits that it had.
     left: bool = False
+    #: How many of its samples were labelled, at most `LATELY`, and the share of strange ones among the last.
     looked: int = 0
     strange: float = 0.0
+    #: Whether it is steered by the reactive rule, because its phases mean nothing.
     unfamiliar: bool = False
 
     @property
@@ -94,26 +83,17 @@ class Steered:
 
 @dataclass(frozen=True, slots=True)
 class AutopilotState:
-    """What is remembered between two decisions.
+    """What is remembered between two decisions."""
 
-    Parameters
-    ----------
-    settings
-        As chosen.
-    number
-        Of the last observation.
-    known
-        Containers that are steered, by their jobs.
-    asked
-        Starts that were not confirmed, by the names of their jobs.
-    wake
-        When it last asked to be woken.
-    """
-
+    #: As chosen.
     settings: AutopilotSettings
+    #: Of the last observation.
     number: int = -1
+    #: Containers that are steered, by their jobs.
     known: Mapping[str, Steered] = field(default_factory=dict)
+    #: Starts that were not confirmed, by the names of their jobs.
     asked: Mapping[str, Asked] = field(default_factory=dict)
+    #: When it last asked to be woken.
     wake: float | None = None
 
 
@@ -139,15 +119,7 @@ def decide(state: AutopilotState, seen: Observation) -> Decision[AutopilotState]
 
 
 class _Look:
-    """One decision about the containers that run.
-
-    Attributes
-    ----------
-    known
-        What is remembered of them.
-    actions, reasons, marks
-        What is done, why, and the phase of each.
-    """
+    """One decision about the containers that run."""
 
     def __init__(self, fitted: FittedPolicy, state: AutopilotState, seen: Observation) -> None:
         self._fitted, self._settings = fitted, state.settings

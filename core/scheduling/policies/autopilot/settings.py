@@ -71,12 +71,7 @@ class AutopilotSettings:
 
 @dataclass(frozen=True)
 class ReadySettings(AutopilotSettings):
-    """The same with what the policy learned; whoever starts a run fits it.
+    """The same with what the policy learned; whoever starts a run fits it."""
 
-    Parameters
-    ----------
-    fitted
-        What steers. Without it every container keeps what it asked for.
-    """
-
+    #: What steers. Without it every container keeps what it asked for.
     fitted: FittedPolicy | None = None

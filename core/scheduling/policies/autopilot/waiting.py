@@ -21,36 +21,19 @@ _TINY = 1e-9
 
 
 class Begun(NamedTuple):
-    """Who begins now.
+    """Who begins now."""
 
-    Parameters
-    ----------
-    asked
-        Starts that were not confirmed, by the names of their jobs.
-    starts, reasons
-        What is done, and why.
-    wake
-        When a start that failed is tried again, or None.
-    """
-
+    #: Starts that were not confirmed, by the names of their jobs.
     asked: Mapping[str, Asked]
+    #: What is done, and why.
     starts: tuple[Start, ...]
     reasons: tuple[Reason, ...]
+    #: When a start that failed is tried again, or None.
     wake: float | None
 
 
 def begin(settings: AutopilotSettings, before: Mapping[str, Asked], seen: Observation) -> Begun:
-    """Start waiting jobs in order of submission, each where its request is free.
-
-    Parameters
-    ----------
-    settings
-        What a job is taken to ask for that says nothing, and how far memory may be filled.
-    before
-        Starts that were not confirmed.
-    seen
-        What is seen now.
-    """
+    """Start waiting jobs in order of submission, each where its request is free."""
     waiting = [job for job in seen.jobs if job.state is JobState.WAITING]
     if not waiting:
         return Begun({}, (), (), None)

@@ -30,26 +30,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How such a policy differs from the others.
+    """How such a policy differs from the others."""
 
-    Parameters
-    ----------
-    name
-        The policy's name.
-    key
-        Those with the least come first; of equal ones, those that were submitted first.
-    blocks
-        Whether one that does not fit holds up all behind it.
-    backfills
-        Whether those behind it may begin nevertheless if that does not delay it.
-    preempts
-        Whether jobs that run are paused for others.
-    """
-
+    #: The policy's name.
     name: str
+    #: Those with the least come first; of equal ones, those that were submitted first.
     key: Callable[[Scene, Job], float]
+    #: Whether one that does not fit holds up all behind it.
     blocks: bool = False
+    #: Whether those behind it may begin nevertheless if that does not delay it.
     backfills: bool = False
+    #: Whether jobs that run are paused for others.
     preempts: bool = False
 
 

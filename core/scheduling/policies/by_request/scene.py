@@ -23,52 +23,22 @@ TINY = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class RequestState:
-    """What is remembered between two decisions.
+    """What is remembered between two decisions."""
 
-    Parameters
-    ----------
-    settings
-        As chosen.
-    number
-        Of the last observation.
-    asked
-        Starts that were not confirmed, by the names of their jobs.
-    told
-        Why the first of the queue waits, as it was said last.
-    wake
-        When it last asked to be woken.
-    """
-
+    #: As chosen.
     settings: RequestSettings
+    #: Of the last observation.
     number: int = -1
+    #: Starts that were not confirmed, by the names of their jobs.
     asked: Mapping[str, Asked] = field(default_factory=dict)
+    #: Why the first of the queue waits, as it was said last.
     told: str = ""
+    #: When it last asked to be woken.
     wake: float | None = None
 
 
 class Scene:
-    """What is seen now; decisions change `free`, `memory` and `wanted`.
-
-    Parameters
-    ----------
-    state
-        What is remembered; unchanged.
-    seen
-        What is seen.
-
-    Attributes
-    ----------
-    free, memory
-        Cores and bytes of each worker that nobody holds; no bound where a worker says nothing of memory.
-    jobs
-        Jobs that can be started, paused or resumed, in order of submission.
-    wanted
-        (job, worker, cores) of those that are to run; 0 cores: it rests.
-    asked
-        As in `RequestState`, brought up to date.
-    reasons
-        What was found, for the ledger.
-    """
+    """What is seen now; decisions change `free`, `memory` and `wanted`."""
 
     def __init__(self, state: RequestState, seen: Observation) -> None:
         self.settings, self.seen, self.now = state.settings, seen, seen.time

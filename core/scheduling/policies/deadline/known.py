@@ -41,86 +41,58 @@ class Hope(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """One job.
+    """One job."""
 
-    Parameters
-    ----------
-    job
-        Its name.
-    until
-        Its deadline on the run's clock, seconds; infinite without one.
-    rates
-        How fast it is by its foresight, or as fast as its cores up to its request while that is not known.
-    first
-        Grains with which it begins where it was promised nothing.
-    foresight
-        What is expected of its time per step; None while nothing is known.
-    memory
-        Bytes.
-    left
-        Steps left; None if it does not say.
-    work
-        Grain-seconds to its end with as few cores as it runs with; infinite where that is not known.
-    teardown
-        Grain-seconds from its last step to its end.
-    ending
-        Whether it has done all its steps.
-    done, progress
-        Steps that it had done when it was looked at last, without and with a part of the one in progress.
-    seen
-        When that was.
-    cores, given
-        Cores that it has, or was given by the last decision, and since when.
-    waits
-        Whether it has not run yet.
-    started
-        When it first ran; None while it waits.
-    worker
-        Where it is, or where it was promised to begin.
-    promised
-        Whether it is to end in time.
-    late
-        Whether it was promised to and will not end in time.
-    considered
-        Whether it was tried to promise it its deadline since its end can be predicted.
-    judged
-        Whether others are judged by its prediction already.
-    asked
-        Grains with which its start was asked for; 0 once it runs, or where that failed.
-    again, refusals
-        When it may be started again after a start that failed or was not confirmed, and how many failed.
-    avoids
-        The worker on which it could not be started last.
-    told
-        What was last said of it.
-    """
-
+    #: Its name.
     job: str
+    #: Its deadline on the run's clock, seconds; infinite without one.
     until: float
+    #: How fast it is by its foresight, or as fast as its cores up to its request while that is not known.
     rates: Rates = field(compare=False)  # follows from the foresight
+    #: Grains with which it begins where it was promised nothing.
     first: int
+    #: What is expected of its time per step; None while nothing is known.
     foresight: Foresight | None = None
+    #: Bytes.
     memory: float = 0.0
+    #: Steps left; None if it does not say.
     left: float | None = None
+    #: Grain-seconds to its end with as few cores as it runs with; infinite where that is not known.
     work: float = inf
+    #: Grain-seconds from its last step to its end.
     teardown: float = 0.0
+    #: Whether it has done all its steps.
     ending: bool = False
+    #: Steps that it had done when it was looked at last, without and with a part of the one in progress.
     done: int = 0
     progress: float = 0.0
+    #: When that was.
     seen: float = 0.0
+    #: Cores that it has, or was given by the last decision, and since when.
     cores: float = 0.0
     given: float = 0.0
+    #: Whether it has not run yet.
     waits: bool = True
+    #: When it first ran; None while it waits.
     started: float | None = None
+    #: Where it is, or where it was promised to begin.
     worker: str | None = None
+    #: Whether it is to end in time.
     promised: bool = False
+    #: Whether it was promised to and will not end in time.
     late: bool = False
+    #: Whether it was tried to promise it its deadline since its end can be predicted.
     considered: bool = False
+    #: Whether others are judged by its prediction already.
     judged: bool = False
+    #: Grains with which its start was asked for; 0 once it runs, or where that failed.
     asked: int = 0
+    #: When it may be started again after a start that failed or was not confirmed, and how many failed.
     again: float = 0.0
     refusals: int = 0
+    #: The worker on which it could not be started last.
     avoids: str | None = None
+    #: What was last said of it.
     told: str = ""
 
     @property

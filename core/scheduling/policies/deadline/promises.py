@@ -43,20 +43,7 @@ _WORK = attrgetter("work", "job")
 
 
 class Promises:
-    """The promises of one decision.
-
-    Parameters
-    ----------
-    scene
-        What is seen.
-    costs
-        Of the latest jobs.
-
-    Attributes
-    ----------
-    begin
-        Jobs that wait for their beginning on a worker, by workers.
-    """
+    """The promises of one decision."""
 
     def __init__(self, scene: Scene, costs: tuple[tuple[float, float], ...]) -> None:
         self.scene, self.costs = scene, costs

@@ -42,22 +42,7 @@ _YOUNG: Final = 60.0
 
 
 class Sharing:
-    """The cores of the workers that are shared anew.
-
-    Parameters
-    ----------
-    scene
-        What is seen.
-    promises
-        As they are made.
-
-    Attributes
-    ----------
-    wanted
-        (job, worker, cores) of every job that is looked at; 0 cores: it rests.
-    marks
-        What is thought of each of them.
-    """
+    """The cores of the workers that are shared anew."""
 
     def __init__(self, scene: Scene, promises: Promises) -> None:
         self.scene, self.promises = scene, promises

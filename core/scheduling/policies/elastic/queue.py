@@ -21,32 +21,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """A job that wants cores and has none.
+    """A job that wants cores and has none."""
 
-    Parameters
-    ----------
-    claim
-        What it asks for where it asks for most: on the largest worker.
-    since
-        When it queued up: its arrival, or when it was paused.
-    worker
-        The worker that holds its place while it is paused; None before its first start.
-    runs
-        How often it was run before.
-    again
-        When it may be tried again after a start that failed or was not confirmed.
-    refusals
-        How many starts in a row failed.
-    told
-        What was last said of why it waits.
-    """
-
+    #: What it asks for where it asks for most: on the largest worker.
     claim: Claim
+    #: When it queued up: its arrival, or when it was paused.
     since: float
+    #: The worker that holds its place while it is paused; None before its first start.
     worker: str | None = None
+    #: How often it was run before.
     runs: int = 0
+    #: When it may be tried again after a start that failed or was not confirmed.
     again: float = 0.0
+    #: How many starts in a row failed.
     refusals: int = 0
+    #: What was last said of why it waits.
     told: str = ""
 
     def with_priority(self, priority: int) -> Queued:

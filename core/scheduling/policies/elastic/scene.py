@@ -35,58 +35,26 @@ _ID, _ASKED, _CAPACITY = attrgetter("id"), attrgetter("asked"), attrgetter("capa
 
 @dataclass(frozen=True, slots=True)
 class ElasticState:
-    """What ``elastic`` remembers.
+    """What ``elastic`` remembers."""
 
-    Parameters
-    ----------
-    settings
-        As chosen.
-    number
-        Of the last observation.
-    books
-        Of every worker, as it was left.
-    queue
-        Jobs that wait or are paused, by their names.
-    measured
-        Seconds per step of each job, by the cores that it had.
-    placed
-        How many jobs the books hold together.
-    wake
-        When it last asked to be woken.
-    """
-
+    #: As chosen.
     settings: ElasticSettings
+    #: Of the last observation.
     number: int = -1
+    #: Of every worker, as it was left.
     books: Mapping[str, Book] = field(default_factory=dict)
+    #: Jobs that wait or are paused, by their names.
     queue: Mapping[str, Queued] = field(default_factory=dict)
+    #: Seconds per step of each job, by the cores that it had.
     measured: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
+    #: How many jobs the books hold together.
     placed: int = 0
+    #: When it last asked to be woken.
     wake: float | None = None
 
 
 class Scene:
-    """What is seen, beside what is remembered; decisions change its books and its queue.
-
-    Parameters
-    ----------
-    state
-        What is remembered; unchanged.
-    seen
-        What is seen now.
-
-    Attributes
-    ----------
-    books, queue, measured, placed
-        As in `ElasticState`, brought up to date.
-    jobs
-        Jobs that were looked at, as they are seen.
-    changed
-        Workers that were looked at or acted upon, in order.
-    refused
-        Why jobs are turned away, by their names.
-    reasons
-        What was found, for the ledger.
-    """
+    """What is seen, beside what is remembered; decisions change its books and its queue."""
 
     def __init__(self, state: ElasticState, seen: Observation) -> None:
         self.settings, self.seen, self.now = state.settings, seen, seen.time

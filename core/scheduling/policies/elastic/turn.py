@@ -38,18 +38,7 @@ def _least_asked(books: Iterable[Book]) -> list[str]:
 
 
 class Turn:
-    """One decision over a scene, which it changes.
-
-    Parameters
-    ----------
-    scene
-        What is seen.
-
-    Attributes
-    ----------
-    begun
-        Jobs that start or go on.
-    """
+    """One decision over a scene, which it changes."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene, self.settings, self.now = scene, scene.settings, scene.now

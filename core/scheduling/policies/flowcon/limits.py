@@ -21,21 +21,7 @@ def all_completing(containers: Mapping[str, Container]) -> bool:
 
 
 def limit_of(container: Container, total: float, n: int, lower: bool, settings: FlowConSettings) -> float:
-    """Lines 19 to 26: L of one container while not all are in CL.
-
-    Parameters
-    ----------
-    container
-        With its list and its growth in this run.
-    total
-        ΣG over the containers whose growth is known.
-    n
-        Containers on the node.
-    lower
-        True if any growth is unknown and the variant then gives CL its lower bound.
-    settings
-        β and the rule for NL.
-    """
+    """Lines 19 to 26: L of one container while not all are in CL."""
     growth = container.growth
     part = growth / total if growth is not None and total > 0.0 else 0.0
     if container.list == COMPLETING:
@@ -113,13 +99,7 @@ def enforced(container: Container, capacity: float, limits: str) -> tuple[float 
 def ordered(
     changes: Mapping[str, tuple[Container, tuple[float | None, float]]],
 ) -> tuple[list[SetLimit], list[SetLimit]]:
-    """The changes to ask for: those that shrink, and those that grow, which come after them.
-
-    Parameters
-    ----------
-    changes
-        For each job the container (with what it was given) and what it shall have.
-    """
+    """The changes to ask for: those that shrink, and those that grow, which come after them."""
     shrinks: list[SetLimit] = []
     grows: list[SetLimit] = []
     for name, (container, wanted) in changes.items():

@@ -26,49 +26,32 @@ NOW = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What FlowCon remembers of one worker.
+    """What FlowCon remembers of one worker."""
 
-    Parameters
-    ----------
-    containers
-        Those at the last run, by job, in order of arrival.
-    itval
-        The interval until the next run, seconds; doubles while all complete.
-    last, due, retry
-        When the algorithm ran, when it runs again, and when refused limits are asked for again.
-    marks
-        Lists and growths as shown.
-    """
-
+    #: Those at the last run, by job, in order of arrival.
     containers: Mapping[str, Container] = field(default_factory=dict)
+    #: The interval until the next run, seconds; doubles while all complete.
     itval: float = 0.0
+    #: When the algorithm ran, when it runs again, and when refused limits are asked for again.
     last: float = -inf
     due: float = inf
     retry: float = inf
+    #: Lists and growths as shown.
     marks: tuple[Mark, ...] = ()
 
 
 class Scene(NamedTuple):
-    """One worker as it is seen now.
+    """One worker as it is seen now."""
 
-    Parameters
-    ----------
-    worker
-        The machine.
-    jobs
-        Those on it, also those that start now.
-    starting
-        Names of the jobs that start now.
-    tracks
-        What all jobs have printed.
-    now
-        Seconds of the run's clock.
-    """
-
+    #: The machine.
     worker: Worker
+    #: Those on it, also those that start now.
     jobs: Mapping[str, Job]
+    #: Names of the jobs that start now.
     starting: frozenset[str]
+    #: What all jobs have printed.
     tracks: Tracks
+    #: Seconds of the run's clock.
     now: float
 
 

@@ -19,61 +19,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What it remembers between two observations.
+    """What it remembers between two observations."""
 
-    Parameters
-    ----------
-    settings
-        What was chosen.
-    number, time
-        The number and the time of the last observation.
-    known
-        What is remembered of each job that has not ended.
-    fair
-        The virtual fair-share worker beside each worker.
-    totals
-        Core-seconds of each job in total, as far as is known; of those that ended, too.
-    promised
-        When each job must have ended, seconds of the run's clock.
-    home
-        The worker that each job was on.
-    begun
-        When the first of the present jobs came.
-    """
-
+    #: What was chosen.
     settings: PhaseDockSettings
+    #: The number and the time of the last observation.
     number: int = -1
     time: float = 0.0
+    #: What is remembered of each job that has not ended.
     known: Mapping[str, Known] = field(default_factory=dict)
+    #: The virtual fair-share worker beside each worker.
     fair: Mapping[str, Mapping[str, Fair]] = field(default_factory=dict)
+    #: Core-seconds of each job in total, as far as is known; of those that ended, too.
     totals: Mapping[str, float] = field(default_factory=dict)
+    #: When each job must have ended, seconds of the run's clock.
     promised: Mapping[str, float] = field(default_factory=dict)
+    #: The worker that each job was on.
     home: Mapping[str, str] = field(default_factory=dict)
+    #: When the first of the present jobs came.
     begun: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One observation with what is predicted from it.
+    """One observation with what is predicted from it."""
 
-    Parameters
-    ----------
-    seen
-        The observation.
-    state
-        What is remembered, the observation taken in.
-    lefts
-        What is left of each job, or None where that is unknown.
-    worth
-        What a core-second is worth for each job of which that is known.
-    typical
-        Core-seconds assumed for a job of unknown size, above zero: the mean of the known ones.
-    """
-
+    #: The observation.
     seen: Observation
+    #: What is remembered, the observation taken in.
     state: State
+    #: What is left of each job, or None where that is unknown.
     lefts: Mapping[str, Left | None]
+    #: What a core-second is worth for each job of which that is known.
     worth: Mapping[str, float]
+    #: Core-seconds assumed for a job of unknown size, above zero: the mean of the known ones.
     typical: float
 
     def demand(self, name: str, capacity: float) -> float:

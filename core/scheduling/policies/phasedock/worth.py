@@ -20,26 +20,13 @@ def index(known: Left, weights: Sequence[float]) -> float:
     """Worth per core-second of serving a job to its best point (`core.scheduling.forecasting.chains`).
 
     Where a point is nobody knows for sure: every place where it may be counts with its chance.
-
-    Parameters
-    ----------
-    known
-        What is left of it.
-    weights
-        What reaching each of `core.scheduling.forecasting.forecast.GOALS` is worth; ending is worth 1.
     """
     works, chance = known.ahead()
     return best_prefix(np.append(works, known.end), np.append(chance * np.array(weights), 1.0))
 
 
 def way(known: Left, weights: Sequence[float]) -> tuple[tuple[float, float], ...]:
-    """What is ahead of a job: where each point is on average, and its worth times the chance that it is.
-
-    Parameters
-    ----------
-    known, weights
-        As in `index`.
-    """
+    """What is ahead of a job: where each point is on average, and its worth times the chance that it is."""
     works, chance = known.ahead()
     likely = chance.sum(axis=0)
     places = (works * chance).sum(axis=0) / np.maximum(likely, _UNLIKELY)

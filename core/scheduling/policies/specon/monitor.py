@@ -33,35 +33,23 @@ _LOWER = {
 
 
 class Watched(NamedTuple):
-    """What SpeCon remembers of one container.
+    """What SpeCon remembers of one container."""
 
-    Parameters
-    ----------
-    mark
-        Its category and growth, as shown.
-    level
-        E (raw) at the last tick, or None if it was not read yet.
-    last
-        E (raw) as it was printed last, or None if it was not printed yet.
-    largest
-        The largest magnitude that it has printed.
-    converged
-        When it entered CC or was decided, seconds; None in PC and WC.
-    decided
-        True once Algorithm 4 has decided on it (the thesis' ``migrated``); happens once.
-    asked
-        True while its request waits to be served.
-    rebalanced
-        True once Algorithm 5 has moved it.
-    """
-
+    #: Its category and growth, as shown.
     mark: Mark
+    #: E (raw) at the last tick, or None if it was not read yet.
     level: float | None = None
+    #: E (raw) as it was printed last, or None if it was not printed yet.
     last: float | None = None
+    #: The largest magnitude that it has printed.
     largest: float = 0.0
+    #: When it entered CC or was decided, seconds; None in PC and WC.
     converged: float | None = None
+    #: True once Algorithm 4 has decided on it (the thesis' ``migrated``); happens once.
     decided: bool = False
+    #: True while its request waits to be served.
     asked: bool = False
+    #: True once Algorithm 5 has moved it.
     rebalanced: bool = False
 
     @property
@@ -81,20 +69,13 @@ def joined(job: str) -> Watched:
 
 
 class Looked(NamedTuple):
-    """What a tick changed.
+    """What a tick changed."""
 
-    Parameters
-    ----------
-    watched
-        All containers after it.
-    requests
-        Those that ask to be reallocated, in order of submission.
-    reasons
-        One for each container that was classified, and each request; most are still to be put into words.
-    """
-
+    #: All containers after it.
     watched: dict[str, Watched]
+    #: Those that ask to be reallocated, in order of submission.
     requests: tuple[str, ...]
+    #: One for each container that was classified, and each request; most are still to be put into words.
     reasons: Sequence[Reason | Callable[[], Reason]]
 
 
@@ -105,21 +86,7 @@ def look(
     now: float,
     settings: SpeConSettings,
 ) -> Looked:
-    """Algorithm 3 for every running container that is not decided (line 3).
-
-    Parameters
-    ----------
-    watched
-        What is remembered of each container.
-    jobs
-        Where each is now.
-    printed
-        What those that are not decided have printed since the last tick.
-    now
-        The time.
-    settings
-        As chosen.
-    """
+    """Algorithm 3 for every running container that is not decided (line 3)."""
     after, slowing, alpha = dict(watched), [], settings.alpha
     reasons: list[Reason | Callable[[], Reason]] = []
     for name, job in jobs.items():
@@ -149,22 +116,7 @@ def look(
 def classified(
     before: Watched, level: float, magnitude: float, now: float, alpha: float
 ) -> tuple[Watched, str | None]:
-    """Lines 4 to 22 for one container, without the request of lines 15 and 16.
-
-    Parameters
-    ----------
-    before
-        What is remembered of it.
-    level, magnitude
-        E (raw) now, and the largest magnitude that it has printed, by which E is normalised.
-    now, alpha
-        The time, and the threshold.
-
-    Returns
-    -------
-    (Watched, str or None)
-        The container, and the lines that classified it; None before two G exist.
-    """
+    """Lines 4 to 22 for one container, without the request of lines 15 and 16."""
     mark, earlier, _, _, converged, decided, asked, rebalanced = before
     lines = None
     if earlier is not None:

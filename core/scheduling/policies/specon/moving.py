@@ -21,20 +21,13 @@ PATIENCE = 300.0
 
 
 class Move(NamedTuple):
-    """A migration that was asked for.
+    """A migration that was asked for."""
 
-    Parameters
-    ----------
-    to
-        The target.
-    since
-        When it was asked for, seconds.
-    begun
-        True once the container was seen migrating.
-    """
-
+    #: The target.
     to: str
+    #: When it was asked for, seconds.
     since: float
+    #: True once the container was seen migrating.
     begun: bool = False
 
 

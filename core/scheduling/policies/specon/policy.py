@@ -32,42 +32,28 @@ _NOW = 1e-9
 @filled_by_slot
 @dataclass(frozen=True, slots=True)
 class SpeConState:
-    """What SpeCon remembers.
+    """What SpeCon remembers."""
 
-    Parameters
-    ----------
-    settings
-        As chosen.
-    placer
-        The default scheduler.
-    number
-        The number of the last observation.
-    read, unread
-        The observation up to which what containers print was taken in, and those since then.
-    watched
-        Every container that was started.
-    moves
-        Migrations under way; requests are served one at a time.
-    queue
-        Containers whose requests wait.
-    tick
-        When every E is looked at next: multiples of the interval.
-    wake
-        When it last asked to be woken.
-    marks
-        As last shown.
-    """
-
+    #: As chosen.
     settings: SpeConSettings
+    #: The default scheduler.
     placer: Placer
+    #: The number of the last observation.
     number: int = -1
+    #: The observation up to which what containers print was taken in, and those since then.
     read: Observation | None = None
     unread: tuple[Observation, ...] = ()
+    #: Every container that was started.
     watched: Mapping[str, Watched] = field(default_factory=dict)
+    #: Migrations under way; requests are served one at a time.
     moves: Mapping[str, Move] = field(default_factory=dict)
+    #: Containers whose requests wait.
     queue: tuple[str, ...] = ()
+    #: When every E is looked at next: multiples of the interval.
     tick: float | None = None
+    #: When it last asked to be woken.
     wake: float | None = None
+    #: As last shown.
     marks: tuple[Mark, ...] = ()
 
 

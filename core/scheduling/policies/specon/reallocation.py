@@ -20,17 +20,7 @@ _SHOWN = 16  # scores that a reason carries at most: of a thousand workers, thos
 def scores(
     categories: Iterable[tuple[str, str]], workers: Sequence[Worker], weights: Mapping[str, float]
 ) -> dict[str, float]:
-    """Lines 2 and 3: the weighted score of every worker.
-
-    Parameters
-    ----------
-    categories
-        For each container the worker that it is on, or is on its way to, and its category.
-    workers
-        All workers.
-    weights
-        What a container counts, by its category.
-    """
+    """Lines 2 and 3: the weighted score of every worker."""
     score = {worker.id: 0.0 for worker in workers}
     for worker, category in categories:
         if worker in score:

@@ -19,24 +19,16 @@ if TYPE_CHECKING:
 
 
 class Placed(NamedTuple):
-    """A container as Algorithm 5 sees it.
+    """A container as Algorithm 5 sees it."""
 
-    Parameters
-    ----------
-    job, worker
-        The container, and the worker that it is on or on its way to.
-    duration
-        Seconds since it converged.
-    able
-        True if it writes checkpoints; what does not cannot be moved at all.
-    rebalanced
-        True if Algorithm 5 has moved it before.
-    """
-
+    #: The container, and the worker that it is on or on its way to.
     job: str
     worker: str
+    #: Seconds since it converged.
     duration: float
+    #: True if it writes checkpoints; what does not cannot be moved at all.
     able: bool = True
+    #: True if Algorithm 5 has moved it before.
     rebalanced: bool = False
 
 
