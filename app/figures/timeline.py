@@ -15,7 +15,6 @@ import plotly.graph_objects as go
 
 from app.figures import theme
 from app.figures.phase_band import Runs, band, names
-from app.figures.thinning import MOST_POINTS, minmax_indices
 from core.traces.scales import Scale, unit_scale
 
 if TYPE_CHECKING:
@@ -23,6 +22,32 @@ if TYPE_CHECKING:
 
     from core.traces.model import FloatArray, IntArray
     from core.units import Unit
+
+
+MOST_POINTS = 4_000
+"""The most samples drawn of one line."""
+
+
+def minmax_indices(values: FloatArray, most: int = MOST_POINTS) -> IntArray:
+    """Indices of the samples to draw, ascending, at most `most` (and two more for the ends).
+
+    Samples are cut into equal stretches; each keeps its smallest and its largest value, so that every spike
+    survives.
+    """
+    n = len(values)
+    if n <= most:
+        return np.arange(n)
+    stretches = max(most // 2, 1)
+    size = -(-n // stretches)
+    padded = np.full(size * stretches, np.nan)
+    padded[:n] = values
+    table = padded.reshape(stretches, size)[: -(-n // size)]
+    starts = np.arange(len(table)) * size
+    low = starts + np.argmin(np.where(np.isnan(table), np.inf, table), axis=1)
+    high = starts + np.argmax(np.where(np.isnan(table), -np.inf, table), axis=1)
+    chosen = np.unique(np.concatenate([low, high, [0, n - 1]]))
+    return chosen[chosen < n]
+
 
 TOP, FOOT, GAP, ROW = 20, 24, 28, 18
 """Pixels above the first lane, below the last row, between lanes, and of the row of phases."""

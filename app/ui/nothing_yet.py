@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.cache import cached
-from app.context import Choice, address, workspace
+from app.context import Choice, address, cached, workspace
 from app.ui.basics import Node, card, empty, link_button, notice
 from core.phases.drift.familiarity import familiarity, warning
 from core.traces.validation import many

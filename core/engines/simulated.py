@@ -9,8 +9,7 @@ from core.engines.ports import EngineKind
 from core.errors import InputError
 from core.scheduling.policies import POLICIES
 from core.simulation.apply_actions import perform
-from core.simulation.observe import observe
-from core.simulation.shown_use import ShowsUse
+from core.simulation.observe import ShowsUse, observe
 from core.simulation.world import World
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.scheduling.actions import Refuse, Start
-from core.scheduling.over import OverEngine
+from core.scheduling.engine_wrapper import OverEngine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.phases.kernels.compiling import compiled
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import kept
 
 if TYPE_CHECKING:
     import numpy.typing as npt

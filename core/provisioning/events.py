@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from core.phases.kernels.compiling import exact, inlined
-from core.provisioning.advising.advice import cycle_number
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import cycle_number, kept
 
 if TYPE_CHECKING:
-    from core.provisioning.advising.advice import Seen
+    from core.provisioning.advice import Seen
     from core.provisioning.fleet import Demand, Floats, Integers
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import kept
 from core.provisioning.distribution import Forest, coming, grow, joined, levels_of
 from core.provisioning.evaluation.splitting import folds
 from core.provisioning.policy import cold_start
@@ -23,7 +23,7 @@ from core.provisioning.recent import Recent, Watch, recent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from core.provisioning.advising.advice import Seen
+    from core.provisioning.advice import Seen
     from core.provisioning.distribution import Shares
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers, Truths
 

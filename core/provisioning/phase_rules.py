@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.advising.advice import CycleAdviser
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import CycleAdviser, kept
 from core.provisioning.cycles import Whole, means
 from core.provisioning.phase_table import Own, own_moments, phase_moments
 from core.provisioning.policy import Fitted
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
-    from core.provisioning.advising.advice import Ended, Seen
+    from core.provisioning.advice import Ended, Seen
     from core.provisioning.fleet import Demand, Fleet, Floats, Labels
     from core.provisioning.phase_table import PhaseMoments
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from core.phases.kernels.compiling import exact, inlined
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import kept
 
 if TYPE_CHECKING:
     from core.provisioning.fleet import Fleet, Floats, Integers, Labels

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import InputError
-from core.provisioning.advising.advice import Completed, fold
+from core.provisioning.advice import Completed, fold
 from core.settings_fields import NoSettings, build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from core.progress_reporting import Progress
-    from core.provisioning.advising.advice import Adviser
+    from core.provisioning.advice import Adviser
     from core.provisioning.fleet import Demand, Floats
 
 COLD_START_QUANTILE = 0.95

@@ -25,15 +25,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from core.phases.kernels.compiling import exact, inlined
-from core.provisioning.advising.advice import cycle_number
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import cycle_number, kept
 from core.provisioning.evaluation.metrics import tally, under_time_0
 from core.provisioning.recent import Past
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.provisioning.advising.advice import Seen
+    from core.provisioning.advice import Seen
     from core.provisioning.distribution import Shares
     from core.provisioning.fleet import Demand, Floats, Integers
     from core.provisioning.outlook import Forecaster

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.phases.kernels.compiling import exact, inlined
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import kept
 
 if TYPE_CHECKING:
-    from core.provisioning.advising.advice import Seen
+    from core.provisioning.advice import Seen
     from core.provisioning.fleet import Demand, Floats, Truths
 
 NAMES = (

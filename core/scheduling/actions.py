@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from core.scheduling.quick_values import filled_by_slot
+from core.scheduling.fast_frozen_init import filled_by_slot
 
 
 @filled_by_slot

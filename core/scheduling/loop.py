@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from core.scheduling.quick_values import filled_by_slot
+from core.scheduling.fast_frozen_init import filled_by_slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
-from core.scheduling.quick_values import filled_by_slot
+from core.scheduling.fast_frozen_init import filled_by_slot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

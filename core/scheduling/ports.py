@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from core.scheduling.quick_values import filled_by_slot
+from core.scheduling.fast_frozen_init import filled_by_slot
 from core.settings_fields import NoSettings, build
 
 if TYPE_CHECKING:

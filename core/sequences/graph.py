@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import InputError
-from core.sequences.groups import grouped
+from core.sequences.packing import grouped
 
 if TYPE_CHECKING:
     from core.sequences.runs import PhaseSequences

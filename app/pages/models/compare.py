@@ -9,7 +9,7 @@ import numpy as np
 from dash import Dash, Input, Output, State, html
 
 from app.context import LOCATION, workspace
-from app.figures.models.agreement import cross_table
+from app.figures.models import cross_table
 from app.pages.models.listing import encoder_words, format_error
 from app.ui.basics import Node, card, empty, kpi, link_button, notice, phase_badge, plain_table
 from app.ui.export import export_menu

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from app.pages.provisioning.form.own_settings import Own, of_text
+from app.pages.provisioning.policy_settings import Own, of_text
 from app.ui.evaluations import USUAL
 from app.ui.links import Query, one_of
 from core.errors import InputError, NotFoundError

@@ -13,7 +13,7 @@ import numpy as np
 
 from app.context import workspace
 from app.figures.theme import phase_name
-from app.ui.phases.views import shown_dwell
+from app.ui.phases import shown_dwell
 from core.errors import NotFoundError
 from core.sequences import END, Step, Warmup
 from core.units import format_share

@@ -13,9 +13,8 @@ import dash_mantine_components as dmc
 from dash import Input, Output, State, dcc, html, set_props
 
 from app.context import LOCATION, workspace
-from app.pages.traces.import_card import upload_of
+from app.pages.traces.import_card import report_view, upload_of
 from app.pages.traces.listing import ACTIONS, does
-from app.pages.traces.report import report_view
 from app.ui.basics import Node, button, contents, data
 from app.ui.errors import notify, sentences
 from core.errors import PhaseDockError

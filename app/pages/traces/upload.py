@@ -13,10 +13,10 @@ from dash import dcc, html
 from app.context import workspace
 from app.pages.traces.import_card import trace_set_of
 from app.pages.traces.listing import does
+from app.ui import task_card
 from app.ui.basics import Node, aria, button, card, data, icon, link_button
 from app.ui.errors import notify
-from app.ui.tasks import kinds
-from app.ui.tasks.words import when
+from app.ui.task_card import when
 from core.units import format_bytes
 from core.workspace.records import TaskState
 from core.workspace.trace_uploads import readable, readable_suffixes
@@ -92,7 +92,7 @@ def pending(but: str | None = None) -> list[Node]:
 
 def _sets_of_uploads() -> dict[str, str]:
     """The name of the trace set that was last made of each upload."""
-    done = workspace().tasks.list(_MOST_TASKS, [TaskState.DONE], kinds.importing())
+    done = workspace().tasks.list(_MOST_TASKS, [TaskState.DONE], task_card.importing())
     found = {task.params.get("upload"): trace_set_of(task) for task in reversed(done)}
     return {str(upload): info.name for upload, info in found.items() if info is not None}
 

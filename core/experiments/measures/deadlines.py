@@ -17,7 +17,7 @@ from core.scheduling.model import JobState
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.experiments.measures.job_outcome import JobOutcome
+    from core.experiments.measures.measure import JobOutcome
 
 _ROUNDING = 1e-6
 """Seconds by which a job may end after its deadline and still have met it."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.provisioning.evaluation.exam import TARGETS
 from core.provisioning.evaluation.intervals import (
     LEAST_UNITS,
     Interval,
@@ -17,7 +18,6 @@ from core.provisioning.evaluation.intervals import (
     resampled,
     saving_interval,
 )
-from core.provisioning.evaluation.matched_violation import TARGETS
 from core.provisioning.evaluation.metrics import figures, over, resizes_per_cycle, under_time_0, under_time_05
 from core.provisioning.policy import PolicyKind
 

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from core.provisioning.advising.advice import cycle_number
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import cycle_number, kept
 from core.provisioning.policy import Fitted, Policy, PolicyKind, fit_policy
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
-    from core.provisioning.advising.advice import Adviser, Seen
+    from core.provisioning.advice import Adviser, Seen
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers
 
 SUFFIX = "+conformal"

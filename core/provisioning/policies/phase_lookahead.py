@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.advising.advice import CycleAdviser
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import CycleAdviser, kept
 from core.provisioning.fleet import Resource
 from core.provisioning.phase_table import places
 from core.provisioning.policy import Fitted, Need, Policy, PolicyKind
@@ -22,7 +21,7 @@ from core.settings_fields import setting
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
-    from core.provisioning.advising.advice import Ended
+    from core.provisioning.advice import Ended
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers
 
 _LONGEST = 1000

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.advising.advice import CycleAdviser, cycle_number
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import CycleAdviser, cycle_number, kept
 from core.provisioning.fleet import Resource
 from core.provisioning.policy import Fitted, Policy, PolicyKind
 from core.settings_fields import setting
@@ -25,7 +24,7 @@ from core.units import Unit
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
-    from core.provisioning.advising.advice import Ended
+    from core.provisioning.advice import Ended
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers
 
 FIRST = {Unit.CORES: (0.01, 1000.0), Unit.BYTES: (1e7, 1e12), Unit.SHARE: (0.001, 10.0)}

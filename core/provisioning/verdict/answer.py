@@ -33,7 +33,7 @@ class Option:
     policy: str
     #: What a container gets on average, in the resource's unit.
     amount: float
-    #: The figures (`core.provisioning.verdict.evidence`).
+    #: The figures (`core.provisioning.verdict.candidates`).
     found: Mapping[str, Any]
     #: Against now, for all containers of the workload.
     saved: Saved

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from core.scheduling.actions import Mark
 from core.scheduling.placement import placement_setting, placer
 from core.scheduling.ports import Decision, SchedulingPolicy
-from core.scheduling.shares.weighing import Weighed, WeighingState, decide_by_weights, quantum_setting
+from core.scheduling.weighing import Weighed, WeighingState, decide_by_weights, quantum_setting
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from core.scheduling.growth import Track, Tracks
     from core.scheduling.model import Job, Observation, Worker
-    from core.scheduling.shares.weighing import Memory
+    from core.scheduling.weighing import Memory
 
 _LEAST_SECONDS = 1e-6
 

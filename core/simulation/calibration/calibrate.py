@@ -18,8 +18,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.scheduling.model import JobState
-from core.simulation.calibration.curve_fit import fit_curve
-from core.simulation.calibration.golden_section import golden_section
+from core.simulation.calibration.curve_fit import fit_curve, golden_section
 from core.simulation.calibration.histories import Costs, given, histories_of
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 from core.simulation.speedup import PENALTY

@@ -16,7 +16,7 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from core.scheduling.shares.water_filling import water_fill
+from core.scheduling.shares import water_fill
 from core.simulation.replay.state import DONE, KEPT, KILLED, Replay, ReplayedJob
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from dash import html
 
-from app.cache import cached
-from app.context import workspace
+from app.context import cached, workspace
+from app.figures.runs.arm_lines import Reached, load_lines
 from app.figures.runs.arm_styles import arm_styles
-from app.figures.runs.load_lines import Reached, load_lines
 from app.pages.runs import stored
 from app.pages.runs.arms.choice import MOST_DRAWN
 from app.pages.runs.query import ACT

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.cache import cached
-from app.context import workspace
+from app.context import cached, workspace
 from core.experiments.leaderboard import JOB_MEASURES, further_columns, leaderboard, ranked, standings
 from core.experiments.measures.further import FURTHER_MEASURES
 from core.experiments.published import about

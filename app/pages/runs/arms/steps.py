@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dash import html
 
-from app.cache import cached
+from app.context import cached
 from app.pages.runs import stored
 from app.pages.runs.compare.differences import in_words
 from app.ui.basics import Node, card, scrolling

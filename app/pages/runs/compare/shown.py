@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from app.cache import cached
+from app.context import cached
 from app.figures.runs import lanes, lives
 from app.figures.runs.steps import label_names, used_share
 from app.pages.runs import stored

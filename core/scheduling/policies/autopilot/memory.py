@@ -9,18 +9,17 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.provisioning.advising.advice import cycle_number
-from core.scheduling.policies.autopilot.asking import first, following
-from core.scheduling.policies.autopilot.growth import REMEMBERED
+from core.provisioning.advice import cycle_number
+from core.scheduling.policies.autopilot.cpu import first, following
+from core.scheduling.policies.autopilot.settings import REMEMBERED
 from core.units import MIB
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.provisioning.advising.advice import Adviser
+    from core.provisioning.advice import Adviser
     from core.scheduling.model import Use
-    from core.scheduling.policies.autopilot.fitted import Clock
-    from core.scheduling.policies.autopilot.settings import AutopilotSettings
+    from core.scheduling.policies.autopilot.settings import AutopilotSettings, Clock
 
 SPARE = 32.0 * MIB
 _TWICE = 2

@@ -11,8 +11,8 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from core.scheduling.model import JobState
-from core.scheduling.policies.deadline.known import met
-from core.scheduling.policies.deadline.promises import Promises
+from core.scheduling.policies.deadline.deadline_admission import Promises
+from core.scheduling.policies.deadline.job_estimate import met
 from core.scheduling.policies.deadline.scene import DeadlineState, Scene
 from core.scheduling.policies.deadline.sharing import Sharing
 

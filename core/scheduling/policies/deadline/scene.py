@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.scheduling import lookup
 from core.scheduling.actions import Reason, Resume, Start
-from core.scheduling.deadlines.foresight import REMEMBERED, reserve, spread
+from core.scheduling.deadline_planning.foresight import REMEMBERED, reserve, spread
 from core.scheduling.model import Trigger
-from core.scheduling.policies.deadline.known import Known, met, seen_again
+from core.scheduling.policies.deadline.job_estimate import Known, met, seen_again
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.scheduling.deadlines.plan import Plan, Wish
+    from core.scheduling.deadline_planning.plan import Plan, Wish
     from core.scheduling.model import Job, Observation
     from core.scheduling.policies.deadline.settings import DeadlineSettings
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.scheduling.forecasting.step_time import StepTime
+from core.scheduling.forecasting import StepTime
 from core.scheduling.policies.elastic.book import TINY, floored
 
 if TYPE_CHECKING:

@@ -6,15 +6,42 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from core.scheduling.forecasting.forecast import Known, Left, learn, left
-from core.scheduling.policies.phasedock.worth import index
-from core.scheduling.shares.fair_share import Fair, advance, finishes
+import numpy as np
+
+from core.scheduling.forecasting import Known, Left, best_prefix, learn, left
+from core.scheduling.shares import Fair, advance, finishes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from core.scheduling.forecasting import Left
     from core.scheduling.model import Job, Observation, Worker
     from core.scheduling.policies.phasedock.settings import PhaseDockSettings
+
+
+_UNLIKELY = 0.02
+
+
+def index(known: Left, weights: Sequence[float]) -> float:
+    """Worth per core-second of serving a job to its best point (`core.scheduling.forecasting`).
+
+    Where a point is nobody knows for sure: every place where it may be counts with its chance.
+    """
+    works, chance = known.ahead()
+    return best_prefix(np.append(works, known.end), np.append(chance * np.array(weights), 1.0))
+
+
+def way(known: Left, weights: Sequence[float]) -> tuple[tuple[float, float], ...]:
+    """What is ahead of a job: where each point is on average, and its worth times the chance that it is."""
+    works, chance = known.ahead()
+    likely = chance.sum(axis=0)
+    places = (works * chance).sum(axis=0) / np.maximum(likely, _UNLIKELY)
+    points = [
+        (min(place, known.end), weight * chance)
+        for place, weight, chance in zip(places.tolist(), weights, likely.tolist(), strict=True)
+        if chance > _UNLIKELY
+    ]
+    return (*sorted(points), (known.end, 1.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core.scheduling.actions import Action, Pause, Reason, Resume, SetLimit
 from core.scheduling.model import JobState
 from core.scheduling.queueing import FULL
-from core.scheduling.shares.fair_share import slack
+from core.scheduling.shares import slack
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

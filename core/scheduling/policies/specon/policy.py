@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING
 
 from core.scheduling import lookup
 from core.scheduling.actions import Migrate, Reason
-from core.scheduling.made_later import Deferred
+from core.scheduling.fast_frozen_init import filled_by_slot
+from core.scheduling.lazy_tuple import Deferred
 from core.scheduling.placement import Placer, place, placer
-from core.scheduling.policies.specon.monitor import CONVERGED, Looked, Watched, joined, look
-from core.scheduling.policies.specon.moving import Move, followed
-from core.scheduling.policies.specon.reallocation import chosen, scores
-from core.scheduling.policies.specon.rebalancing import REBALANCE, Placed
-from core.scheduling.policies.specon.settings import SpeConSettings
+from core.scheduling.policies.specon.monitor import CONVERGED, Looked, SpeConSettings, Watched, joined, look
+from core.scheduling.policies.specon.rebalancing import REBALANCE, Move, Placed, chosen, followed, scores
 from core.scheduling.ports import Decision, SchedulingPolicy
-from core.scheduling.quick_values import filled_by_slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
