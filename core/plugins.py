@@ -100,7 +100,7 @@ def _asked(one: Paper) -> str | None:
     return next((said for question in QUESTIONS if (said := question(one))), None)
 
 
-_CORE = Path(__file__).resolve().parents[2]
+_CORE = Path(__file__).resolve().parent
 _BASE = {True: ("provisioning", "phases"), False: ("scheduling",)}
 
 

@@ -21,7 +21,7 @@ print(session_key(pathlib.Path(sys.argv[1])).hex())
 """
 DIE = """
 import os, pathlib, sys
-from app import session_key as keys
+from app import security as keys
 setattr(os if sys.argv[2] == "fsync" else pathlib.Path, sys.argv[2], lambda *_: os._exit(9))
 keys.session_key(pathlib.Path(sys.argv[1]))
 """
