@@ -69,17 +69,7 @@ def discard_upload(upload_id: str) -> Response:
 
 
 def file_answer(content: Iterable[str] | bytes, name: str, mimetype: str = "text/csv") -> Response:
-    """A file to be saved; text is sent as it is made.
-
-    Parameters
-    ----------
-    content
-        Pieces of text, or all bytes.
-    name
-        What the file is called; characters that a file system may not like become ``_``.
-    mimetype
-        What it is.
-    """
+    """A file to be saved; text is sent as it is made."""
     quoted = re.sub(r"[^\w.\-]+", "_", name, flags=re.ASCII)
     body: Any = content if isinstance(content, bytes) else stream_with_context(iter(content))
     return Response(

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 import dash
 from flask import Flask, request
 
-from app import api, cache, security
+from app import api, context, security
 from app.context import EXTENSION
 from app.pages import PAGES
+from app.shell import first_look
 from app.shell import layout as shell
-from app.shell import not_found
-from app.shell.first_look import first_look, title_at
-from app.ui import graph
+from app.ui import graph, task_card
 from app.ui.errors import on_callback_error
-from app.ui.tasks import card as task_card
 from core.bootstrap import open_workspace
 from core.config import Settings, load_settings
 from core.errors import PhaseDockError
@@ -50,26 +48,20 @@ class _Application(dash.Dash):
     def interpolate_index(self, *more: Any, **parts: Any) -> str:
         """Fill the document's template."""
         pages = [page for _, page in PAGES.items()]
-        entry = first_look(pages, request.path) + parts["app_entry"]
-        title = title_at(pages, request.path)
+        entry = first_look.first_look(pages, request.path) + parts["app_entry"]
+        title = first_look.title_at(pages, request.path)
         document: str = super().interpolate_index(*more, **parts | {"app_entry": entry, "title": title})
         return document
 
 
 def create_app(settings: Settings) -> dash.Dash:
-    """Make the application for one workspace.
-
-    Parameters
-    ----------
-    settings
-        The settings from the environment.
-    """
+    """Make the application for one workspace."""
     server = Flask("phasedock")
     server.config["MAX_FORM_MEMORY_SIZE"] = _LARGEST_FORM
     server.extensions[EXTENSION] = open_workspace(settings)
     server.register_blueprint(api.blueprint)
     server.register_error_handler(PhaseDockError, api.explain)
-    cache.install(server, settings)
+    context.install(server, settings)
     app = _Application(
         "phasedock",
         server=server,  # type: ignore[arg-type]  # a Flask server is what it is for
@@ -89,7 +81,7 @@ def create_app(settings: Settings) -> dash.Dash:
     pages = [page for _, page in PAGES.items()]
     for page in pages:
         _add(app, page)
-    not_found.register(server, pages)
+    first_look.register(server, pages)
     graph.register(app)
     task_card.register(app)
     shell.register(app, settings, pages)

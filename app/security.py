@@ -8,23 +8,125 @@ beyond this machine, a password is asked for as well.
 
 from __future__ import annotations
 
+import fcntl
 import hmac
+import ipaddress
+import os
+import re
+import secrets
 import time
 from collections import deque
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
 from flask import Response, make_response, redirect, render_template_string, request, session
 
-from app.request_origin import is_address, is_same_origin, read_authority
-from app.session_key import session_key
+from core.workspace.files import disk_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from flask import Flask
     from werkzeug.wrappers import Response as AnyResponse
 
     from core.config import Settings
+
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_NAME = r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?"
+_AUTHORITY = re.compile(
+    rf"(?P<host>{_NAME}(?:\.{_NAME})*|\[[0-9a-f:.]+\])(?::(?P<port>[1-9][0-9]{{0,4}}))?", re.ASCII
+)
+_LONGEST = 300
+
+
+class Authority(NamedTuple):
+    """A host, in lower case and without brackets, and a port; None where the scheme's own is meant."""
+
+    host: str
+    port: int | None
+
+
+def read_authority(text: str) -> Authority | None:
+    """Read ``host`` or ``host:port``, as a Host header has it; None if it is anything else."""
+    match = _AUTHORITY.fullmatch(text.lower()) if len(text) <= _LONGEST and text.isascii() else None
+    if match is None:
+        return None
+    host, port = match["host"], match["port"]
+    if host.startswith("["):
+        host = host[1:-1]
+        if ":" not in host or not is_address(host):
+            return None
+    if port is not None and int(port) > 65535:
+        return None
+    return Authority(host, None if port is None else int(port))
+
+
+def is_address(host: str) -> bool:
+    """Whether a host is an IP address, which no DNS name can pretend to be."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def is_same_origin(origin: str, scheme: str, host: str) -> bool:
+    """Whether an Origin header names exactly the server that a request was sent to."""
+    named, separator, rest = origin.partition("://")
+    theirs, ours = read_authority(rest), read_authority(host)
+    if not separator or named != scheme or rest != rest.lower() or theirs is None or ours is None:
+        return False
+    default = _DEFAULT_PORTS.get(scheme)
+    return theirs.host == ours.host and (theirs.port or default) == (ours.port or default)
+
+
+KEY_BYTES = 32
+
+
+def session_key(home: Path) -> bytes:
+    """Return the key, which is made where there is none; only its owner can read it.
+
+    Processes that start together get the same key: they ask one after the other, behind a lock on the
+    folder that ends with its process. A file that is empty or too short is replaced.
+
+    Raises
+    ------
+    StorageError
+        If the disk is full or read-only.
+    """
+    path = home / "session.key"
+    with disk_errors("the key of sessions"), _one_at_a_time(home):
+        key = path.read_bytes() if path.is_file() else b""
+        if len(key) < KEY_BYTES:
+            key = secrets.token_bytes(KEY_BYTES)
+            _write_private(path, key)
+        if path.stat().st_mode & 0o077:
+            path.chmod(0o600)
+    return key
+
+
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _write_private(path: Path, data: bytes) -> None:
+    """Write a file that nobody else can read, in one step: a kill leaves the old one or the new one."""
+    draft = path.with_name(f".{path.name}.new")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
 
 _LOOPBACK_NAMES = {"localhost", "127.0.0.1", "::1"}
 _OPEN_PATHS = {"/healthz", "/login"}
@@ -52,15 +154,7 @@ LOGIN_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
 
 
 class Gate:
-    """Decides for every request whether it may pass.
-
-    Parameters
-    ----------
-    settings
-        Where the server listens, its password, and the further names it may be reached by.
-    key
-        The key that signs sessions.
-    """
+    """Decides for every request whether it may pass."""
 
     def __init__(self, settings: Settings, key: bytes) -> None:
         self._settings = settings
@@ -164,17 +258,7 @@ def content_policy(script_hashes: Sequence[str]) -> str:
 
 
 def install(server: Flask, settings: Settings, script_hashes: Callable[[], Sequence[str]]) -> None:
-    """Put the gate before every route of a server and the policy on every answer.
-
-    Parameters
-    ----------
-    server
-        The Flask server.
-    settings
-        Host, password and allowed names.
-    script_hashes
-        Gives the hashes of the inline scripts that Dash needs; asked once pages exist.
-    """
+    """Put the gate before every route of a server and the policy on every answer."""
     server.secret_key = session_key(settings.home)
     gate = Gate(settings, server.secret_key)
     server.config.update(

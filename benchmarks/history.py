@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from app.figures.live_history import history_figure
-from app.pages.live.past import RANGES
+from app.figures.live import history_figure
+from app.pages.live.record import RANGES
 from core.live.history.chunks import Known
 from core.live.history.reader import look_back
 from core.live.history.writer import HistoryWriter, size

@@ -97,58 +97,38 @@ def settings_table() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings from the environment.
+    """All settings from the environment."""
 
-    Parameters
-    ----------
-    home
-        Folder of all data, absolute.
-    host, port
-        Where the web process listens.
-    database_url
-        SQLAlchemy address of the database.
-    redis_url
-        Address of Redis, or None for SQLite and the file system.
-    password
-        The password that the page asks for, or None; kept out of `repr`.
-    control
-        Whether running containers may be changed.
-    docker
-        The Docker Engines, as ``name=address;name=address``; empty: one, where Docker's own settings point.
-    demo
-        Whether there is a host on which recorded jobs are replayed.
-    history
-        Whether labelled containers are sampled also while nobody looks, and remembered for a month.
-    max_upload
-        Largest upload in bytes.
-    allowed_hosts
-        Host names beyond the loopback ones under which browsers may reach the page.
-    task_threads
-        Tasks that one worker process runs at the same time.
-    policies
-        Python files with policies from outside, absolute; they are checked when they are
-        loaded.
-    allowed_volumes
-        Folders of the host, absolute, that submitted jobs may mount, and all below them.
-    allowed_ports
-        Ranges of ports of the host that submitted jobs may publish, each with its first and last.
-    """
-
+    #: Folder of all data, absolute.
     home: Path
+    #: Where the web process listens.
     host: str = "127.0.0.1"
     port: int = 8050
+    #: SQLAlchemy address of the database.
     database_url: str = field(default="", repr=False)
+    #: Address of Redis, or None for SQLite and the file system.
     redis_url: str | None = field(default=None, repr=False)
+    #: The password that the page asks for, or None; kept out of `repr`.
     password: str | None = field(default=None, repr=False)
+    #: Whether running containers may be changed.
     control: bool = False
+    #: The Docker Engines, as ``name=address;name=address``; empty: one, where Docker's own settings point.
     docker: str = ""
+    #: Whether there is a host on which recorded jobs are replayed.
     demo: bool = True
+    #: Whether labelled containers are sampled also while nobody looks, and remembered for a month.
     history: bool = True
+    #: Largest upload in bytes.
     max_upload: int = 4 * 2**30
+    #: Host names beyond the loopback ones under which browsers may reach the page.
     allowed_hosts: tuple[str, ...] = ()
+    #: Tasks that one worker process runs at the same time.
     task_threads: int = 2
+    #: Python files with policies from outside, absolute; they are checked when they are loaded.
     policies: tuple[Path, ...] = ()
+    #: Folders of the host, absolute, that submitted jobs may mount, and all below them.
     allowed_volumes: tuple[str, ...] = ()
+    #: Ranges of ports of the host that submitted jobs may publish, each with its first and last.
     allowed_ports: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
@@ -183,11 +163,6 @@ def is_loopback(host: str) -> bool:
 
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """Read the settings from the environment.
-
-    Parameters
-    ----------
-    environ
-        The variables; those of the process when left out.
 
     Raises
     ------

@@ -39,17 +39,7 @@ def safe_cell(value: object) -> object:
 
 
 def csv_lines(head: Sequence[str], rows: Iterable[Sequence[object]], end: str = "\r\n") -> Iterator[str]:
-    """The rows as lines of CSV, every cell made safe.
-
-    Parameters
-    ----------
-    head
-        The columns' names.
-    rows
-        The cells of each row.
-    end
-        What ends a line; RFC 4180 wants a carriage return in it.
-    """
+    """The rows as lines of CSV, every cell made safe."""
     for row in (head, *rows):
         line = io.StringIO()
         csv.writer(line, lineterminator=end).writerow([safe_cell(cell) for cell in row])

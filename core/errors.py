@@ -39,15 +39,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 class PhaseDockError(Exception):
-    """Base of all errors that PhaseDock raises on purpose.
-
-    Parameters
-    ----------
-    message
-        One sentence: what is wrong, naming the thing that is wrong.
-    hint
-        One sentence: what to do about it.
-    """
+    """Base of all errors that PhaseDock raises on purpose."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)

@@ -26,15 +26,6 @@ _LONGEST: Final = 366 * 86400.0
 def read_deadline(text: str, now: float, zone: str = "") -> float | None:
     """When a job has to be done, seconds since 1970; None if nothing is said.
 
-    Parameters
-    ----------
-    text
-        What a person wrote.
-    now
-        Seconds since 1970.
-    zone
-        The time zone of whoever wrote it, such as ``Europe/Berlin``; empty: this machine's.
-
     Raises
     ------
     ValueError

@@ -100,7 +100,7 @@ def _asked(one: Paper) -> str | None:
     return next((said for question in QUESTIONS if (said := question(one))), None)
 
 
-_CORE = Path(__file__).resolve().parents[2]
+_CORE = Path(__file__).resolve().parent
 _BASE = {True: ("provisioning", "phases"), False: ("scheduling",)}
 
 
@@ -110,11 +110,6 @@ def source_digest(policy: Policy | SchedulingPolicy) -> str:
     It covers what PhaseDock's policies of that sort are built of and, for a policy from outside, the file
     or all Python files of the package that its functions and its settings are from; the same for the
     policy that it wraps.
-
-    Parameters
-    ----------
-    policy
-        A policy of either sort.
     """
     trees = [_CORE / name for name in _BASE[isinstance(policy, Policy)]]
     outside = sorted({path for each in _chain(policy) for path in _outside(each)})
@@ -170,20 +165,13 @@ GROUPS = {"phasedock.provisioning": Policy, "phasedock.scheduling": SchedulingPo
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A policy, or a whole source of policies, that was not taken.
+    """A policy, or a whole source of policies, that was not taken."""
 
-    Parameters
-    ----------
-    name
-        The policy, or empty where its source could not be read at all.
-    source
-        The file or the package.
-    why
-        A sentence.
-    """
-
+    #: The policy, or empty where its source could not be read at all.
     name: str
+    #: The file or the package.
     source: str
+    #: A sentence.
     why: str
 
     def __str__(self) -> str:
@@ -197,18 +185,7 @@ _read: dict[str, tuple[Refusal, ...]] = {}
 
 
 def load_policies(files: Iterable[Path] = ()) -> tuple[Refusal, ...]:
-    """Register the policies of installed packages and of these files; each source is read once a process.
-
-    Parameters
-    ----------
-    files
-        Python files, as `core.config.Settings.policies` has them.
-
-    Returns
-    -------
-    tuple
-        What was refused, and why.
-    """
+    """Register the policies of installed packages and of these files; each source is read once a process."""
     with _lock:
         sources: dict[str, Callable[[], object]] = {
             f"{point.group}: {point.name} ({point.value})": _of_package(point)

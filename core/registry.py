@@ -20,28 +20,13 @@ def declared(package: str, attribute: str, *modules: str) -> Iterator[Any]:
     """What modules of a package declare under one name, in the order of the modules.
 
     A register that names its modules this way is extended by one line.
-
-    Parameters
-    ----------
-    package
-        Where the modules are, such as ``"core.traces.layouts"``.
-    attribute
-        What each of them declares, such as ``"LAYOUT"``.
-    modules
-        Their names within the package.
     """
     for module in modules:
         yield getattr(import_module(f"{package}.{module}"), attribute)
 
 
 class Registry(Generic[T]):
-    """Named things of one type, kept in the order of their registration.
-
-    Parameters
-    ----------
-    what
-        What one entry is called in a sentence, such as ``"layout"``.
-    """
+    """Named things of one type, kept in the order of their registration."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -50,15 +35,6 @@ class Registry(Generic[T]):
 
     def add(self, name: str, entry: T, source: str = "") -> T:
         """Register `entry` as `name` and give it back.
-
-        Parameters
-        ----------
-        name
-            The name to look it up by.
-        entry
-            What is registered.
-        source
-            Where it comes from, if not from PhaseDock: a file or a package.
 
         Raises
         ------

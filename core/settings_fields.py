@@ -29,35 +29,24 @@ class NoSettings:
 
 @dataclass(frozen=True, slots=True)
 class FieldSpec:
-    """What a form needs to know of one setting.
+    """What a form needs to know of one setting."""
 
-    Parameters
-    ----------
-    name
-        The field's name in the dataclass.
-    kind
-        ``"int"``, ``"float"``, ``"bool"``, ``"text"`` or ``"choice"``; or what a text names: ``"model"``,
-        ``"traces"`` (their ids) or ``"provisioning"`` (a policy).
-    default
-        The value it has when nothing is given.
-    label, help
-        What it is called, and one sentence about it.
-    low, high
-        Inclusive bounds of a number, or None.
-    unit
-        The unit of a number, or empty.
-    choices
-        The values a choice may have, each with its label.
-    """
-
+    #: The field's name in the dataclass.
     name: str
+    #: ``"int"``, ``"float"``, ``"bool"``, ``"text"`` or ``"choice"``; or what a text names: ``"model"``,
+    #: ``"traces"`` (their ids) or ``"provisioning"`` (a policy).
     kind: str
+    #: The value it has when nothing is given.
     default: Any
+    #: What it is called, and one sentence about it.
     label: str
     help: str
+    #: Inclusive bounds of a number, or None.
     low: float | None = None
     high: float | None = None
+    #: The unit of a number, or empty.
     unit: str = ""
+    #: The values a choice may have, each with its label.
     choices: tuple[tuple[str, str], ...] = ()
 
     @property

@@ -42,29 +42,19 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileUnit:
-    """A unit as used in files, and its conversion to the canonical one.
+    """A unit as used in files, and its conversion to the canonical one."""
 
-    Parameters
-    ----------
-    key
-        Its name in a mapping.
-    label
-        Its name for people.
-    unit
-        The canonical unit after multiplication by `factor`.
-    factor
-        Canonical value = file value x factor.
-    of_machine
-        True for a share of a whole machine: with its size known it becomes cores or bytes.
-    cumulative
-        True for a counter that only grows: the usage is its increase per second.
-    """
-
+    #: Its name in a mapping.
     key: str
+    #: Its name for people.
     label: str
+    #: The canonical unit after multiplication by `factor`.
     unit: Unit
+    #: Canonical value = file value x factor.
     factor: float = 1.0
+    #: True for a share of a whole machine: with its size known it becomes cores or bytes.
     of_machine: bool = False
+    #: True for a counter that only grows: the usage is its increase per second.
     cumulative: bool = False
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.phases import PhaseSettings, fit, predict
-from core.phases.kernels.merging import merge
+from core.phases.dwell import merge
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.traces.synth import synthetic_traces
 

@@ -36,13 +36,7 @@ class Runs:
 
     @classmethod
     def of(cls, begin: FloatArray, seconds: FloatArray, phases: IntArray) -> Runs:
-        """Runs with the durations that every other view has; what lies between them is a `GAP`.
-
-        Parameters
-        ----------
-        begin, seconds, phases
-            When each run begins, how long it lasts, and its phase, each of shape (n_runs,).
-        """
+        """Runs with the durations that every other view has; what lies between them is a `GAP`."""
         if not len(phases):
             return cls(np.zeros(1), np.zeros(0, dtype=np.int16))
         end = begin + seconds

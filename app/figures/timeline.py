@@ -15,7 +15,6 @@ import plotly.graph_objects as go
 
 from app.figures import theme
 from app.figures.phase_band import Runs, band, names
-from app.figures.thinning import MOST_POINTS, minmax_indices
 from core.traces.scales import Scale, unit_scale
 
 if TYPE_CHECKING:
@@ -23,6 +22,32 @@ if TYPE_CHECKING:
 
     from core.traces.model import FloatArray, IntArray
     from core.units import Unit
+
+
+MOST_POINTS = 4_000
+"""The most samples drawn of one line."""
+
+
+def minmax_indices(values: FloatArray, most: int = MOST_POINTS) -> IntArray:
+    """Indices of the samples to draw, ascending, at most `most` (and two more for the ends).
+
+    Samples are cut into equal stretches; each keeps its smallest and its largest value, so that every spike
+    survives.
+    """
+    n = len(values)
+    if n <= most:
+        return np.arange(n)
+    stretches = max(most // 2, 1)
+    size = -(-n // stretches)
+    padded = np.full(size * stretches, np.nan)
+    padded[:n] = values
+    table = padded.reshape(stretches, size)[: -(-n // size)]
+    starts = np.arange(len(table)) * size
+    low = starts + np.argmin(np.where(np.isnan(table), np.inf, table), axis=1)
+    high = starts + np.argmax(np.where(np.isnan(table), -np.inf, table), axis=1)
+    chosen = np.unique(np.concatenate([low, high, [0, n - 1]]))
+    return chosen[chosen < n]
+
 
 TOP, FOOT, GAP, ROW = 20, 24, 28, 18
 """Pixels above the first lane, below the last row, between lanes, and of the row of phases."""
@@ -34,41 +59,27 @@ _FAR = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One quantity of an execution.
+    """One quantity of an execution."""
 
-    Parameters
-    ----------
-    title
-        What it is, such as ``"CPU"``.
-    values
-        Usage per sample, shape (n,), in `unit`.
-    unit
-        Its canonical unit.
-    limit
-        The limit that was set, shape (n,), or None.
-    given
-        What a policy would have given, shape (n,), or None.
-    policy
-        That policy's name.
-    further
-        Further lines of the lane by name, each of shape (n,): those of further GPUs.
-    name
-        What the first line is called; `title` when left out.
-    scale
-        What the axis shows it in; as fits the values when left out.
-    sparse
-        Whether it is known now and then only, as a loss is: its points are connected.
-    """
-
+    #: What it is, such as ``"CPU"``.
     title: str
+    #: Usage per sample, shape (n,), in `unit`.
     values: FloatArray
+    #: Its canonical unit.
     unit: Unit
+    #: The limit that was set, shape (n,), or None.
     limit: FloatArray | None = None
+    #: What a policy would have given, shape (n,), or None.
     given: FloatArray | None = None
+    #: That policy's name.
     policy: str = ""
+    #: Further lines of the lane by name, each of shape (n,): those of further GPUs.
     further: Sequence[tuple[str, FloatArray]] = ()
+    #: What the first line is called; `title` when left out.
     name: str = ""
+    #: What the axis shows it in; as fits the values when left out.
     scale: Scale | None = None
+    #: Whether it is known now and then only, as a loss is: its points are connected.
     sparse: bool = False
 
     @property
@@ -91,26 +102,7 @@ def timeline(
     title: str = "",
     breaks: IntArray | None = None,
 ) -> go.Figure:
-    """Draw one execution.
-
-    Parameters
-    ----------
-    elapsed
-        Seconds since its first sample, shape (n,).
-    series
-        The lanes, from top to bottom.
-    runs
-        The phases it went through, or None to draw no band.
-    phases
-        All phase ids of the model, so that colours are those of every other figure; with descriptions as a
-        mapping.
-    window
-        The seconds to show; all when left out.
-    title
-        What it is of, for pictures that are taken away.
-    breaks
-        The samples that come after a gap, ascending: no line is drawn over one.
-    """
+    """Draw one execution."""
     banded = runs is not None and len(runs.phases) > 0
     end = float(runs.edges[-1]) if runs is not None and banded else float(elapsed[-1])
     full = (0.0, end or 1.0)

@@ -17,10 +17,8 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, page
 from app.context import LOCATION, Choice, address, chosen, workspace
 from app.figures.theme import dark_partners
 from app.shell import search
-from app.shell.topbar import brand, topbar
-from app.ui.basics import Node, aria, icon
+from app.ui.basics import Node, aria, icon, icon_button, when_changed
 from app.ui.engines import dot, engine_named, engine_options
-from app.ui.polling import when_changed
 from core.errors import NotFoundError
 from core.units import format_bytes
 
@@ -30,6 +28,85 @@ if TYPE_CHECKING:
     from app.ui.page import Page
     from core.config import Settings
     from core.sampling.values import EngineInfo
+
+
+def _picker(component_id: str, label: str, state: Node = None) -> html.Div:
+    return html.Div(
+        [
+            html.Label(label, htmlFor=component_id),
+            state,
+            dmc.Select(
+                id=component_id,
+                data=[],
+                placeholder="None yet",
+                allowDeselect=False,
+                searchable=True,
+                rightSection=icon("selector", "sm"),
+                className=f"picker {component_id}",
+                comboboxProps={"width": 300, "position": "bottom-start"},
+                nothingFoundMessage="No match",
+                **aria(label=label),
+            ),
+        ],
+        className="pick",
+    )
+
+
+def brand() -> html.Div:
+    """The name and its mark."""
+    return html.Div([html.Img(src="/assets/logo.svg", alt=""), html.Span("PhaseDock")], className="brand")
+
+
+def _sign_out() -> html.Form:
+    """A form without script, because its target is not a page of Dash."""
+    label = "Sign out"
+    button = html.Button(icon("logout"), className="iconbtn", type="submit", title=label, **aria(label=label))
+    return html.Form(button, method="post", action="/logout")
+
+
+def topbar(*, may_sign_out: bool = False) -> html.Header:
+    """The whole bar."""
+    return html.Header(
+        [
+            icon_button("menu-2", "Menu", id="open-menu", class_name="only-phone"),
+            html.Div(brand(), className="only-phone"),
+            _picker("pick-traces", "Traces"),
+            _picker("pick-model", "Model"),
+            _picker("pick-engine", "Engine", html.Span(id="engine-state", className="enginedot")),
+            html.Div(
+                [
+                    html.Button(
+                        [icon("search"), "Search or jump to", html.Kbd("Ctrl K")],
+                        id="open-search",
+                        type="button",
+                        className="searchbox only-desktop",
+                    ),
+                    icon_button(
+                        "stack-2",
+                        "Choose traces, model and engine",
+                        id="open-choice",
+                        class_name="only-phone",
+                    ),
+                    icon_button("search", "Search", id="open-search-phone", class_name="only-phone"),
+                    dmc.ColorSchemeToggle(
+                        lightIcon=icon("moon"),
+                        darkIcon=icon("sun"),
+                        variant="transparent",
+                        size=30,
+                        c="var(--ink2)",
+                        **aria(label="Switch between light and dark"),
+                    ),
+                    icon_button(
+                        "help-circle", "Keyboard shortcuts", id="open-help", class_name="only-desktop"
+                    ),
+                    _sign_out() if may_sign_out else None,
+                ],
+                className="right",
+            ),
+        ],
+        className="topbar",
+    )
+
 
 _PULSE_MS = 4_000
 
@@ -132,15 +209,7 @@ _COMPONENTS = {
 
 
 def layout(pages: Sequence[Page], *, may_sign_out: bool = False) -> dmc.MantineProvider:
-    """The whole page around the container of pages.
-
-    Parameters
-    ----------
-    pages
-        The pages of the rail, in its order.
-    may_sign_out
-        Whether there is a password, so that one can sign out.
-    """
+    """The whole page around the container of pages."""
     return dmc.MantineProvider(
         defaultColorScheme="auto",
         theme={

@@ -95,17 +95,7 @@ def _executions(wanted: str, choice: Choice) -> list[Found]:
 
 
 def register(app: Dash, pages: Sequence[Page], choice_of: Callable[[str | None], Choice]) -> None:
-    """Connect the window.
-
-    Parameters
-    ----------
-    app
-        The application.
-    pages
-        The pages to jump to.
-    choice_of
-        What an address is about.
-    """
+    """Connect the window."""
 
     @app.callback(
         Output("search-results", "children"),

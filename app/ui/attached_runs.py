@@ -9,7 +9,7 @@ from dash import dcc, html
 from app.context import address as page_address
 from app.context import workspace
 from app.ui.basics import card, scrolling, state_badge
-from app.ui.tasks.words import when
+from app.ui.task_card import when
 from core.workspace.records import NO_EXPERIMENT
 
 if TYPE_CHECKING:

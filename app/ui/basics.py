@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Protocol
 
+import dash
 from dash import dcc, html
+from plotly.utils import PlotlyJSONEncoder
 
-from app.figures.strips import gradient
 from app.figures.theme import phase_name
 from core.traces.validation import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from app.figures.provisioning.gains import Mark, Track
+    from app.figures.provisioning.frontier import Mark, Track
+
 
 Node = Any
 """Whatever Dash takes as a child: a component, a string, a number, or a list of them."""
@@ -226,3 +229,36 @@ def scrolling(table: Node, label: str, kind: str = "") -> html.Div:
     return html.Div(
         table, className=f"tablewrap {kind}".strip(), tabIndex="0", role="region", **aria(label=label)
     )
+
+
+def when_changed(now: Node, shown: Any) -> Any:
+    """The new piece, or `no_update` when the browser already shows the same."""
+    return dash.no_update if _written(now) == _written(shown) else now
+
+
+def _written(piece: Any) -> Any:
+    """A piece as JSON has it, without the properties that are None (the browser leaves them out)."""
+    return _without_none(json.loads(json.dumps(piece, cls=PlotlyJSONEncoder)))
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_none(entry) for key, entry in value.items() if entry is not None}
+    if isinstance(value, list):
+        return [_without_none(entry) for entry in value]
+    return value
+
+
+def phase_variable(phase: int) -> str:
+    """The CSS variable of a phase id; warm-up is 0."""
+    return "var(--p0)" if phase < 0 else f"var(--p{phase % 8 + 1})"
+
+
+def gradient(strip: Iterable[tuple[float, int]]) -> str:
+    """The strip as a CSS background."""
+    stops, at = [], 0.0
+    for share, phase in strip:
+        end = at + share * 100
+        stops.append(f"{phase_variable(phase)} {at:.4g}% {end:.4g}%")
+        at = end
+    return f"linear-gradient(90deg,{','.join(stops)})" if stops else "none"

@@ -64,13 +64,7 @@ def on_callback_error(error: Exception) -> Any:
 
 
 def safe_page(title: str) -> Callable[[Callable[..., Node]], Callable[..., Node]]:
-    """Turn an error in a page's layout into a page that explains it.
-
-    Parameters
-    ----------
-    title
-        The page's H1, so that it keeps its place.
-    """
+    """Turn an error in a page's layout into a page that explains it."""
 
     def wrap(make: Callable[..., Node]) -> Callable[..., Node]:
         @functools.wraps(make)

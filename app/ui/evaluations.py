@@ -26,26 +26,17 @@ _LOOK_BACK = 100
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A comparison that was made.
+    """A comparison that was made."""
 
-    Parameters
-    ----------
-    id
-        The store's key of it.
-    report
-        All results (`core.provisioning.evaluation.evaluate.Evaluation`). Shared: do not modify it.
-    policies
-        What was asked to be compared; ``("all",)`` for all, ``("usual",)`` for the usual ones.
-    own
-        Settings that were chosen for single policies.
-    earlier
-        Whether it was made before the code or a default of its policies changed.
-    """
-
+    #: The store's key of it.
     id: str
+    #: All results (`core.provisioning.evaluation.evaluate.Evaluation`). Shared: do not modify it.
     report: Mapping[str, Any]
+    #: What was asked to be compared; ``("all",)`` for all, ``("usual",)`` for the usual ones.
     policies: tuple[str, ...]
+    #: Settings that were chosen for single policies.
     own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    #: Whether it was made before the code or a default of its policies changed.
     earlier: bool = False
 
 

@@ -16,19 +16,7 @@ if TYPE_CHECKING:
 def export_menu(
     graphs: str | Sequence[tuple[str, str]], file_name: str, files: Sequence[tuple[str, str]]
 ) -> dmc.Popover:
-    """A download button with a menu.
-
-    Parameters
-    ----------
-    graphs
-        The name of the graph whose picture is saved, or (name, label) of several; the browser does it
-        (``assets/js/export.js``).
-    file_name
-        What the file is called, without its ending.
-    files
-        (label, address) of further files. An address that ends in ``?`` or ``&`` gets what the
-        page's own address says, so that the file has what is shown.
-    """
+    """A download button with a menu."""
     named = [(graphs, "Picture")] if isinstance(graphs, str) else graphs
     pictures = [
         html.Button(

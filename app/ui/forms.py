@@ -172,19 +172,7 @@ def controls(
     values: Mapping[str, Any] | None = None,
     only: Sequence[str] | None = None,
 ) -> list[Node]:
-    """The controls of a settings dataclass.
-
-    Parameters
-    ----------
-    form
-        The form's name, unique on its page.
-    cls
-        The dataclass.
-    values
-        What to fill in instead of defaults; invalid values are left for `read` to report.
-    only
-        The names to show, in this order; all when left out.
-    """
+    """The controls of a settings dataclass."""
     given = values or {}
     specs = {spec.name: spec for spec in describe(cls)}
     names = list(specs) if only is None else only
@@ -201,13 +189,7 @@ def values_of(
 
 
 def read(cls: type[S], values: Mapping[str, Any]) -> tuple[S | None, dict[str, str]]:
-    """Turn what a person entered into an instance.
-
-    Returns
-    -------
-    tuple
-        The instance, or None when anything is wrong; and what is wrong, by field.
-    """
+    """Turn what a person entered into an instance."""
     wrong: dict[str, str] = {}
     good: dict[str, Any] = {}
     for spec in describe(cls):

@@ -36,18 +36,7 @@ def graph_id(name: str) -> dict[str, str]:
 
 
 def graph(name: str, figure: go.Figure | dict[str, Any] | None, label: str, **more: Any) -> html.Div:
-    """A figure in place.
-
-    Parameters
-    ----------
-    name
-        Unique among the graphs of the page.
-    figure
-        What to draw first, also as its plain values; None leaves it empty until a callback fills
-        `figure_id(name)`.
-    label
-        What it shows, for people who do not see it.
-    """
+    """A figure in place."""
     height = _height(figure) or more.pop("height", 200)
     return html.Div(
         [

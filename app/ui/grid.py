@@ -46,21 +46,7 @@ def grid(
     options: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> html.Div:
-    """A sortable table.
-
-    Parameters
-    ----------
-    grid_id
-        Its id for callbacks.
-    columns
-        AG Grid column definitions.
-    rows
-        One mapping per row.
-    height
-        A CSS height; without one it is as tall as its rows.
-    options
-        Further AG Grid options.
-    """
+    """A sortable table."""
     as_tall_as_its_rows = {"domLayout": "autoHeight"} if height is None else {}
     table = dag.AgGrid(
         id=grid_id,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.cache import cached
-from app.context import Choice, address, workspace
+from app.context import Choice, address, cached, workspace
 from app.ui.basics import Node, card, empty, link_button, notice
 from core.phases.drift.familiarity import familiarity, warning
 from core.traces.validation import many
@@ -44,15 +43,7 @@ def train_on_this_set(traces: str, kind: str = "primary") -> Node:
 
 
 def misfit(choice: Choice, path: str) -> Node:
-    """Why the model is of no use here; None where it fits, or where there is none.
-
-    Parameters
-    ----------
-    choice
-        What the address is about.
-    path
-        The page's path, to continue there with a model that fits, or with none.
-    """
+    """Why the model is of no use here; None where it fits, or where there is none."""
     pair = choice.pair()
     error = workspace().models.misfit(pair[1].id, pair[0].id) if pair else None
     if pair is None or error is None:
@@ -69,13 +60,7 @@ def misfit(choice: Choice, path: str) -> Node:
 
 
 def far_notice(traces: TraceSetInfo, model: ModelInfo) -> Node:
-    """How far the traces are from what the model was trained on; None where they are near.
-
-    Parameters
-    ----------
-    traces, model
-        A pair that fits (`misfit`).
-    """
+    """How far the traces are from what the model was trained on; None where they are near."""
     if model.trace_set_id == traces.id:
         return None
     space = workspace()

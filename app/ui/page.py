@@ -14,54 +14,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The room that a row of cards takes, to show before the cards are there.
+    """The room that a row of cards takes, to show before the cards are there."""
 
-    Parameters
-    ----------
-    heights
-        Of each card in pixels, as it mostly is.
-    look
-        The classes that place the cards, as the page's own row has them.
-    """
-
+    #: Of each card in pixels, as it mostly is.
     heights: tuple[int, ...]
+    #: The classes that place the cards, as the page's own row has them.
     look: str = "stack"
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of the application.
+    """One page of the application."""
 
-    Parameters
-    ----------
-    path, name, icon
-        Its address, its name in the rail, and its icon (``assets/css/icons.css``).
-    group
-        Pages of one group stand together in the rail, a line between groups.
-    layout
-        Lays the page out, given the parameters of its address.
-    register
-        Connects its callbacks.
-    routes
-        Its further routes: files to download, ticks of live views.
-    count
-        The number shown beside its name in the rail, None or 0 for none.
-    alert
-        What a dot beside its name says, or None for no dot.
-    keys
-        Its keys on the keyboard, as (key, what it does).
-    outline
-        The room of its cards, row by row, from the top.
-    """
-
+    #: Its address, its name in the rail, and its icon (``assets/css/icons.css``).
     path: str
     name: str
     icon: str
+    #: Pages of one group stand together in the rail, a line between groups.
     group: int
+    #: Lays the page out, given the parameters of its address.
     layout: Callable[..., Any]
+    #: Connects its callbacks.
     register: Callable[[Dash], None]
+    #: Its further routes: files to download, ticks of live views.
     routes: tuple[Blueprint, ...] = ()
+    #: The number shown beside its name in the rail, None or 0 for none.
     count: Callable[[], int] | None = None
+    #: What a dot beside its name says, or None for no dot.
     alert: Callable[[], str | None] | None = None
+    #: Its keys on the keyboard, as (key, what it does).
     keys: tuple[tuple[str, str], ...] = ()
+    #: The room of its cards, row by row, from the top.
     outline: tuple[Room, ...] = ()

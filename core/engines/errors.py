@@ -11,15 +11,7 @@ Loss: TypeAlias = Literal["missing", "denied", "lost"]
 
 
 class HostLost(ConflictError):  # noqa: N818 - it says what happened
-    """A host that does not answer.
-
-    Parameters
-    ----------
-    message, hint
-        As with every error.
-    kind
-        Why.
-    """
+    """A host that does not answer."""
 
     def __init__(self, message: str, hint: str = "", kind: Loss = "lost") -> None:
         super().__init__(message, hint)

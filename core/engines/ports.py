@@ -215,34 +215,23 @@ class SteeredHost(WatchedHost, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """One run of one policy on one seed.
+    """One run of one policy on one seed."""
 
-    Parameters
-    ----------
-    experiment, arm, seed
-        What is run.
-    scenario
-        The workers and jobs of that seed, as they were drawn.
-    run
-        The run's id; containers of it carry it as the label `core.engines.values.RUN`.
-    hosts
-        The hosts that its workers are on, by name, the default first; empty for an engine without any.
-    folder
-        Where jobs' folders are made, or None.
-    idle
-        Called at least twice a second while an engine in real time waits; it may raise to stop the run.
-    at_end
-        Called with a function that has to be called when the run is over, however it ends.
-    """
-
+    #: What is run.
     experiment: Experiment
     arm: Arm
     seed: int
+    #: The workers and jobs of that seed, as they were drawn.
     scenario: Scenario
+    #: The run's id; containers of it carry it as the label `core.engines.values.RUN`.
     run: str = ""
+    #: The hosts that its workers are on, by name, the default first; empty for an engine without any.
     hosts: Mapping[str, SteeredHost] = field(default_factory=dict)
+    #: Where jobs' folders are made, or None.
     folder: Path | None = None
+    #: Called at least twice a second while an engine in real time waits; it may raise to stop the run.
     idle: Callable[[], None] = lambda: None
+    #: Called with a function that has to be called when the run is over, however it ends.
     at_end: Callable[[Callable[[], object]], object] = lambda _: None
 
 
@@ -258,21 +247,7 @@ class Adopt(Protocol):
         reconnect_within: float,
         logs_every: float,
     ) -> LiveEngine:
-        """Begin.
-
-        Parameters
-        ----------
-        host, folder
-            Where the containers are, and where the folders of jobs are made.
-        adopt
-            Which containers take part.
-        idle
-            As in `RunRequest`.
-        reconnect_within
-            Seconds to wait for a lost host.
-        logs_every
-            Seconds between two reads of a container's log.
-        """
+        """Begin."""
 
 
 class Connect(Protocol):
@@ -290,42 +265,28 @@ class Connect(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EngineKind:
-    """A kind of engine, as the register has it.
+    """A kind of engine, as the register has it."""
 
-    Parameters
-    ----------
-    name
-        What experiments call it.
-    title
-        What people call it.
-    open
-        Begins a run of an experiment; None if experiments cannot run on it.
-    real
-        Whether runs take real time and start real containers: they need ``PHASEDOCK_CONTROL``, take turns,
-        and keep their ledgers always, for they cannot be repeated.
-    setting
-        The field of `core.config.Settings` that names its hosts; empty if it has none.
-    hosts
-        Reads that setting; raises `SettingsError`.
-    connect
-        Opens one of those hosts; None if it has no containers to be watched and steered.
-    adopt
-        Follows containers of a host that was opened, for a policy; None as with `connect`.
-    takes_jobs
-        Whether jobs can be submitted to it: its hosts are `core.engines.submitted.JobHost`, and what `adopt`
-        gives is a `core.engines.submitted.QueueingEngine`.
-    demo
-        Whether nothing on it is real. It may then be changed without ``PHASEDOCK_CONTROL``, gives its name up
-        to an engine of the settings that has the same, and is only opened unasked where no other answers.
-    """
-
+    #: What experiments call it.
     name: str
+    #: What people call it.
     title: str
+    #: Begins a run of an experiment; None if experiments cannot run on it.
     open: Callable[[RunRequest], Engine] | None = None
+    #: Whether runs take real time and start real containers: they need ``PHASEDOCK_CONTROL``, take turns, and
+    #: keep their ledgers always, for they cannot be repeated.
     real: bool = False
+    #: The field of `core.config.Settings` that names its hosts; empty if it has none.
     setting: str = ""
+    #: Reads that setting; raises `SettingsError`.
     hosts: Callable[[str], Sequence[HostAddress]] = lambda _: ()
+    #: Opens one of those hosts; None if it has no containers to be watched and steered.
     connect: Connect | None = None
+    #: Follows containers of a host that was opened, for a policy; None as with `connect`.
     adopt: Adopt | None = None
+    #: Whether jobs can be submitted to it: its hosts are `core.engines.submitted.JobHost`, and what `adopt`
+    #: gives is a `core.engines.submitted.QueueingEngine`.
     takes_jobs: bool = False
+    #: Whether nothing on it is real. It may then be changed without ``PHASEDOCK_CONTROL``, gives its name up
+    #: to an engine of the settings that has the same, and is only opened unasked where no other answers.
     demo: bool = False

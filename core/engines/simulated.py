@@ -9,8 +9,7 @@ from core.engines.ports import EngineKind
 from core.errors import InputError
 from core.scheduling.policies import POLICIES
 from core.simulation.apply_actions import perform
-from core.simulation.observe import observe
-from core.simulation.shown_use import ShowsUse
+from core.simulation.observe import ShowsUse, observe
 from core.simulation.world import World
 
 if TYPE_CHECKING:
@@ -24,15 +23,7 @@ if TYPE_CHECKING:
 
 
 class SimulatedEngine:
-    """`core.scheduling.ports.Engine` over a `core.simulation.world.World`.
-
-    Parameters
-    ----------
-    world
-        The world, at its beginning.
-    hidden
-        Whether observations carry what only oracles look at.
-    """
+    """`core.scheduling.ports.Engine` over a `core.simulation.world.World`."""
 
     def __init__(self, world: World, *, hidden: bool = True) -> None:
         self._world, self._hidden = world, hidden
@@ -71,15 +62,6 @@ class SimulatedEngine:
 
 def simulated(scenario: Scenario, seed: int, *, hidden: bool = True) -> SimulatedEngine:
     """A simulated engine at time 0.
-
-    Parameters
-    ----------
-    scenario
-        Workers, jobs and rules.
-    seed
-        Seeds noise and failing migrations, 0 or above; the same seed gives every policy the same jobs.
-    hidden
-        False keeps `Job.hidden` empty, so that only oracles see what it has.
 
     Raises
     ------

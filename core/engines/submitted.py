@@ -20,51 +20,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SubmittedJob:
-    """A job that a person submitted, as an engine needs it.
+    """A job that a person submitted, as an engine needs it."""
 
-    Parameters
-    ----------
-    id
-        The id under which it was submitted, which its container carries (`core.engines.values.SUBMISSION`).
-    name
-        What people call it.
-    container_name
-        What its container is called; the same at every attempt, and that of no other job.
-    submitted
-        When, seconds since 1970.
-    image, command
-        What it runs; an empty command is the image's own.
-    environment
-        Variables of its program.
-    volumes, ports
-        Folders of the host and where its container sees them; ports of the host and those inside.
-    memory
-        Bytes that it may use at most, or None.
-    request, terms
-        Cores that its owner asked for, and what else was said of it.
-    can_resize
-        Whether its program follows its cores with its threads.
-    program
-        The bundled program that it runs; empty for any other.
-    container, started
-        The container that it runs in already, and since when, seconds since 1970; empty and None while it
-        waits.
-    """
-
+    #: The id under which it was submitted, which its container carries (`core.engines.values.SUBMISSION`).
     id: str
+    #: What people call it.
     name: str
+    #: What its container is called; the same at every attempt, and that of no other job.
     container_name: str
+    #: When, seconds since 1970.
     submitted: float
+    #: What it runs; an empty command is the image's own.
     image: str
     command: tuple[str, ...] = ()
+    #: Variables of its program.
     environment: Mapping[str, str] = field(default_factory=dict, hash=False)
+    #: Folders of the host and where its container sees them; ports of the host and those inside.
     volumes: Mapping[str, str] = field(default_factory=dict, hash=False)
     ports: Mapping[str, str] = field(default_factory=dict, hash=False)
+    #: Bytes that it may use at most, or None.
     memory: int | None = None
+    #: Cores that its owner asked for, and what else was said of it.
     request: float | None = None
     terms: Terms | None = None
+    #: Whether its program follows its cores with its threads.
     can_resize: bool = False
+    #: The bundled program that it runs; empty for any other.
     program: str = ""
+    #: The container that it runs in already, and since when, seconds since 1970; empty and None while it
+    #: waits.
     container: str = ""
     started: float | None = None
 

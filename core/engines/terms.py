@@ -31,36 +31,20 @@ _MOST_CORES: Final = 4096.0
 
 
 class Said(NamedTuple):
-    """What labels say.
+    """What labels say."""
 
-    Parameters
-    ----------
-    request
-        Cores that it asks for, or None.
-    terms
-        What else; its deadline is that of `until` and is left out here.
-    until
-        When it has to be done, seconds since 1970, or None.
-    wrong
-        Labels that cannot be understood, each with a sentence.
-    """
-
+    #: Cores that it asks for, or None.
     request: float | None
+    #: What else; its deadline is that of `until` and is left out here.
     terms: Terms
+    #: When it has to be done, seconds since 1970, or None.
     until: float | None
+    #: Labels that cannot be understood, each with a sentence.
     wrong: Mapping[str, str]
 
 
 def read_terms(labels: Mapping[str, str], created: float) -> Said:
-    """What the labels of a container say.
-
-    Parameters
-    ----------
-    labels
-        Its labels.
-    created
-        When it was created, seconds since 1970.
-    """
+    """What the labels of a container say."""
     wrong: dict[str, str] = {}
 
     def read(name: str, how: Callable[[str], Any]) -> Any:

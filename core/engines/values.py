@@ -60,32 +60,21 @@ class EngineKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HostInfo:
-    """What a host is.
+    """What a host is."""
 
-    Parameters
-    ----------
-    name
-        Its name in the settings.
-    cores
-        Its processors.
-    memory
-        Its bytes of memory.
-    version
-        The version of its engine.
-    cgroup
-        The version of its control groups: 1 or 2.
-    local
-        True if its containers' control groups can be read from here.
-    id
-        Its own id, which it keeps for as long as it keeps its containers; empty where it has none.
-    """
-
+    #: Its name in the settings.
     name: str
+    #: Its processors.
     cores: float
+    #: Its bytes of memory.
     memory: int
+    #: The version of its engine.
     version: str
+    #: The version of its control groups: 1 or 2.
     cgroup: int
+    #: True if its containers' control groups can be read from here.
     local: bool
+    #: Its own id, which it keeps for as long as it keeps its containers; empty where it has none.
     id: str = ""
 
     @property
@@ -96,35 +85,24 @@ class HostInfo:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """One reading of a container.
+    """One reading of a container."""
 
-    Parameters
-    ----------
-    time
-        Seconds of this machine's monotonic clock when it was read.
-    cpu_seconds
-        Core-seconds used.
-    memory
-        Bytes of its working set now.
-    io_read, io_written
-        Bytes from and to block devices.
-    net_received, net_sent
-        Bytes over its own network interfaces, the loopback apart.
-    periods, throttled_periods
-        Periods of its quota that passed, and those in which it was throttled.
-    throttled_seconds
-        Thread-seconds for which it was throttled.
-    """
-
+    #: Seconds of this machine's monotonic clock when it was read.
     time: float
+    #: Core-seconds used.
     cpu_seconds: float
+    #: Bytes of its working set now.
     memory: int
+    #: Bytes from and to block devices.
     io_read: int = 0
     io_written: int = 0
+    #: Bytes over its own network interfaces, the loopback apart.
     net_received: int = 0
     net_sent: int = 0
+    #: Periods of its quota that passed, and those in which it was throttled.
     periods: int = 0
     throttled_periods: int = 0
+    #: Thread-seconds for which it was throttled.
     throttled_seconds: float = 0.0
 
 

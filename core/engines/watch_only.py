@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.scheduling.actions import Refuse, Start
-from core.scheduling.over import OverEngine
+from core.scheduling.engine_wrapper import OverEngine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,13 +16,7 @@ if TYPE_CHECKING:
 
 
 class WatchOnly(OverEngine):
-    """The same port over another engine; `apply` changes nothing.
-
-    Parameters
-    ----------
-    engine
-        Where time passes and things are seen.
-    """
+    """The same port over another engine; `apply` changes nothing."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)

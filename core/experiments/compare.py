@@ -45,46 +45,28 @@ _SOONER = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A policy's relative difference from the baseline in one measure.
+    """A policy's relative difference from the baseline in one measure."""
 
-    Parameters
-    ----------
-    value
-        Mean over seeds.
-    low, high
-        Bounds of the 95% interval of that mean; None with fewer than two seeds.
-    p5, p95
-        The middle 90% of single seeds.
-    seconds
-        Mean absolute difference, in the measure's unit.
-    n
-        Seeds on which both have the measure; for a relative difference the baseline's is also above zero.
-    seconds_low, seconds_high
-        Bounds of the 95% interval of the mean absolute difference, which also exists where the baseline's
-        measure is zero, as its waiting time may be; None with fewer than two seeds.
-    """
-
+    #: Mean over seeds.
     value: float | None
+    #: Bounds of the 95% interval of that mean; None with fewer than two seeds.
     low: float | None
     high: float | None
+    #: The middle 90% of single seeds.
     p5: float | None
     p95: float | None
+    #: Mean absolute difference, in the measure's unit.
     seconds: float | None
+    #: Seeds on which both have the measure; for a relative difference the baseline's is also above zero.
     n: int
+    #: Bounds of the 95% interval of the mean absolute difference, which also exists where the baseline's
+    #: measure is zero, as its waiting time may be; None with fewer than two seeds.
     seconds_low: float | None = None
     seconds_high: float | None = None
 
 
 def difference(mine: Sequence[float | None], base: Sequence[float | None], draws: int = DRAWS) -> Difference:
-    """The paired relative difference of two policies over the same seeds.
-
-    Parameters
-    ----------
-    mine, base
-        A measure per seed, in the same order; None where it is not known.
-    draws
-        The number of bootstrap samples.
-    """
+    """The paired relative difference of two policies over the same seeds."""
     known = [(a, b) for a, b in zip(mine, base, strict=True) if a is not None and b is not None]
     if not known:
         return Difference(None, None, None, None, None, None, 0)
@@ -119,25 +101,7 @@ def _interval(values: Floats, draws: int) -> tuple[float | None, float | None]:
 def compare(
     results: Mapping[str, Mapping[int, RunResult]], baseline: str, draws: int = DRAWS
 ) -> list[dict[str, Any]]:
-    """Every policy compared with the baseline.
-
-    Parameters
-    ----------
-    results
-        The result of each label and seed.
-    baseline
-        The label that the others are compared with.
-    draws
-        The number of bootstrap samples.
-
-    Returns
-    -------
-    list of dict
-        Per label, in order: ``label``; ``mean`` of every measure over seeds under ``measures``;
-        ``migrations`` per run; ``controller``, the share of a core that observing and control took, None in
-        the simulator; ``failed_jobs``; and, under ``differences``, a `Difference` per measure and ``jobs``,
-        as `single_jobs` gives it. The baseline has no differences.
-    """
+    """Every policy compared with the baseline."""
     base = results[baseline]
     rows = []
     for label, runs in results.items():
@@ -164,21 +128,7 @@ def compare(
 
 
 def single_jobs(mine: Sequence[RunResult], base: Sequence[RunResult]) -> dict[str, Any]:
-    """How single jobs fare, as the thesis reports them; only jobs that were done under both policies count.
-
-    Parameters
-    ----------
-    mine, base
-        Runs of the policy and of the baseline on the same seeds, in the same order.
-
-    Returns
-    -------
-    dict
-        Means over seeds of what one run says: ``sooner``, the share of jobs that ended sooner by more than
-        1 ms, and ``best`` and ``worst``, the relative change of the best and of the worst job; under
-        ``ranges`` the middle 90% of single seeds of each. ``by_job`` is each job's mean change over seeds,
-        and ``best_job`` and ``worst_job`` are the least and the largest of these, as [name, change], or None.
-    """
+    """Compare single jobs as the thesis does; only jobs completed under both policies count."""
     changes: dict[str, list[float]] = {}
     told: dict[str, list[float]] = {"sooner": [], "best": [], "worst": []}
     for run, other in zip(mine, base, strict=True):

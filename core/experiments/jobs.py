@@ -161,13 +161,7 @@ class JobKind:
     """A recorded loss at even shares of the training, from 0 to all of it, in place of `like` and `early`."""
 
     def command(self, threads: str) -> tuple[str, ...]:
-        """What its containers run, beside a seed and a number of steps.
-
-        Parameters
-        ----------
-        threads
-            ``follow``, ``static`` or ``one``, as of `core.experiments.parts.DockerSettings`.
-        """
+        """What its containers run, beside a seed and a number of steps."""
         words = ("python3", "-m", "phasedock_jobs", *shlex.split(self.program))
         return (*words, "--threads", "1" if threads == "one" else threads)
 

@@ -25,56 +25,38 @@ JOB_MEASURES = ("sooner", "best", "worst")
 
 @dataclass(frozen=True, slots=True)
 class SingleJobs:
-    """How single jobs fare against the baseline; changes are relative, below zero is sooner.
+    """How single jobs fare against the baseline; changes are relative, below zero is sooner."""
 
-    Parameters
-    ----------
-    sooner, best, worst
-        Means over seeds of the share of a run's jobs that ended sooner, and of the change of its best and of
-        its worst job.
-    ranges
-        The middle 90% of single seeds of these three.
-    best_job, worst_job
-        (name, mean change over seeds) of the job that gains and of the one that loses most on average.
-    by_job
-        The mean change of each job.
-    """
-
+    #: Means over seeds of the share of a run's jobs that ended sooner, and of the change of its best and of
+    #: its worst job.
     sooner: float
     best: float
     worst: float
+    #: The middle 90% of single seeds of these three.
     ranges: Mapping[str, tuple[float, float]]
+    #: (name, mean change over seeds) of the job that gains and of the one that loses most on average.
     best_job: tuple[str, float]
     worst_job: tuple[str, float]
+    #: The mean change of each job.
     by_job: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One policy's row.
+    """One policy's row."""
 
-    Parameters
-    ----------
-    label
-        Its label.
-    seeds
-        How many seeds it and all others were run on.
-    measures
-        Means over these seeds of every measure of `core.experiments.compare.EVERY_MEASURE`, times in seconds;
-        None where no run has it, and those of the queue missing in reports of earlier releases.
-    differences
-        The paired relative difference from the baseline in each measure; empty for the baseline.
-    jobs
-        How single jobs fare; None for the baseline, and where no job was done under both.
-    migrations, failed_jobs
-        Migrations per run, and failed jobs of all runs: they are in no mean.
-    """
-
+    #: Its label.
     label: str
+    #: How many seeds it and all others were run on.
     seeds: int
+    #: Means over these seeds of every measure of `core.experiments.compare.EVERY_MEASURE`, times in seconds;
+    #: None where no run has it, and those of the queue missing in reports of earlier releases.
     measures: Mapping[str, float | None]
+    #: The paired relative difference from the baseline in each measure; empty for the baseline.
     differences: Mapping[str, Difference]
+    #: How single jobs fare; None for the baseline, and where no job was done under both.
     jobs: SingleJobs | None
+    #: Migrations per run, and failed jobs of all runs: they are in no mean.
     migrations: float
     failed_jobs: int
 
@@ -88,22 +70,7 @@ def shared_seeds(runs: Mapping[str, Mapping[int, Any]]) -> list[int]:
 def leaderboard(
     results: Mapping[str, Mapping[int, RunResult]], baseline: str, draws: int = DRAWS
 ) -> list[Standing]:
-    """Every policy's row, in the order given.
-
-    Parameters
-    ----------
-    results
-        The result of each label and seed.
-    baseline
-        The label that the others are compared with.
-    draws
-        The number of bootstrap samples.
-
-    Returns
-    -------
-    list of Standing
-        Empty where no seed is shared by all.
-    """
+    """Every policy's row, in the order given."""
     seeds = shared_seeds(results)
     if not seeds:
         return []
@@ -142,16 +109,7 @@ def _standing(row: Mapping[str, Any]) -> Standing:
 
 
 def value_of(row: Standing, name: str) -> float | str | None:
-    """What a row is sorted by.
-
-    Parameters
-    ----------
-    row
-        The row.
-    name
-        One of `core.experiments.compare.EVERY_MEASURE` or `JOB_MEASURES`; ``label``, ``migrations``; or
-        ``difference`` and a measure, with a dot between them.
-    """
+    """What a row is sorted by."""
     if name in EVERY_MEASURE:
         return row.measures.get(name)
     if name.startswith("difference."):

@@ -14,13 +14,10 @@ import numpy as np
 
 from core.experiments.measures import queue_measures
 from core.experiments.measures.further import FURTHER_MEASURES
-from core.experiments.measures.goals_reached import GOALS, Printed
-from core.experiments.measures.job_outcome import JobOutcome
-from core.experiments.measures.job_times import Lives
-from core.experiments.measures.measure import Run
+from core.experiments.measures.measure import GOALS, JobOutcome, Printed, Run
 from core.scheduling.actions import Migrate
 from core.scheduling.model import JobState
-from core.scheduling.policies.autopilot.evidence import Book, evidence_from
+from core.scheduling.policies.autopilot.steering_evidence import Book, evidence_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,77 +25,156 @@ if TYPE_CHECKING:
     from core.scheduling.actions import Mark
     from core.scheduling.loop import Entry
     from core.scheduling.model import Job, Worker
-    from core.scheduling.policies.autopilot.evidence import Evidence
+    from core.scheduling.policies.autopilot.steering_evidence import Evidence
+
+
+_AWAY = (JobState.WAITING, JobState.PAUSED, JobState.MIGRATING, JobState.REFUSED)
+"""States in which a job uses no processor."""
+
+
+@dataclass(slots=True)
+class _Life:
+    """What was seen of one job so far."""
+
+    seen: float
+    state: JobState
+    limit: float | None
+    threads: int | None
+    used_before: float
+    paused: float = 0.0
+    moving: float = 0.0
+    pauses: int = 0
+    resizes: int = 0
+    thread_changes: int = 0
+    allocated: float = 0.0
+    unlimited: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobTimes:
+    """Where the time of a job that ended went; times in seconds."""
+
+    #: As `waiting_time` and `service_time` define them; None where it never ran. `paused` is the time in
+    #: which it held its place without running.
+    waiting: float | None
+    service: float | None
+    paused: float | None
+    #: Core-seconds that it used since it was first seen.
+    used: float
+    #: How often it was paused, and how often its limit and its threads changed while it was placed.
+    pauses: int
+    resizes: int
+    thread_changes: int
+    #: Core-seconds that its limits allowed while it ran; None where it ran without one for a while.
+    allocated: float | None
+
+
+def waiting_time(arrived: float, started: float | None) -> float | None:
+    """Seconds from a job's submission to its first run; None where it never ran."""
+    return None if started is None else started - arrived
+
+
+def service_time(started: float | None, ended: float, paused: float, moving: float) -> float | None:
+    """Seconds that a job ran, neither paused nor moved, from its first run to its end; None if it never ran.
+
+    With its waiting time, its paused time and the time of its migrations it makes its total time.
+    """
+    return None if started is None else max(ended - started - paused - moving, 0.0)
+
+
+class Lives:
+    """Accumulates what is seen of jobs, observation by observation."""
+
+    def __init__(self) -> None:
+        self._lives: dict[str, _Life] = {}
+
+    def see(self, job: Job, now: float) -> None:
+        """Take a job as it is at an observation."""
+        life = self._lives.get(job.id)
+        if life is None:
+            self._lives[job.id] = _Life(now, job.state, job.limit, job.threads, job.cpu_seconds)
+            return
+        if job.state not in _AWAY and now > life.seen:
+            life.unlimited |= job.limit is None
+            life.allocated += (job.limit or 0.0) * (now - life.seen)
+        if job.state is not life.state or job.state is not JobState.RUNNING:
+            self._change(life, job.state, now)
+        if job.limit != life.limit or job.threads != life.threads:
+            _resize(life, job)
+        life.seen, life.state = now, job.state
+
+    @staticmethod
+    def _change(life: _Life, state: JobState, now: float) -> None:
+        if state is JobState.PAUSED:
+            life.paused += now - life.seen
+            life.pauses += life.state is not JobState.PAUSED
+        elif state is JobState.MIGRATING:
+            life.moving += now - life.seen
+
+    def ended(self, job: Job, now: float) -> JobTimes:
+        """Where the time of a job went that ended now; it was seen at its end, and is then forgotten."""
+        life = self._lives.pop(job.id)
+        return JobTimes(
+            waiting=waiting_time(job.arrived, job.started),
+            service=service_time(job.started, now, life.paused, life.moving),
+            paused=None if job.started is None else life.paused,
+            used=job.cpu_seconds - life.used_before,
+            pauses=life.pauses,
+            resizes=life.resizes,
+            thread_changes=life.thread_changes,
+            allocated=None if life.unlimited else life.allocated,
+        )
+
+
+def _resize(life: _Life, job: Job) -> None:
+    """Count a change of cores and of threads; what a job begins with is none."""
+    if life.state.placed:
+        life.resizes += job.limit != life.limit
+        life.thread_changes += job.threads != life.threads
+    life.limit, life.threads = job.limit, job.threads
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What the simulator knows of a run and its ledger does not.
+    """What the simulator knows of a run and its ledger does not."""
 
-    Parameters
-    ----------
-    goals
-        Of each job: after how many printed values (a fraction between two) its loss has fallen by each of
-        `GOALS`, without noise.
-    fair
-        Seconds that each job would take under fair sharing.
-    models
-        What kind each job is.
-    """
-
+    #: Of each job: after how many printed values (a fraction between two) its loss has fallen by each of
+    #: `GOALS`, without noise.
     goals: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    #: Seconds that each job would take under fair sharing.
     fair: Mapping[str, float] = field(default_factory=dict)
+    #: What kind each job is.
     models: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """One policy on one seed; times in seconds.
+    """One policy on one seed; times in seconds."""
 
-    Parameters
-    ----------
-    jobs
-        In order of arrival.
-    mean, median, p95
-        Of completion times of jobs that were done; `p95` by linear interpolation.
-    makespan
-        From the first arrival to the last end; refused jobs do not count.
-    t90, t95, t99
-        Mean over jobs that got there; None where none did.
-    worst_slowdown
-        The largest against fair sharing, or None.
-    migrations, failed_actions, failed_jobs, decisions
-        Counts; a refused job has not failed.
-    controller
-        On a real engine, the processor seconds that the observing and controlling process used per second;
-        None in the simulator, whose time is not real.
-    waiting, longest_wait, service, paused, jobs_per_hour, used, refused, pauses, resizes, thread_changes
-        Every measure of `core.experiments.measures.queue_measures.QUEUE_MEASURES`; None in results of
-        earlier releases.
-    met, promised, kept, tardiness, tardiness_p95, utilisation, lost, prediction_error, prediction_error_p90
-        Every measure of `core.experiments.measures.deadlines.DEADLINE_MEASURES`; None where no job has a
-        deadline, and in results of earlier releases.
-    reserved, freed, freed_memory, short, held_back, too_low, killed
-        Every measure of `core.experiments.measures.steering.STEERING_MEASURES`; None where nothing was
-        limited or nobody saw what jobs used, and in results of earlier releases.
-    evidence
-        What steering freed, or would have; None where nobody saw what jobs used.
-    """
-
+    #: In order of arrival.
     jobs: tuple[JobOutcome, ...]
+    #: Of completion times of jobs that were done; `p95` by linear interpolation.
     mean: float | None
     p95: float | None
+    #: From the first arrival to the last end; refused jobs do not count.
     makespan: float
+    #: Mean over jobs that got there; None where none did.
     t90: float | None
     t95: float | None
     t99: float | None
+    #: The largest against fair sharing, or None.
     worst_slowdown: float | None
+    #: Counts; a refused job has not failed.
     migrations: int
     failed_actions: int
     failed_jobs: int
     decisions: int
     median: float | None = None
+    #: On a real engine, the processor seconds that the observing and controlling process used per second;
+    #: None in the simulator, whose time is not real.
     controller: float | None = None
+    #: Every measure of `core.experiments.measures.queue_measures.QUEUE_MEASURES`; None in results of earlier
+    #: releases.
     waiting: float | None = None
     longest_wait: float | None = None
     service: float | None = None
@@ -109,6 +185,8 @@ class RunResult:
     pauses: float | None = None
     resizes: float | None = None
     thread_changes: float | None = None
+    #: Every measure of `core.experiments.measures.deadlines.DEADLINE_MEASURES`; None where no job has a
+    #: deadline, and in results of earlier releases.
     met: float | None = None
     promised: float | None = None
     kept: float | None = None
@@ -118,6 +196,8 @@ class RunResult:
     lost: float | None = None
     prediction_error: float | None = None
     prediction_error_p90: float | None = None
+    #: Every measure of `core.experiments.measures.further.STEERING_MEASURES`; None where nothing was limited
+    #: or nobody saw what jobs used, and in results of earlier releases.
     reserved: float | None = None
     freed: float | None = None
     freed_memory: float | None = None
@@ -125,6 +205,7 @@ class RunResult:
     held_back: float | None = None
     too_low: float | None = None
     killed: float | None = None
+    #: What steering freed, or would have; None where nobody saw what jobs used.
     evidence: Evidence | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,13 +220,7 @@ class RunResult:
 
 
 class Outcome:
-    """Accumulates a run's entries, taken in order, into its result.
-
-    Parameters
-    ----------
-    truth
-        What the simulator knows of the run.
-    """
+    """Accumulates a run's entries, taken in order, into its result."""
 
     def __init__(self, truth: Truth | None = None) -> None:
         self._truth = truth or Truth()

@@ -28,20 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What the simulator says of an experiment.
+    """What the simulator says of an experiment."""
 
-    Parameters
-    ----------
-    comparison
-        As `core.experiments.compare.compare` gives it, of simulated runs on the same seeds.
-    fits
-        For each seed: its γ, whether that is known, and the errors of the fit.
-    missing
-        Seeds whose baseline could not be fitted, with the reason.
-    """
-
+    #: As `core.experiments.compare.compare` gives it, of simulated runs on the same seeds.
     comparison: list[dict[str, Any]]
+    #: For each seed: its γ, whether that is known, and the errors of the fit.
     fits: dict[int, dict[str, Any]]
+    #: Seeds whose baseline could not be fitted, with the reason.
     missing: dict[int, str]
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,22 +51,7 @@ def predict(
     baselines: Mapping[int, Sequence[Observation]],
     simulate: Callable[[Scenario, Arm, int], RunResult],
 ) -> Prediction | None:
-    """Simulate every policy of an experiment on scenarios calibrated from its baseline's runs.
-
-    Parameters
-    ----------
-    experiment
-        What was run for real.
-    baselines
-        For each seed, what its baseline was shown.
-    simulate
-        Runs one policy on a scenario and a seed.
-
-    Returns
-    -------
-    Prediction or None
-        None if no seed's baseline could be fitted.
-    """
+    """Simulate every policy of an experiment on scenarios calibrated from its baseline's runs."""
     results: dict[str, dict[int, RunResult]] = {arm.label: {} for arm in experiment.policies}
     fits, missing = {}, {}
     for seed, observations in baselines.items():

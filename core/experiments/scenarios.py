@@ -58,18 +58,6 @@ class _Job:
 def scenario(experiment: Experiment, seed: int) -> Scenario:
     """The machines and jobs of one seed.
 
-    Parameters
-    ----------
-    experiment
-        What is run.
-    seed
-        Seeds everything random in it.
-
-    Returns
-    -------
-    Scenario
-        The same for every policy.
-
     Raises
     ------
     InputError
@@ -291,17 +279,7 @@ def _drawn_kinds(drawn: Drawn, kinds: Mapping[str, JobKind], rng: np.random.Gene
 
 
 def arrival_times(arrivals: Arrivals, n: int, rng: np.random.Generator) -> Floats:
-    """When `n` jobs come, seconds; only those at random within an interval are not in order.
-
-    Parameters
-    ----------
-    arrivals
-        The rule.
-    n
-        How many.
-    rng
-        The random generator.
-    """
+    """When `n` jobs come, seconds; only those at random within an interval are not in order."""
     match arrivals.by:
         case "uniform" | "load":
             return np.asarray(arrivals.start + arrivals.within * rng.random(n))

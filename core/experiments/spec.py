@@ -35,53 +35,29 @@ ENGINES = {SIMULATED: EngineFacts("Simulator"), "docker": EngineFacts("Docker", 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A policy with settings, under a label.
+    """A policy with settings, under a label."""
 
-    Parameters
-    ----------
-    label
-        Its name in this experiment.
-    policy
-        Its name in the register.
-    settings
-        Values of its settings; those left out have their defaults.
-    threads
-        Where the engine is Docker: ``follow``, ``static`` or ``one``; empty: as the experiment says.
-    watch
-        Whether it only starts jobs, and other limits are written down and not set.
-    """
-
+    #: Its name in this experiment.
     label: str
+    #: Its name in the register.
     policy: str
+    #: Values of its settings; those left out have their defaults.
     settings: Mapping[str, Any] = field(default_factory=dict)
+    #: Where the engine is Docker: ``follow``, ``static`` or ``one``; empty: as the experiment says.
     threads: str = ""
+    #: Whether it only starts jobs, and other limits are written down and not set.
     watch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """What is run, and what is compared.
+    """What is run, and what is compared."""
 
-    Parameters
-    ----------
-    name, about
-        For people: its name, and what it shows or where it is from.
-    engine
-        Where it runs, one of `ENGINES`.
-    workers, world, kinds, jobs, drawn, arrivals
-        The scenario; `kinds` by their names.
-    docker
-        How jobs are started where the engine is Docker.
-    policies, baseline
-        What is compared, and the label that the others are compared with.
-    seeds
-        One run of every policy for each.
-    published
-        What was published of it, to stand beside its results; no run depends on it.
-    """
-
+    #: For people: its name, and what it shows or where it is from.
     name: str
+    #: The scenario; `kinds` by their names.
     workers: tuple[WorkerGroup, ...]
+    #: What is compared, and the label that the others are compared with.
     policies: tuple[Arm, ...]
     baseline: str
     kinds: Mapping[str, JobKind] = field(default_factory=dict)
@@ -89,10 +65,14 @@ class Experiment:
     drawn: Drawn = field(default_factory=Drawn)
     arrivals: Arrivals = field(default_factory=Arrivals)
     world: World = field(default_factory=World)
+    #: One run of every policy for each.
     seeds: tuple[int, ...] = (1,)
     about: str = ""
+    #: Where it runs, one of `ENGINES`.
     engine: str = SIMULATED
+    #: How jobs are started where the engine is Docker.
     docker: Containers = field(default_factory=Containers)
+    #: What was published of it, to stand beside its results; no run depends on it.
     published: tuple[Published, ...] = ()
 
     @property

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.phases import PhaseSettings
-from core.phases.choosing.best_count import fit_best_count
 from core.phases.choosing.features import useful_features
+from core.phases.choosing.phase_count import fit_best_count
 from core.tasks.kind import Kind
 
 if TYPE_CHECKING:

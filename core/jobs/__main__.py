@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one program and return the exit code.
-
-    Parameters
-    ----------
-    arguments
-        Instead of those of the command line.
-    """
+    """Run one program and return the exit code."""
     chosen = _parser().parse_args(arguments)
     if chosen.threads.isdigit():
         fix_pools(int(chosen.threads))

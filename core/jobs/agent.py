@@ -55,16 +55,7 @@ class Stopped(SystemExit):
 
 
 class Agent:
-    """Speaks for one job; without a folder it only counts steps and handles SIGTERM.
-
-    Parameters
-    ----------
-    folder
-        The mounted folder, or None.
-    threads
-        Sets the threads that the program uses and returns how many it uses now; given None, it only returns,
-        or moves threads between processors.
-    """
+    """Speaks for one job; without a folder it only counts steps and handles SIGTERM."""
 
     def __init__(self, folder: Path | None, threads: Callable[[int | None], int]) -> None:
         self.folder = folder
@@ -82,13 +73,7 @@ class Agent:
 
     @classmethod
     def from_environment(cls, threads: Callable[[int | None], int] | None = None) -> Agent:
-        """Return the agent of the folder that ``PHASEDOCK_AGENT`` names, listening for SIGTERM.
-
-        Parameters
-        ----------
-        threads
-            See the class; by default `set_threads`.
-        """
+        """Return the agent of the folder that ``PHASEDOCK_AGENT`` names, listening for SIGTERM."""
         name = os.environ.get("PHASEDOCK_AGENT", "")
         folder = Path(name) if name and Path(name).is_dir() else None
         agent = cls(folder, threads or set_threads)
@@ -137,15 +122,6 @@ class Agent:
 
     def reached(self, step: int, loss: float, save: Callable[[], None]) -> None:
         """Report a step boundary and do there what was requested.
-
-        Parameters
-        ----------
-        step
-            The step that was just done, from 1.
-        loss
-            Its loss.
-        save
-            Writes a checkpoint of this moment.
 
         Raises
         ------

@@ -12,21 +12,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """A program that can be run.
+    """A program that can be run."""
 
-    Parameters
-    ----------
-    module, name
-        Where its class is in this package.
-    image
-        ``light``, ``torch`` or ``tensorflow``.
-    learns
-        What it learns, in a few words.
-    """
-
+    #: Where its class is in this package.
     module: str
     name: str
+    #: ``light``, ``torch`` or ``tensorflow``.
     image: str
+    #: What it learns, in a few words.
     learns: str
 
 
@@ -67,15 +60,6 @@ CATALOGUE = {
 
 def make(name: str, seed: int, size: float) -> Program:
     """Return a program that is ready to prepare its data.
-
-    Parameters
-    ----------
-    name
-        A key of `CATALOGUE`.
-    seed
-        Seeds everything random.
-    size
-        How much data there is; 1 is the default.
 
     Raises
     ------

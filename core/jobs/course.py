@@ -50,26 +50,17 @@ class Renewable(Protocol):
 
 @dataclass(frozen=True)
 class Course:
-    """What happens beside the steps.
+    """What happens beside the steps."""
 
-    Parameters
-    ----------
-    load
-        Thousands of images that are read from files before training.
-    augment
-        Processes that vary the data before epochs; 0: it stays as it is.
-    renew
-        Epochs that learn from the same variation.
-    judge
-        Thousands of held-out images that are looked at after each epoch; 0: as many as usual.
-    second
-        The share of all steps after which batches are four times as large; 1: never.
-    """
-
+    #: Thousands of images that are read from files before training.
     load: int = 0
+    #: Processes that vary the data before epochs; 0: it stays as it is.
     augment: int = 0
+    #: Epochs that learn from the same variation.
     renew: int = 1
+    #: Thousands of held-out images that are looked at after each epoch; 0: as many as usual.
     judge: int = 0
+    #: The share of all steps after which batches are four times as large; 1: never.
     second: float = 1.0
 
     @property
@@ -80,21 +71,6 @@ class Course:
 
 class Following:
     """Follows a course through a run; a context manager that ends its processes.
-
-    Parameters
-    ----------
-    course
-        What happens.
-    program
-        What is trained.
-    seed
-        Of the data.
-    steps
-        Printed steps in all.
-    say
-        Prints a line.
-    tick
-        Called now and then.
 
     Raises
     ------

@@ -11,17 +11,7 @@ if TYPE_CHECKING:
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object], *, lasting: bool = True) -> None:
-    """Replace a file by what `write` puts into it.
-
-    Parameters
-    ----------
-    path
-        The file.
-    write
-        Is given an open file.
-    lasting
-        Sync to disk, so that it survives a crash of the machine.
-    """
+    """Replace a file by what `write` puts into it."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with draft.open("wb") as file:
         write(file)

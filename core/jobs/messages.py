@@ -14,61 +14,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wants:
-    """What the other side wants.
+    """What the other side wants."""
 
-    Parameters
-    ----------
-    version
-        Grows by one with every change.
-    threads
-        Threads that the program should use; None leaves them alone.
-    checkpoint
-        Number of checkpoints asked for so far.
-    hold
-        Whether to hold at the next step boundary.
-    """
-
+    #: Grows by one with every change.
     version: int = 0
+    #: Threads that the program should use; None leaves them alone.
     threads: int | None = None
+    #: Number of checkpoints asked for so far.
     checkpoint: int = 0
+    #: Whether to hold at the next step boundary.
     hold: bool = False
 
 
 @dataclass
 class Says:
-    """The state of the job; the fields of ``says.json``.
+    """The state of the job; the fields of ``says.json``."""
 
-    Parameters
-    ----------
-    version
-        Version of the requests that were read last; they are applied when it appears here.
-    threads
-        Threads that the program really uses.
-    step, steps
-        The last step done, and how many there are in all.
-    loss
-        The loss of that step.
-    seconds_per_step
-        Smoothed wall time of a step.
-    checkpoint
-        Number of the last request for a checkpoint that was fulfilled.
-    checkpoint_step
-        Step of the checkpoint that lies in the folder.
-    state
-        ``preparing``, ``running``, ``held``, ``done`` or ``failed``.
-    started
-        Unix time at which this process began, which distinguishes a resumed job from the one before.
-    """
-
+    #: Version of the requests that were read last; they are applied when it appears here.
     version: int = 0
+    #: Threads that the program really uses.
     threads: int = 1
+    #: The last step done, and how many there are in all.
     step: int = 0
     steps: int = 0
+    #: The loss of that step.
     loss: float | None = None
+    #: Smoothed wall time of a step.
     seconds_per_step: float | None = None
+    #: Number of the last request for a checkpoint that was fulfilled.
     checkpoint: int = 0
+    #: Step of the checkpoint that lies in the folder.
     checkpoint_step: int = 0
+    #: ``preparing``, ``running``, ``held``, ``done`` or ``failed``.
     state: str = "preparing"
+    #: Unix time at which this process began, which distinguishes a resumed job from the one before.
     started: float = 0.0
 
 

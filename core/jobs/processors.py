@@ -27,31 +27,13 @@ _TASKS, _STAT = Path("/proc/self/task"), Path("/proc/stat")
 
 
 def least_used(wanted: int, usable: Collection[int], used: Mapping[int, float]) -> set[int]:
-    """Return the `wanted` processors of `usable` that others use least, at least one.
-
-    Parameters
-    ----------
-    wanted
-        How many.
-    usable
-        Numbers of the processors to choose from.
-    used
-        Share of each that others use, 0 to 1; one that is not there counts as idle.
-    """
+    """Return the `wanted` processors of `usable` that others use least, at least one."""
     order = sorted(usable, key=lambda one: (used.get(one, 0.0), one))
     return set(order[: max(1, wanted)])
 
 
 def better(own: Collection[int], usable: Collection[int], used: Mapping[int, float]) -> set[int]:
-    """Return the processors to use instead of `own`: one is exchanged where another is clearly less used.
-
-    Parameters
-    ----------
-    own
-        Those used now.
-    usable, used
-        As in `least_used`.
-    """
+    """Return the processors to use instead of `own`: one is exchanged where another is clearly less used."""
     others = [one for one in usable if one not in own]
     if not own or not others:
         return set(own)
@@ -75,20 +57,13 @@ def busy_ticks(text: str) -> dict[int, int]:
 
 @dataclass(frozen=True)
 class Look:
-    """How much processors were used until a moment.
+    """How much processors were used until a moment."""
 
-    Parameters
-    ----------
-    at
-        The moment, in seconds of a clock that is never set back.
-    own
-        Processor seconds that this process has used.
-    busy
-        Hundredths of seconds that each processor was busy.
-    """
-
+    #: The moment, in seconds of a clock that is never set back.
     at: float
+    #: Processor seconds that this process has used.
     own: float
+    #: Hundredths of seconds that each processor was busy.
     busy: Mapping[int, int]
 
     @classmethod
@@ -101,15 +76,7 @@ class Look:
         return cls(time.monotonic(), time.process_time(), busy)
 
     def used_by_others_since(self, before: Look, own: Collection[int]) -> dict[int, float]:
-        """Return the share of each processor, 0 to 1, that others used since an earlier look.
-
-        Parameters
-        ----------
-        before
-            The earlier look.
-        own
-            The processors that this process could use meanwhile; it is taken to have used each alike.
-        """
+        """Return the share of each processor, 0 to 1, that others used since an earlier look."""
         seconds = self.at - before.at
         share = (self.own - before.own) / max(1, len(own))
         busy = {one: (ticks - before.busy.get(one, 0)) / 100 for one, ticks in self.busy.items()}
@@ -117,15 +84,7 @@ class Look:
 
 
 class ProcessorLimit:
-    """Limits all threads of this process to some of the processors that it had when this was made.
-
-    Parameters
-    ----------
-    chance
-        Returns numbers from 0 to 1, at random.
-    look
-        Reads the counters.
-    """
+    """Limits all threads of this process to some of the processors that it had when this was made."""
 
     def __init__(
         self, chance: Callable[[], float] = random.random, look: Callable[[], Look] = Look.now

@@ -44,42 +44,22 @@ class Program(Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """How a job is to run.
+    """How a job is to run."""
 
-    Parameters
-    ----------
-    steps
-        Printed steps in all.
-    checkpoint
-        Where its checkpoint lies, or None for a job that keeps none.
-    every
-        Steps between two checkpoints that it writes by itself; 0 for none.
-    course
-        What happens beside the steps.
-    seed
-        Of the data that the course makes.
-    """
-
+    #: Printed steps in all.
     steps: int
+    #: Where its checkpoint lies, or None for a job that keeps none.
     checkpoint: Path | None = None
+    #: Steps between two checkpoints that it writes by itself; 0 for none.
     every: int = 0
+    #: What happens beside the steps.
     course: Course = field(default_factory=Course)
+    #: Of the data that the course makes.
     seed: int = 1
 
 
 def run(program: Program, plan: Plan, agent: Agent, say: Callable[[str], None]) -> None:
     """Run a job to its end, from its checkpoint if there is one.
-
-    Parameters
-    ----------
-    program
-        What is trained.
-    plan
-        How long.
-    agent
-        Speaks with whoever controls the container.
-    say
-        Prints a line.
 
     Raises
     ------

@@ -15,13 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import InputError
-from core.phases.crbm.parameters import Crbm, aligned, padded
+from core.phases.crbm.parameters import Crbm, Layout, aligned, padded
+from core.phases.crbm.training import train
 from core.phases.kernels import loops
+from core.registry import Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from core.phases.rows import FloatVector, Windows
+    from core.phases.settings import PhaseSettings
+    from core.progress_reporting import Progress
+
 
 Codes = npt.NDArray[np.float32]
 Labels = npt.NDArray[np.int16]
@@ -194,22 +199,15 @@ class CrbmEncoder(_Affine):
 
 @dataclass(frozen=True, eq=False)
 class PcaEncoder(_Affine):
-    """Principal components of the window: ``components · (x − mean)``.
-
-    Parameters
-    ----------
-    components
-        Orthonormal rows, shape (size, (history + 1) · features).
-    mean
-        The mean window.
-    n_features
-        The number of features of a row.
-    """
+    """Principal components of the window: ``components · (x − mean)``."""
 
     name: ClassVar[str] = "pca"
     squash: ClassVar[bool] = False
+    #: Orthonormal rows, shape (size, (history + 1) · features).
     components: Codes = field()
+    #: The mean window.
     mean: FloatVector = field()
+    #: The number of features of a row.
     n_features: int = field()
 
     @property
@@ -320,3 +318,59 @@ class WindowEncoder:
         if history.shape != (1,) or not 1 <= int(history[0]) <= 10_000:
             raise InputError("The model's history is not a number of samples.", "Export the model again.")
         return cls(features, int(history[0]))
+
+
+def fit_crbm(
+    windows: Windows, features: int, settings: PhaseSettings, progress: Progress
+) -> tuple[Encoder, tuple[float, ...]]:
+    """Train a CRBM; return its encoder and the error of every epoch."""
+    crbm, errors = train(windows, Layout(features, settings.history, settings.hidden), settings, progress)
+    return CrbmEncoder(crbm), errors
+
+
+def fit_window(
+    windows: Windows,  # noqa: ARG001 - all encoders share one signature
+    features: int,
+    settings: PhaseSettings,
+    progress: Progress,  # noqa: ARG001
+) -> tuple[Encoder, tuple[float, ...]]:
+    """Take the window itself: there is nothing to fit."""
+    return WindowEncoder(features, settings.history), ()
+
+
+def fit_pca(
+    windows: Windows, features: int, settings: PhaseSettings, progress: Progress
+) -> tuple[Encoder, tuple[float, ...]]:
+    """Principal components of the windows, by eigenvectors of their covariance in float64.
+
+    Each component's largest entry is positive, so that the signs are the same everywhere.
+    """
+    whole = WindowEncoder(features, settings.history)
+    total, squares = np.zeros(whole.size), np.zeros((whole.size, whole.size))
+    count, chunk = len(windows.starts), 65_536
+    for begin in range(0, count, chunk):
+        part = type(windows)(windows.rows, windows.samples, windows.starts[begin : begin + chunk], 0)
+        values = whole.codes(part).astype(np.float64)
+        total += values.sum(axis=0)
+        squares += values.T @ values
+        progress(min(1.0, (begin + chunk) / count), "Principal components")
+    mean = total / count
+    _, vectors = np.linalg.eigh(squares / count - np.outer(mean, mean))
+    components = vectors.T[::-1][: settings.hidden]
+    largest = np.take_along_axis(components, np.abs(components).argmax(axis=1)[:, None], axis=1)
+    signed = (components * np.where(largest < 0, -1.0, 1.0)).astype(np.float32)
+    return PcaEncoder(np.ascontiguousarray(signed), mean.astype(np.float32), features), ()
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderKind:
+    """How an encoder is fitted and how it is read back from arrays."""
+
+    fit: Callable[[Windows, int, PhaseSettings, Progress], tuple[Encoder, tuple[float, ...]]]
+    load: Callable[[Mapping[str, npt.NDArray[Any]], int], Encoder]
+
+
+ENCODERS: Registry[EncoderKind] = Registry("encoder")
+ENCODERS.add("crbm", EncoderKind(fit_crbm, CrbmEncoder.load))
+ENCODERS.add("window", EncoderKind(fit_window, WindowEncoder.load))
+ENCODERS.add("pca", EncoderKind(fit_pca, PcaEncoder.load))

@@ -12,12 +12,10 @@ from core.phases.clustering import fit_centres, one_thread
 from core.phases.describing.describe import phase_statistics
 from core.phases.drift.familiarity import training_ranges
 from core.phases.drift.strangeness import training_limits
-from core.phases.encoder_kinds import ENCODERS
-from core.phases.encoders import nearest_of
+from core.phases.encoders import ENCODERS, nearest_of
 from core.phases.matching import default_features, named_features
 from core.phases.model import PhaseModel, TrainingRecord
-from core.phases.numbering import reading_order
-from core.phases.prediction import predict
+from core.phases.prediction import predict, reading_order
 from core.phases.rows import Scaler, Windows, check_finite, fit_scaler, windows_of
 from core.phases.settings import PhaseSettings
 from core.progress_reporting import Progress, silent

@@ -21,51 +21,34 @@ __all__ = ["WARM_UP", "Expansion", "PhaseModel", "TrainingRecord"]
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """One phase divided into new ones.
+    """One phase divided into new ones."""
 
-    Parameters
-    ----------
-    phase
-        The phase that was divided.
-    ids
-        The new phases, in the order of their centres.
-    centres
-        Shape (len(ids), size).
-    """
-
+    #: The phase that was divided.
     phase: int
+    #: The new phases, in the order of their centres.
     ids: tuple[int, ...]
+    #: Shape (len(ids), size).
     centres: Codes
 
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """What a model was made from.
+    """What a model was made from."""
 
-    Parameters
-    ----------
-    errors
-        The reconstruction error of every epoch; empty where nothing was trained.
-    n_samples, n_executions, n_codes
-        The size of the trace set, and how many of its samples had a full window.
-    fingerprint
-        The trace set's fingerprint (`core.traces.fingerprint`), empty if unknown.
-    period
-        Its sampling period in seconds, 0 if unknown.
-    ranges
-        The 1st and 99th percentile of each feature; empty if unknown, as in older models.
-    limits
-        The 99th percentiles of the distance to the nearest centre and of the reconstruction error of a sample
-        (`core.phases.drift.strangeness`); empty if unknown, as in older models.
-    """
-
+    #: The reconstruction error of every epoch; empty where nothing was trained.
     errors: tuple[float, ...] = ()
+    #: The size of the trace set, and how many of its samples had a full window.
     n_samples: int = 0
     n_executions: int = 0
     n_codes: int = 0
+    #: The trace set's fingerprint (`core.traces.fingerprint`), empty if unknown.
     fingerprint: str = ""
+    #: Its sampling period in seconds, 0 if unknown.
     period: float = 0.0
+    #: The 1st and 99th percentile of each feature; empty if unknown, as in older models.
     ranges: tuple[tuple[float, float], ...] = ()
+    #: The 99th percentiles of the distance to the nearest centre and of the reconstruction error of a sample
+    #: (`core.phases.drift.strangeness`); empty if unknown, as in older models.
     limits: tuple[float, ...] = ()
 
     @property
@@ -76,38 +59,25 @@ class TrainingRecord:
 
 @dataclass(frozen=True, eq=False)
 class PhaseModel:
-    """A fitted phase model. It is a value: expanding it makes another one.
+    """A fitted phase model. It is a value: expanding it makes another one."""
 
-    Parameters
-    ----------
-    features
-        The columns it reads, in order.
-    scaler
-        Their mean and scale, in canonical units.
-    encoder
-        Window → code.
-    centres
-        The centres of the k original phases, shape (k, size), in the order of their ids.
-    settings
-        How it was fitted; ``settings.warmup`` says what samples without a window get.
-    expansions
-        Phases that were divided afterwards, oldest first.
-    training
-        What it was made from.
-    statistics
-        Each current phase over the training traces, warm-up last if there is any.
-    origin
-        ``"phasedock"`` or ``"ai4dl"``.
-    """
-
+    #: The columns it reads, in order.
     features: tuple[Feature, ...]
+    #: Their mean and scale, in canonical units.
     scaler: Scaler
+    #: Window → code.
     encoder: Encoder
+    #: The centres of the k original phases, shape (k, size), in the order of their ids.
     centres: Codes
+    #: How it was fitted; ``settings.warmup`` says what samples without a window get.
     settings: PhaseSettings
+    #: Phases that were divided afterwards, oldest first.
     expansions: tuple[Expansion, ...] = ()
+    #: What it was made from.
     training: TrainingRecord = field(default_factory=TrainingRecord)
+    #: Each current phase over the training traces, warm-up last if there is any.
     statistics: tuple[PhaseStatistics, ...] = ()
+    #: ``"phasedock"`` or ``"ai4dl"``.
     origin: str = "phasedock"
 
     @property

@@ -26,20 +26,13 @@ if TYPE_CHECKING:
 
 
 class Look(NamedTuple):
-    """What a round of samples says of n containers.
+    """What a round of samples says of n containers."""
 
-    Parameters
-    ----------
-    labels
-        Their phases, int16, shape (n,).
-    codes
-        float32, shape (n, size); zeros without a full window.
-    strange
-        Whether the model has seen nothing like it (`core.phases.drift.strangeness`), shape (n,).
-    """
-
+    #: Their phases, int16, shape (n,).
     labels: Labels
+    #: float32, shape (n, size); zeros without a full window.
     codes: Codes
+    #: Whether the model has seen nothing like it (`core.phases.drift.strangeness`), shape (n,).
     strange: npt.NDArray[np.bool_]
 
 

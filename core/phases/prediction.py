@@ -12,15 +12,43 @@ from core.phases.clustering import fit_centres
 from core.phases.describing.describe import phase_statistics
 from core.phases.encoders import nearest_of
 from core.phases.kernels.blocks import BLOCK, label_columns
-from core.phases.matching import match
+from core.phases.matching import main_feature, match
 from core.phases.model import WARM_UP, Expansion, PhaseModel
-from core.phases.numbering import reading_order
 from core.phases.rows import Windows, check_finite, windows_of, without_window
+from core.traces.model import Role
 
 if TYPE_CHECKING:
     from core.phases.encoders import Codes, Labels
     from core.phases.rows import FloatVector, IntVector
-    from core.traces.model import IntArray, TraceSet
+    from core.traces.model import FloatArray, IntArray, TraceSet
+
+
+def _means(values: FloatArray, labels: Labels, k: int) -> FloatArray:
+    """The mean of each cluster, to twelve digits, so that the order of adding up does not matter."""
+    counts = np.maximum(np.bincount(labels, minlength=k), 1)
+    means = np.bincount(labels, values.astype(np.float64), minlength=k) / counts
+    return np.array([float(f"{mean:.9e}") for mean in means])
+
+
+def reading_order(traces: TraceSet, samples: IntArray, labels: Labels, k: int) -> IntArray:
+    """The clusters in the order in which they become phases, shape (k,).
+
+    Parameters
+    ----------
+    traces
+        Where CPU and memory are; without them the features in their order decide.
+    samples, labels
+        The clustered samples and the cluster of each, 0 … k − 1, shape (n,).
+    k
+        The number of clusters. Clusters without a sample come last.
+    """
+    chosen = [main_feature(traces.features, role) for role in (Role.CPU, Role.MEMORY)]
+    first = [feature.name for feature in chosen if feature is not None]
+    names = first + [feature.name for feature in traces.features if feature.name not in first]
+    keys = [_means(traces.column(name)[samples], labels, k) for name in names]
+    empty = np.bincount(labels, minlength=k) == 0
+    size = -np.bincount(labels, minlength=k)
+    return np.lexsort([size, *keys[::-1], empty])
 
 
 def model_windows(model: PhaseModel, traces: TraceSet) -> Windows:

@@ -39,23 +39,15 @@ class Scaler:
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Standardised rows and the windows in them.
+    """Standardised rows and the windows in them."""
 
-    Parameters
-    ----------
-    rows
-        Flat float32, C order of (n_samples, n_features).
-    samples
-        The sample that each window belongs to, shape (n_windows,).
-    starts
-        Where each window begins in `rows`, shape (n_windows,).
-    n_samples
-        The number of samples, those without a window included.
-    """
-
+    #: Flat float32, C order of (n_samples, n_features).
     rows: FloatVector
+    #: The sample that each window belongs to, shape (n_windows,).
     samples: IntArray
+    #: Where each window begins in `rows`, shape (n_windows,).
     starts: IntArray
+    #: The number of samples, those without a window included.
     n_samples: int
 
 

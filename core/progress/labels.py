@@ -5,20 +5,191 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
+import re2
+
 from core.errors import InputError
-from core.progress.expressions import (
-    LONGEST_EXPRESSION,
-    LONGEST_LINE,
-    Expression,
-    UnusableExpression,
-    shortened,
-)
 from core.progress.patterns import LONGEST, find_value, key_pattern, read_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+LONGEST_EXPRESSION = 300
+"""Characters of an expression."""
+MOST_STEPS = 1_500
+"""Steps of the program that an expression is compiled to; ``a{100}`` has about a hundred."""
+LONGEST_LINE, MOST_BYTES = 500, 1_500
+"""Characters of a line, and its bytes in UTF-8, above which no expression is tried on it."""
+_MEMORY = 256 * 1024
+"""Bytes for a program and its automaton: large ones are given up while they are compiled, in under 5 ms."""
+_QUOTED = 60
+
+_SPACES = r"\t-\r "
+_OUTSIDE = {r"\s": f"[{_SPACES}]", r"\S": f"[^{_SPACES}]", r"\Z": r"\z"}
+_INSIDE = {r"\s": _SPACES, r"\b": r"\x08"}
+_ESCAPE = r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)"
+_ESCAPES = re.compile(_ESCAPE, re.DOTALL)
+_TOKENS = re.compile(rf"{_ESCAPE}|\[\^?\]?(?:\\.|[^\\\]])*\]|\{{,\d+\}}", re.DOTALL)
+_ONLY_RE2 = {r"\C", r"\Q", r"\E"}
+
+_REASONS = (
+    (r"invalid perl operator: \(\?<?[=!]", "looks ahead or back (“{}”), which the engine RE2 cannot do"),
+    (
+        r"invalid perl operator: \(\?P$|invalid escape sequence: \\[1-9]",
+        "refers back to a group (“{}”), which the engine RE2 cannot do",
+    ),
+    (
+        r"invalid perl operator: \(\?>|bad repetition operator: .*\+$",
+        "repeats possessively (“{}”), which the engine RE2 cannot do",
+    ),
+    (r"invalid perl operator: \(\?\(", "asks whether a group matched (“{}”), which the engine RE2 cannot do"),
+    (r"invalid perl operator", "has a flag or a comment that RE2 does not know (“{}”)"),
+    (r"invalid escape sequence", "has an escape that RE2 does not know (“{}”)"),
+    (r"invalid repetition size", "repeats more than 1,000 times, or from more to fewer (“{}”)"),
+)
+
+
+class UnusableExpression(ValueError):  # noqa: N818 - a finding about a text, which its reader turns into a sentence
+    """An expression cannot be searched for; its text goes on after “The expression …”."""
+
+
+class Expression:
+    """A regular expression that RE2 searches for.
+
+    Raises
+    ------
+    UnusableExpression
+        If it is not one, is too long or too large, or needs what RE2 cannot do.
+    """
+
+    def __init__(self, text: str) -> None:
+        if len(text) > LONGEST_EXPRESSION:
+            raise UnusableExpression(f"is longer than {LONGEST_EXPRESSION} characters")
+        if _ONLY_RE2.intersection(_ESCAPES.findall(text)):
+            raise UnusableExpression("has an escape of RE2 that is refused here (“\\C”, “\\Q”, “\\E”)")
+        self._compiled = _compiled(_in_re2(text))
+
+    @property
+    def groups(self) -> int:
+        """How many groups it has."""
+        return int(self._compiled.groups)
+
+    def first_group(self, text: str) -> str | None:
+        """Return what the first group of the first match holds."""
+        if len(text) > LONGEST_LINE:
+            return None
+        encoded = text.encode("utf-8", "replace")  # half a surrogate pair is not a character
+        match = self._compiled.search(encoded) if len(encoded) <= MOST_BYTES else None
+        group = None if match is None else match[1]
+        return None if group is None else group.decode("utf-8", "replace")
+
+
+def shortened(text: str) -> str:
+    """Return a text short enough to be quoted in a sentence."""
+    return text if len(text) <= _QUOTED else text[:_QUOTED] + "…"
+
+
+def _compiled(text: str) -> re2._Regexp:
+    options = re2.Options()
+    options.max_mem = _MEMORY
+    options.log_errors = False
+    try:
+        compiled = re2.compile(text.encode(), options)
+    except UnicodeEncodeError:
+        raise UnusableExpression("has half a surrogate pair, which is no character") from None
+    except re2.error as error:
+        raise UnusableExpression(_reason(error.args[0].decode("utf-8", "replace"))) from None
+    if compiled.programsize > MOST_STEPS:
+        raise UnusableExpression(_too_large())
+    return compiled
+
+
+def _too_large() -> str:
+    return f"is too large with its repetitions written out (at most {MOST_STEPS} steps: use * for {{…}})"
+
+
+def _reason(error: str) -> str:
+    """Say RE2's error in words."""
+    if "too large" in error:
+        return _too_large()
+    what = shortened(error.partition(": ")[2])
+    said = next((words for pattern, words in _REASONS if re.match(pattern, error)), None)
+    return f"is not a regular expression: {shortened(error)}" if said is None else said.format(what)
+
+
+def _in_re2(text: str) -> str:
+    r"""Return an expression in RE2's syntax.
+
+    RE2's ``\s`` lacks the vertical tab, it knows neither ``\Z`` nor ``\u0041``, and takes ``{,3}`` for
+    five characters.
+    """
+    return _TOKENS.sub(lambda token: _token_in_re2(token[0]), text)
+
+
+def _token_in_re2(token: str) -> str:
+    if token[0] == "[":
+        return _ESCAPES.sub(lambda escape: _escape_in_re2(escape[0], _INSIDE), token)
+    return "{0" + token[1:] if token[0] == "{" else _escape_in_re2(token, _OUTSIDE)
+
+
+def _escape_in_re2(escape: str, spelling: dict[str, str]) -> str:
+    if escape[1] in "uU" and len(escape) > 2:
+        return f"\\x{{{escape[2:]}}}"
+    if not escape[1].isascii():
+        return escape[1]
+    return spelling.get(escape, escape)
+
+
+class Goal(StrEnum):
+    """How E comes from the printed value."""
+
+    MIN = "min"
+    MAX = "max"
+    BEST = "best"
+
+
+def read_goal(text: str) -> Goal:
+    """Return the goal that a container's label names.
+
+    Raises
+    ------
+    InputError
+        If it is none of them.
+    """
+    word = text.strip().lower() or Goal.MIN
+    try:
+        return Goal(word)
+    except ValueError:
+        raise InputError(
+            f"“{text}” is not a goal for a printed value.",
+            "Label it phasedock.goal=min for a loss, max for a score up to 1, best for another score.",
+        ) from None
+
+
+class Evaluation:
+    """Turns printed values into E, one after the other (docs/docker/progress.md).
+
+    ``min``: E is the value. ``max``: E = 1 − value, which is 0 at a perfect score. ``best``: E is the
+    distance between the value and the best one before it, |v_t − max(v_0 … v_{t−1})|; the first value has
+    none. A score that nears its unknown end like 1 − e^(−kt) has an E that falls like e^(−kt), as losses do.
+    """
+
+    def __init__(self, goal: Goal) -> None:
+        self._goal = goal
+        self._best: float | None = None
+
+    def __call__(self, value: float) -> float | None:
+        """Return E of the next value, or None where it has none."""
+        if self._goal is Goal.MIN:
+            return value
+        if self._goal is Goal.MAX:
+            return 1 - value
+        best, self._best = self._best, value if self._best is None else max(value, self._best)
+        return None if best is None else abs(value - best)
+
 
 LABEL = "phasedock.loss"
 """The container label that names what is read."""
@@ -27,34 +198,22 @@ _NAME = re.compile(r"[\w./ -]+")
 
 @dataclass(frozen=True, slots=True)
 class LabelledValue:
-    """How the value that a label asks for is found.
+    """How the value that a label asks for is found."""
 
-    Parameters
-    ----------
-    find
-        The number in a line as `last_written` returns it: NaN if it is not one, None if it is missing.
-    longest
-        Characters of a line above which it is not searched.
-    """
-
+    #: The number in a line as `last_written` returns it: NaN if it is not one, None if it is missing.
     find: Callable[[str], float | None]
+    #: Characters of a line above which it is not searched.
     longest: int
 
 
 def labelled_value(text: str) -> LabelledValue:
     """Return how to find what a label names, or what its expression matches.
 
-    Parameters
-    ----------
-    text
-        Letters, digits, ``_ . / -`` and spaces are a name, such as ``reward``; all else is an expression
-        whose one group is the number, such as ``ELBO (-?[0-9.]+)``.
-
     Raises
     ------
     InputError
         If it is too long, is not a regular expression, has not exactly one group, or needs what cannot be
-        searched for in bounded time; see `core.progress.expressions`.
+        searched for in bounded time; see `core.progress.labels`.
     """
     label = text.strip()
     if len(label) > LONGEST_EXPRESSION:

@@ -42,38 +42,25 @@ _BAR_MARKS = re.compile(r"%\||\[|it/s|s/it|/step|\bETA\b|loss|^\d+/\d+\s", re.IG
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A value that a line names.
+    """A value that a line names."""
 
-    Parameters
-    ----------
-    key
-        What the line calls it.
-    value
-        The number, or None where the line names a loss that is NaN or infinite.
-    """
-
+    #: What the line calls it.
     key: str
+    #: The number, or None where the line names a loss that is NaN or infinite.
     value: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Where a line says that its program is.
+    """Where a line says that its program is."""
 
-    Parameters
-    ----------
-    step, steps
-        Steps done and in all; None where the line does not say.
-    epoch, epochs
-        The same for epochs.
-    bar
-        Whether the steps are those of a progress bar, which restarts with each epoch.
-    """
-
+    #: Steps done and in all; None where the line does not say.
     step: int | None = None
     steps: int | None = None
+    #: The same for epochs.
     epoch: int | None = None
     epochs: int | None = None
+    #: Whether the steps are those of a progress bar, which restarts with each epoch.
     bar: bool = False
 
 
@@ -115,15 +102,7 @@ def read_number(text: str) -> float | None:
 
 
 def find_loss(text: str, keys: tuple[str, ...] = KEYS) -> Found | None:
-    """Return the first of `keys` that a line names, with its value.
-
-    Parameters
-    ----------
-    text
-        A line as `last_written` returns it.
-    keys
-        Names, the most wanted first.
-    """
+    """Return the first of `keys` that a line names, with its value."""
     if len(text) > LONGEST or "loss" not in text.lower():
         return None
     for key in keys:

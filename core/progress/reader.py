@@ -4,16 +4,71 @@ from __future__ import annotations
 
 import math
 import re
+from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from core.progress.goals import Evaluation, Goal, read_goal
-from core.progress.labels import LABEL, labelled_value
+from core.progress.labels import LABEL, Evaluation, Goal, labelled_value, read_goal
 from core.progress.patterns import KEYS, LONGEST, Counted, Found, count, find_loss, last_written
-from core.progress.step_clock import StepClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+_WINDOW: Final = 5.0
+"""Seconds that are looked back, or to the step before where that is longer ago."""
+
+
+class StepClock:
+    """Takes the moments at which steps were seen to be done."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, int]] = deque(maxlen=1000)
+
+    def note(self, time: float, steps: int | None) -> None:
+        """Take in how many steps were done at a moment; it begins anew where they fall."""
+        if steps is None or (self._seen and steps == self._seen[-1][1]):
+            return
+        if self._seen and (steps < self._seen[-1][1] or time <= self._seen[-1][0]):
+            self._seen.clear()
+        self._seen.append((time, steps))
+        while len(self._seen) > 2 and self._seen[1][0] <= time - _WINDOW:
+            self._seen.popleft()
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds per step lately; None until two moments are known."""
+        if len(self._seen) < 2:
+            return None
+        (begin, first), (end, last) = self._seen[0], self._seen[-1]
+        return (end - begin) / (last - first)
+
+
+class Reported(NamedTuple):
+    """One loss that a job printed."""
+
+    #: Unix time, seconds.
+    time: float
+    #: The step it belongs to.
+    step: int
+    #: The value.
+    loss: float
+
+
+def read_reported(text: str) -> tuple[Reported, ...]:
+    """Return the complete, finite lines of a part of ``readings.csv``; drop an unfinished last one."""
+    whole = text[: text.rfind("\n") + 1].splitlines()
+    return tuple(found for found in map(_one, whole) if found is not None)
+
+
+def _one(line: str) -> Reported | None:
+    try:
+        time, step, loss = line.split(",")
+        found = Reported(float(time), int(step), float(loss))
+    except ValueError:
+        return None
+    return found if math.isfinite(found.time) and math.isfinite(found.loss) else None
+
 
 Reading: TypeAlias = tuple[float, float]
 """When a value was printed, and E of it: (seconds, E, lower is better)."""
@@ -23,14 +78,9 @@ _NAMED = re.compile(r"(?<![\w./-])([\w./-]{4,84})[\"']?\s?[:=]")
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far a program is.
+    """How far a program is."""
 
-    Parameters
-    ----------
-    steps, total_steps
-        Steps done and in all; epochs where it prints only those; None where it does not say.
-    """
-
+    #: Steps done and in all; epochs where it prints only those; None where it does not say.
     steps: int | None = None
     total_steps: int | None = None
 
@@ -40,13 +90,6 @@ class ProgressReader:
 
     Once a line has named a loss, its name is the one that is read: a program that prints ``loss`` at each
     step and ``train_loss`` as a mean at the end is not read twice.
-
-    Parameters
-    ----------
-    label
-        What to read instead of a loss: a name or an expression; see `core.progress.labels.labelled_value`.
-    goal
-        ``min``, ``max`` or ``best``; see `core.progress.goals.Evaluation`.
 
     Raises
     ------

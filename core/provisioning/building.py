@@ -28,20 +28,13 @@ CYCLE_LOW, CYCLE_HIGH = 1.0, 30 * 86_400.0
 
 @dataclass(frozen=True)
 class Provisioning:
-    """A trace set as policies see it.
+    """A trace set as policies see it."""
 
-    Parameters
-    ----------
-    fleet
-        The containers that have samples.
-    demands
-        Their demand for each resource that the traces have.
-    notes
-        What a person should know about it, in sentences.
-    """
-
+    #: The containers that have samples.
     fleet: Fleet
+    #: Their demand for each resource that the traces have.
     demands: Mapping[Resource, Demand]
+    #: What a person should know about it, in sentences.
     notes: tuple[str, ...]
 
     def with_phases(self, labels: Labels | None, codes: np.ndarray | None) -> Provisioning:

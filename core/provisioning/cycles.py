@@ -6,14 +6,17 @@ and a rounding error never looks like a violation.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import kept
 
 if TYPE_CHECKING:
-    from core.provisioning.fleet import Floats, Integers
+    from core.provisioning.advice import Ended
+    from core.provisioning.fleet import Demand, Floats, Integers
 
 
 class Stretches(Protocol):
@@ -93,3 +96,39 @@ def sorted_quantiles(ordered: Floats, starts: Integers, sizes: Integers, level: 
     low, high = ordered[starts + below], ordered[starts + above]
     found: Floats = np.clip(low + (place - below) * (high - low), low, high)
     return found
+
+
+LEVEL = 0.95
+
+Statistic = Callable[["Floats", Stretches], "Floats"]
+"""A number for each stretch of samples, such as `core.provisioning.cycles.maxima`."""
+
+
+@kept
+def p95(values: Floats, stretches: Stretches) -> Floats:
+    """The 95th percentile of each stretch."""
+    return quantiles(values, stretches, LEVEL)
+
+
+def previous(statistic: Statistic, demand: Demand) -> Floats:
+    """A statistic of the cycle that just ended, for every sample, shape (n,); NaN in first cycles."""
+    fleet = demand.fleet
+    return fleet.per_sample(fleet.previous(statistic(demand.values, fleet)))
+
+
+@kept
+@dataclass(frozen=True)
+class Previous:
+    """The same for one container, as `core.provisioning.advice.ByCycle`."""
+
+    #: Of the samples of each cycle.
+    statistic: Statistic
+    #: The length of a cycle, seconds.
+    cycle: float
+
+    def nothing(self) -> None:
+        """Nothing is kept."""
+
+    def decide(self, kept: None, ended: Ended) -> tuple[None, float]:
+        """The statistic of its samples."""
+        return kept, float(self.statistic(ended.values, Whole(len(ended.samples)))[0])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.phases.kernels.compiling import compiled
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import kept
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -34,28 +34,19 @@ _MOST = 1e3
 @kept
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """A fitted conditional distribution.
+    """A fitted conditional distribution."""
 
-    Parameters
-    ----------
-    grid
-        Levels g as ratios to the recent level, increasing, shape (n_grid,).
-    feature, threshold
-        What each node asks: whether a statistic is at most a limit; feature −1 is a leaf.
-    yes, no
-        The nodes that follow; in a leaf `yes` is its row of `shares`.
-    roots
-        The first node of each tree.
-    shares
-        F of each leaf, shape (n_leaves, n_grid).
-    """
-
+    #: Levels g as ratios to the recent level, increasing, shape (n_grid,).
     grid: Floats
+    #: What each node asks: whether a statistic is at most a limit; feature −1 is a leaf.
     feature: Integers
     threshold: Floats
+    #: The nodes that follow; in a leaf `yes` is its row of `shares`.
     yes: Integers
     no: Integers
+    #: The first node of each tree.
     roots: Integers
+    #: F of each leaf, shape (n_leaves, n_grid).
     shares: Shares
 
     def __call__(self, rows: Shares) -> Shares:

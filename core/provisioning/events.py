@@ -14,58 +14,36 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from core.phases.kernels.compiling import exact, inlined
-from core.provisioning.advising.advice import cycle_number
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import cycle_number, kept
 
 if TYPE_CHECKING:
-    from core.provisioning.advising.advice import Seen
+    from core.provisioning.advice import Seen
     from core.provisioning.fleet import Demand, Floats, Integers
 
 
 @kept
 @dataclass(frozen=True)
 class Rule:
-    """When to act and to what.
+    """When to act and to what."""
 
-    Parameters
-    ----------
-    window
-        The length of the window in cycles.
-    level
-        Its quantile Q, between 0 and 1.
-    margin
-        m.
-    confirm
-        How long demand must have exceeded the allocation before it grows, in cycles; 0 is one sample.
-    slack
-        The allocation shrinks if the target is below (1 − slack) of it …
-    patience
-        … for so long, in cycles.
-    reserve
-        Resizes that are reserved for growing.
-    """
-
+    #: The length of the window in cycles.
     window: float
+    #: Its quantile Q, between 0 and 1.
     level: float
+    #: m.
     margin: float
+    #: How long demand must have exceeded the allocation before it grows, in cycles; 0 is one sample.
     confirm: float
+    #: The allocation shrinks if the target is below (1 − slack) of it …
     slack: float
+    #: … for so long, in cycles.
     patience: float
+    #: Resizes that are reserved for growing.
     reserve: int
 
 
 def window_quantile(demand: Demand, window: float, level: float) -> Floats:
-    """The quantile of each sample's past window; NaN where there is no past, shape (n,).
-
-    Parameters
-    ----------
-    demand
-        D of n samples; a sample's own is not in its window.
-    window
-        Seconds; the sample before is always in it.
-    level
-        Between 0 and 1; the value at or above that rank.
-    """
+    """The quantile of each sample's past window; NaN where there is no past, shape (n,)."""
     fleet = demand.fleet
     found = np.full(fleet.n_samples, np.nan)
     if fleet.n_samples:
@@ -86,31 +64,21 @@ def act(demand: Demand, quantile: Floats, rule: Rule, start: float) -> Floats:
 
 
 class Watched(NamedTuple):
-    """A container that is resized on events.
+    """A container that is resized on events."""
 
-    Parameters
-    ----------
-    begun
-        When its first sample came, seconds.
-    allocation
-        What it has.
-    values, when
-        Values and times of the window's samples, the last one last.
-    left
-        Resizes that are left to it.
-    above, below
-        For how many seconds demand has exceeded its allocation, and the target undercut it.
-    number, cold
-        The cycle that it is in, and whether that is its first.
-    """
-
+    #: When its first sample came, seconds.
     begun: float
+    #: What it has.
     allocation: float
+    #: Values and times of the window's samples, the last one last.
     values: tuple[float, ...] = ()
     when: tuple[float, ...] = ()
+    #: Resizes that are left to it.
     left: int = 1
+    #: For how many seconds demand has exceeded its allocation, and the target undercut it.
     above: float = 0.0
     below: float = 0.0
+    #: The cycle that it is in, and whether that is its first.
     number: int = 0
     cold: bool = True
 
@@ -118,23 +86,15 @@ class Watched(NamedTuple):
 @kept
 @dataclass(frozen=True)
 class OnEvents:
-    """Acts on events for one container.
+    """Acts on events for one container."""
 
-    Parameters
-    ----------
-    rule
-        When, and to what.
-    cycle
-        The length of a cycle, seconds.
-    start
-        What a container has at first.
-    waits
-        Whether nothing is done in its first cycle.
-    """
-
+    #: When, and to what.
     rule: Rule
+    #: The length of a cycle, seconds.
     cycle: float
+    #: What a container has at first.
     start: float
+    #: Whether nothing is done in its first cycle.
     waits: bool
 
     def begin(self, time: float) -> tuple[Watched, float]:

@@ -37,44 +37,29 @@ class Resource(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Fleet:
-    """Many containers over time, with what has been seen of them besides the demand itself.
+    """Many containers over time, with what has been seen of them besides the demand itself."""
 
-    Parameters
-    ----------
-    ids
-        The containers' names.
-    groups
-        The group that each belongs to; the containers' own names where there are no groups.
-    time
-        Seconds, shape (n,), increasing within a container.
-    seconds
-        The time that each sample stands for, Δ, shape (n,).
-    offsets
-        Samples ``offsets[i]:offsets[i + 1]`` are container i, shape (n_containers + 1,); none is empty.
-    cycle
-        The length of a rescaling cycle, T seconds.
-    period
-        The declared sampling period in seconds.
-    breaks
-        Samples that come after a gap.
-    labels
-        The phase of each sample, −1 for warm-up, or None without a phase model.
-    codes
-        The phase model's code of each sample, shape (n, size), or None.
-    columns
-        Every observed feature by name, each of shape (n,).
-    """
-
+    #: The containers' names.
     ids: tuple[str, ...]
+    #: The group that each belongs to; the containers' own names where there are no groups.
     groups: tuple[str, ...]
+    #: Seconds, shape (n,), increasing within a container.
     time: Floats
+    #: The time that each sample stands for, Δ, shape (n,).
     seconds: Floats
+    #: Samples ``offsets[i]:offsets[i + 1]`` are container i, shape (n_containers + 1,); none is empty.
     offsets: Integers
+    #: The length of a rescaling cycle, T seconds.
     cycle: float
+    #: The declared sampling period in seconds.
     period: float
+    #: Samples that come after a gap.
     breaks: Integers = field(default_factory=lambda: np.empty(0, np.int64))
+    #: The phase of each sample, −1 for warm-up, or None without a phase model.
     labels: Labels | None = None
+    #: The phase model's code of each sample, shape (n, size), or None.
     codes: npt.NDArray[np.float32] | None = None
+    #: Every observed feature by name, each of shape (n,).
     columns: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
@@ -184,26 +169,17 @@ class Fleet:
 
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """A fleet's demand for one resource.
+    """A fleet's demand for one resource."""
 
-    Parameters
-    ----------
-    fleet
-        The containers.
-    resource
-        Which resource.
-    values
-        The use of each sample, D, shape (n,), in `unit`.
-    unit
-        Cores, bytes, or a share of a machine of unknown size.
-    given
-        What each container was given at each sample (its limit), shape (n,), or None if unknown.
-    """
-
+    #: The containers.
     fleet: Fleet
+    #: Which resource.
     resource: Resource
+    #: The use of each sample, D, shape (n,), in `unit`.
     values: Floats
+    #: Cores, bytes, or a share of a machine of unknown size.
     unit: Unit = Unit.PLAIN
+    #: What each container was given at each sample (its limit), shape (n,), or None if unknown.
     given: Floats | None = None
 
     def only(self, containers: Sequence[int] | Integers) -> Demand:

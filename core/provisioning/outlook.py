@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import kept
 from core.provisioning.distribution import Forest, coming, grow, joined, levels_of
 from core.provisioning.evaluation.splitting import folds
 from core.provisioning.policy import cold_start
@@ -23,7 +23,7 @@ from core.provisioning.recent import Recent, Watch, recent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from core.provisioning.advising.advice import Seen
+    from core.provisioning.advice import Seen
     from core.provisioning.distribution import Shares
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers, Truths
 
@@ -41,27 +41,18 @@ _CONTAINERS, _CYCLES = 200, 12
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
-    """A learned forecast of the demand to come.
+    """A learned forecast of the demand to come."""
 
-    Parameters
-    ----------
-    forest
-        The trees of all folds.
-    unit, start
-        The mean training demand, and what a container without a past gets.
-    features
-        What it looks at besides the past of the demand, a key of `FEATURES`.
-    phases
-        How many phases there were in training.
-    demand, past, shares
-        The containers to calibrate on, their past, and F for them by forests that never saw them.
-    """
-
+    #: The trees of all folds.
     forest: Forest
+    #: The mean training demand, and what a container without a past gets.
     unit: float
     start: float
+    #: What it looks at besides the past of the demand, a key of `FEATURES`.
     features: str
+    #: How many phases there were in training.
     phases: int
+    #: The containers to calibrate on, their past, and F for them by forests that never saw them.
     demand: Demand
     past: Recent
     shares: Shares
@@ -78,18 +69,7 @@ class Outlook:
         may: Callable[[Fleet], Truths],
         give: Callable[[Demand, Recent, Integers, Shares], Floats],
     ) -> Floats:
-        """Allocate for a few containers at a time, so that F never fills the memory.
-
-        Parameters
-        ----------
-        demand
-            D of n samples.
-        may
-            Marks the samples at which F is wanted.
-        give
-            ``give(part, past, row, shares)`` with F of sample t in row ``row[t]`` of `shares`, −1 where
-            it was not wanted; returns one allocation per sample of the part.
-        """
+        """Allocate for a few containers at a time, so that F never fills the memory."""
         found = np.full(demand.fleet.n_samples, np.nan)
         for samples, part in parts(demand):
             past = recent(part, self.unit, self.start)
@@ -109,17 +89,11 @@ class Outlook:
 @kept
 @dataclass(frozen=True, eq=False)
 class Forecaster:
-    """A learned forecast for one container, whose samples come one by one.
+    """A learned forecast for one container, whose samples come one by one."""
 
-    Parameters
-    ----------
-    forest, features, phases
-        As in `Outlook`.
-    watch
-        What its past is.
-    """
-
+    #: As in `Outlook`.
     forest: Forest
+    #: What its past is.
     watch: Watch
     features: str
     phases: int
@@ -178,19 +152,7 @@ def parts(demand: Demand) -> Iterator[tuple[slice, Demand]]:
 
 
 def learn(training: Demand, horizon: float, features: str, seed: int) -> Outlook:
-    """Learn what comes within a horizon.
-
-    Parameters
-    ----------
-    training
-        The training containers' demand.
-    horizon
-        In cycles.
-    features
-        A key of `FEATURES`.
-    seed
-        Seeds samples, folds and trees.
-    """
+    """Learn what comes within a horizon."""
     rng = np.random.default_rng(seed)
     unit, start = float(training.values.mean()), cold_start(training)
     used = sample_of(training, seed)

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.advising.advice import CycleAdviser
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import CycleAdviser, kept
 from core.provisioning.cycles import Whole, means
 from core.provisioning.phase_table import Own, own_moments, phase_moments
 from core.provisioning.policy import Fitted
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
-    from core.provisioning.advising.advice import Ended, Seen
+    from core.provisioning.advice import Ended, Seen
     from core.provisioning.fleet import Demand, Fleet, Floats, Labels
     from core.provisioning.phase_table import PhaseMoments
 
@@ -48,17 +47,7 @@ class RuleSettings:
 
 
 def fit_rule(training: Demand, settings: RuleSettings, *, one_phase: bool = False) -> Fitted:
-    """Learn the rule of every phase.
-
-    Parameters
-    ----------
-    training
-        The training containers' demand, with phases.
-    settings
-        Which statistics.
-    one_phase
-        The control: all samples are in one and the same phase.
-    """
+    """Learn the rule of every phase."""
     relative = settings.statistics == "relative"
     table = phase_moments(_in_units(training) if relative else training.values, _labels(training, one_phase))
 
@@ -86,21 +75,14 @@ def fit_rule(training: Demand, settings: RuleSettings, *, one_phase: bool = Fals
 @kept
 @dataclass(frozen=True)
 class PhaseRule:
-    """The rule of the phase of a cycle's last sample, for the cycle that follows.
+    """The rule of the phase of a cycle's last sample, for the cycle that follows."""
 
-    Parameters
-    ----------
-    cycle
-        The length of a cycle, seconds.
-    statistics, kappa, one_phase
-        As in `fit_rule`.
-    table
-        Of the training set.
-    """
-
+    #: The length of a cycle, seconds.
     cycle: float
+    #: As in `fit_rule`.
     statistics: str
     kappa: float
+    #: Of the training set.
     table: PhaseMoments
     one_phase: bool
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from core.phases.kernels.compiling import exact, inlined
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import kept
 
 if TYPE_CHECKING:
     from core.provisioning.fleet import Fleet, Floats, Integers, Labels
@@ -20,15 +20,10 @@ if TYPE_CHECKING:
 @kept
 @dataclass(frozen=True, eq=False)
 class PhaseMoments:
-    """Mean and sd of demand per phase.
+    """Mean and sd of demand per phase."""
 
-    Parameters
-    ----------
-    mean, sd
-        Shape (n_phases + 1,): entry p + 1 is phase p; entry 0 is warm-up. A phase without training
-        samples has the values of all samples.
-    """
-
+    #: Shape (n_phases + 1,): entry p + 1 is phase p; entry 0 is warm-up. A phase without training samples has
+    #: the values of all samples.
     mean: Floats
     sd: Floats
 
@@ -62,17 +57,11 @@ def phase_moments(values: Floats, labels: Labels) -> PhaseMoments:
 
 @dataclass(frozen=True, eq=False)
 class OwnMoments:
-    """A container's own samples so far in the phase that it is in, per cycle.
+    """A container's own samples so far in the phase that it is in, per cycle."""
 
-    Parameters
-    ----------
-    count
-        How many there are, shape (n_cycles,).
-    mean, sd
-        Their mean and population sd. All are NaN in a container's first cycle.
-    """
-
+    #: How many there are, shape (n_cycles,).
     count: Floats
+    #: Their mean and population sd. All are NaN in a container's first cycle.
     mean: Floats
     sd: Floats
 
@@ -101,20 +90,13 @@ def own_moments(values: Floats, fleet: Fleet, labels: Labels) -> OwnMoments:
 
 
 class Own(NamedTuple):
-    """A container's own samples so far in one phase.
+    """A container's own samples so far in one phase."""
 
-    Parameters
-    ----------
-    size
-        How many there are.
-    origin
-        The first one's value.
-    apart, squares
-        Sums of differences from that, and of their squares.
-    """
-
+    #: How many there are.
     size: int = 0
+    #: The first one's value.
     origin: float = 0.0
+    #: Sums of differences from that, and of their squares.
     apart: float = 0.0
     squares: float = 0.0
 

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import InputError
-from core.provisioning.advising.advice import Completed, fold
+from core.provisioning.advice import Completed, fold
 from core.settings_fields import NoSettings, build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from core.progress_reporting import Progress
-    from core.provisioning.advising.advice import Adviser
+    from core.provisioning.advice import Adviser
     from core.provisioning.fleet import Demand, Floats
 
 COLD_START_QUANTILE = 0.95
@@ -119,18 +119,12 @@ Allocate = Callable[["Demand"], "Floats"]
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A fitted policy.
+    """A fitted policy."""
 
-    Parameters
-    ----------
-    allocate
-        From a fleet's demand to one allocation per sample, shape (n,).
-    adviser
-        The same for one container as its samples come, so that running containers can be steered by it; None
-        where that cannot be, because it looks into the future.
-    """
-
+    #: From a fleet's demand to one allocation per sample, shape (n,).
     allocate: Allocate
+    #: The same for one container as its samples come, so that running containers can be steered by it; None
+    #: where that cannot be, because it looks into the future.
     adviser: Adviser | None = None
 
     def __call__(self, demand: Demand) -> Floats:
@@ -145,51 +139,35 @@ def by_advice(adviser: Adviser) -> Fitted:
 
 @dataclass(frozen=True)
 class Policy:
-    """A way of giving containers what they need.
+    """A way of giving containers what they need."""
 
-    Parameters
-    ----------
-    name
-        Its name in tables and on the command line.
-    kind
-        What it is in a comparison.
-    about
-        One sentence for people: what it gives.
-    fit
-        ``fit(training, settings, progress)`` learns from training containers and gives the function
-        from a fleet's demand to one allocation per sample, shape (n,), NaN where it cannot know; a `Fitted`
-        where it can advise running containers, too.
-    settings
-        The frozen dataclass of what can be chosen.
-    needs
-        What the traces or the phase model must offer.
-    foresight
-        True for oracles and bounds, which look into the future on purpose.
-    memorises
-        True if it fits training containers better than others, so that what is calibrated on its
-        allocations for them must come from a fit without them (folds).
-    defaults
-        Settings that this variant has instead of the dataclass's own.
-    usual
-        True if it is compared unless others are chosen: together with the paper's five, the bound, and
-        the best known of every family.
-    constant
-        True if it gives a container one amount for its whole life.
-    wraps
-        The policy that this one adapts, or None.
-    """
-
+    #: Its name in tables and on the command line.
     name: str
+    #: What it is in a comparison.
     kind: PolicyKind
+    #: One sentence for people: what it gives.
     about: str
+    #: ``fit(training, settings, progress)`` learns from training containers and gives the function from a
+    #: fleet's demand to one allocation per sample, shape (n,), NaN where it cannot know; a `Fitted` where it
+    #: can advise running containers, too.
     fit: Callable[[Demand, Any, Progress | None], Allocate]
+    #: The frozen dataclass of what can be chosen.
     settings: type[Any] = NoSettings
+    #: What the traces or the phase model must offer.
     needs: frozenset[Need] = frozenset()
+    #: True for oracles and bounds, which look into the future on purpose.
     foresight: bool = False
+    #: True if it fits training containers better than others, so that what is calibrated on its allocations
+    #: for them must come from a fit without them (folds).
     memorises: bool = False
+    #: Settings that this variant has instead of the dataclass's own.
     defaults: Mapping[str, object] = field(default_factory=dict)
+    #: True if it is compared unless others are chosen: together with the paper's five, the bound, and the
+    #: best known of every family.
     usual: bool = False
+    #: True if it gives a container one amount for its whole life.
     constant: bool = False
+    #: The policy that this one adapts, or None.
     wraps: Policy | None = None
 
     def chosen(self, values: Mapping[str, object] | None = None) -> Any:

@@ -33,23 +33,15 @@ _CLOSE = 1e-9
 
 @dataclass(frozen=True)
 class Paper:
-    """A policy that was fitted with its defaults, twice, and what it was fitted on.
+    """A policy that was fitted with its defaults, twice, and what it was fitted on."""
 
-    Parameters
-    ----------
-    policy
-        The policy.
-    training
-        What it was fitted on.
-    raw
-        What it gave, as it gave it.
-    allocate
-        What it gave the second time: complete, as `core.provisioning.policy.fit_policy` makes it.
-    """
-
+    #: The policy.
     policy: Policy
+    #: What it was fitted on.
     training: Demand
+    #: What it gave, as it gave it.
     raw: Allocate
+    #: What it gave the second time: complete, as `core.provisioning.policy.fit_policy` makes it.
     allocate: Allocate
 
 

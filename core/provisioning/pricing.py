@@ -25,15 +25,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from core.phases.kernels.compiling import exact, inlined
-from core.provisioning.advising.advice import cycle_number
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import cycle_number, kept
 from core.provisioning.evaluation.metrics import tally, under_time_0
 from core.provisioning.recent import Past
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.provisioning.advising.advice import Seen
+    from core.provisioning.advice import Seen
     from core.provisioning.distribution import Shares
     from core.provisioning.fleet import Demand, Floats, Integers
     from core.provisioning.outlook import Forecaster
@@ -47,26 +46,17 @@ _LOWEST, _HIGHEST, _HALVINGS = -8.0, 8.0, 10
 @kept
 @dataclass(frozen=True)
 class Prices:
-    """What violations and resizes cost.
+    """What violations and resizes cost."""
 
-    Parameters
-    ----------
-    violation
-        λ, in the demand's unit.
-    hurdle
-        By how much a change must lower the cost per second, in the demand's unit.
-    cap
-        The share of its time above which a container pays steeply more.
-    under_time
-        The wanted share, ε; a container without a past counts as having been short for it.
-    start
-        The allocation of a container without a past.
-    """
-
+    #: λ, in the demand's unit.
     violation: float
+    #: By how much a change must lower the cost per second, in the demand's unit.
     hurdle: float
+    #: The share of its time above which a container pays steeply more.
     cap: float
+    #: The wanted share, ε; a container without a past counts as having been short for it.
     under_time: float
+    #: The allocation of a container without a past.
     start: float
 
 
@@ -102,27 +92,18 @@ def follow(
 
 
 class Account(NamedTuple):
-    """What a container has, and how it fared.
+    """What a container has, and how it fared."""
 
-    Parameters
-    ----------
-    past
-        Its past.
-    allocation
-        What it has.
-    left
-        Resizes that are left to it.
-    number, cold
-        The cycle that it is in, and whether that is its first.
-    short, lasted
-        Seconds for which it was short, and all.
-    """
-
+    #: Its past.
     past: Past
+    #: What it has.
     allocation: float
+    #: Resizes that are left to it.
     left: int = 1
+    #: The cycle that it is in, and whether that is its first.
     number: int = 0
     cold: bool = True
+    #: Seconds for which it was short, and all.
     short: float = 0.0
     lasted: float = 0.0
 
@@ -130,20 +111,13 @@ class Account(NamedTuple):
 @kept
 @dataclass(frozen=True, eq=False)
 class Payer:
-    """Allocates for one container at given prices; what it finds `follow` finds, bit by bit.
+    """Allocates for one container at given prices; what it finds `follow` finds, bit by bit."""
 
-    Parameters
-    ----------
-    forecaster
-        Knows F of the time to come.
-    prices
-        What violations and resizes cost.
-    when
-        At which samples the allocation may change, a key of `core.provisioning.outlook.MAY`.
-    """
-
+    #: Knows F of the time to come.
     forecaster: Forecaster
+    #: What violations and resizes cost.
     prices: Prices
+    #: At which samples the allocation may change, a key of `core.provisioning.outlook.MAY`.
     when: str
 
     def begin(self, time: float) -> tuple[Account, float]:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.phases.kernels.compiling import exact, inlined
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import kept
 
 if TYPE_CHECKING:
-    from core.provisioning.advising.advice import Seen
+    from core.provisioning.advice import Seen
     from core.provisioning.fleet import Demand, Floats, Truths
 
 NAMES = (
@@ -38,37 +38,18 @@ _LEAST_LEVEL = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Recent:
-    """The past of each sample.
+    """The past of each sample."""
 
-    Parameters
-    ----------
-    level
-        The largest demand of the last cycle length, in the demand's unit, shape (n,).
-    rows
-        The statistics of `NAMES`, shape (n, len(NAMES)), float32.
-    known
-        Which samples have a past, shape (n,).
-    """
-
+    #: The largest demand of the last cycle length, in the demand's unit, shape (n,).
     level: Floats
+    #: The statistics of `NAMES`, shape (n, len(NAMES)), float32.
     rows: np.ndarray
+    #: Which samples have a past, shape (n,).
     known: Truths
 
 
 def recent(demand: Demand, unit: float, start: float) -> Recent:
-    """The past of each sample of a demand.
-
-    Parameters
-    ----------
-    demand
-        D of n samples.
-    unit
-        The mean training demand; levels below a thousandth of it count as that, since ratios to
-        nearly nothing mean nothing.
-    start
-        What a container without a past gets. In its first cycle a container's own level says little, so
-        there, and only there, the level's ratio to this is a statistic too.
-    """
+    """The past of each sample of a demand."""
     fleet = demand.fleet
     level = np.zeros(fleet.n_samples)
     rows = np.zeros((fleet.n_samples, len(NAMES)), np.float32)
@@ -85,20 +66,13 @@ def recent(demand: Demand, unit: float, start: float) -> Recent:
 
 @dataclass(frozen=True, eq=False)
 class Past:
-    """The past of one container, as far as its statistics need it.
+    """The past of one container, as far as its statistics need it."""
 
-    Parameters
-    ----------
-    begun
-        When its first sample came, seconds.
-    sums
-        Running sums, shape (SUMS,); None before its first sample is known.
-    values, when
-        Values and times of the last cycle's samples, the last one last.
-    """
-
+    #: When its first sample came, seconds.
     begun: float
+    #: Running sums, shape (SUMS,); None before its first sample is known.
     sums: Floats | None = None
+    #: Values and times of the last cycle's samples, the last one last.
     values: Floats = field(default_factory=lambda: np.empty(0))
     when: Floats = field(default_factory=lambda: np.empty(0))
 
@@ -106,17 +80,11 @@ class Past:
 @kept
 @dataclass(frozen=True)
 class Watch:
-    """Follows the past of one container, sample by sample; finds what `recent` finds, bit by bit.
+    """Follows the past of one container, sample by sample; finds what `recent` finds, bit by bit."""
 
-    Parameters
-    ----------
-    cycle
-        The length of a cycle, seconds.
-    unit, start
-        As in `recent`.
-    """
-
+    #: The length of a cycle, seconds.
     cycle: float
+    #: As in `recent`.
     unit: float
     start: float
 
@@ -201,19 +169,7 @@ def absorb(sums: Floats, value: float, seconds: float, cycle: float) -> None:
 
 @inlined
 def describe(sums: Floats, ordered: Floats, floor: float, idle: float, age: float, row: Any) -> float:
-    """Fill a row from the running sums and the window's sorted values; the level.
-
-    Parameters
-    ----------
-    sums, ordered
-        As they are.
-    floor
-        The least level.
-    idle, age
-        Time since the window's largest value, and since the container's beginning, in cycles.
-    row
-        The statistics of `NAMES` but the last, to be filled.
-    """
+    """Fill a row from the running sums and the window's sorted values; the level."""
     count = len(ordered)
     top = ordered[count - 1]
     scale = max(top, floor)

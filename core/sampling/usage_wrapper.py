@@ -12,8 +12,8 @@ from core.provisioning.policy import Need
 from core.sampling.phases import PeriodMeans, PhaseLabeller
 from core.sampling.ring_buffer import ROW
 from core.scheduling.actions import SetLimit
+from core.scheduling.engine_wrapper import OverEngine
 from core.scheduling.model import Use
-from core.scheduling.over import OverEngine
 from core.scheduling.policies.autopilot import ReadySettings
 from core.scheduling.policies.autopilot.cpu import would_use
 from core.scheduling.policies.autopilot.policy import alike

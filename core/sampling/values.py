@@ -17,7 +17,7 @@ from core.scheduling.policies import spelt
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.scheduling.policies.autopilot.evidence import Evidence
+    from core.scheduling.policies.autopilot.steering_evidence import Evidence
     from core.workspace.records import TaskInfo
 
 

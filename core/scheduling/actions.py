@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from core.scheduling.quick_values import filled_by_slot
+from core.scheduling.fast_frozen_init import filled_by_slot
 
 
 @filled_by_slot
@@ -96,52 +96,34 @@ Action: TypeAlias = Start | Refuse | SetLimit | SetMemory | SetThreads | Migrate
 @filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a scheduler did, or did not do, something.
+    """Why a scheduler did, or did not do, something."""
 
-    Parameters
-    ----------
-    rule
-        The line of the algorithm or the name of the rule, such as ``"Algorithm 1, line 22"``.
-    text
-        One sentence for people.
-    job, worker
-        What it is about, or None.
-    values
-        Figures that decided: names and numbers, in a fixed order.
-    """
-
+    #: The line of the algorithm or the name of the rule, such as ``"Algorithm 1, line 22"``.
     rule: str
+    #: One sentence for people.
     text: str
+    #: What it is about, or None.
     job: str | None = None
     worker: str | None = None
+    #: Figures that decided: names and numbers, in a fixed order.
     values: tuple[tuple[str, float], ...] = ()
 
 
 @filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a scheduler thinks of a job at this moment; drawn as bands and lines beside its usage.
+    """What a scheduler thinks of a job at this moment; drawn as bands and lines beside its usage."""
 
-    Parameters
-    ----------
-    job
-        The job.
-    label
-        The list or category that it is in, such as ``"NL"``, or empty.
-    growth
-        Its growth (efficiency) as the scheduler computes it, or None where it is not known.
-    promised
-        Whether its end before its deadline is promised; None of policies that promise nothing.
-    ends
-        When it is expected to end, seconds of the run's clock, or None.
-    between
-        Between which moments it ends eight times out of ten, as far as others were predicted well; None where
-        that is not known.
-    """
-
+    #: The job.
     job: str
+    #: The list or category that it is in, such as ``"NL"``, or empty.
     label: str = ""
+    #: Its growth (efficiency) as the scheduler computes it, or None where it is not known.
     growth: float | None = None
+    #: Whether its end before its deadline is promised; None of policies that promise nothing.
     promised: bool | None = None
+    #: When it is expected to end, seconds of the run's clock, or None.
     ends: float | None = None
+    #: Between which moments it ends eight times out of ten, as far as others were predicted well; None where
+    #: that is not known.
     between: tuple[float, float] | None = None

@@ -20,21 +20,14 @@ if TYPE_CHECKING:
 
 
 class Track(NamedTuple):
-    """The values of E that one job has printed so far.
+    """The values of E that one job has printed so far."""
 
-    Parameters
-    ----------
-    first, last
-        The first and the latest value.
-    largest
-        The largest value so far (in magnitude, for a loss that goes below zero).
-    total, printed
-        Sum and number of all values.
-    """
-
+    #: The first and the latest value.
     first: float
     last: float
+    #: The largest value so far (in magnitude, for a loss that goes below zero).
     largest: float
+    #: Sum and number of all values.
     total: float
     printed: int
 

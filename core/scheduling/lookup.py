@@ -116,17 +116,7 @@ def printed(seen: Observation) -> Printed:
 def printed_after(
     read: Observation | None, unread: Sequence[Observation], names: Collection[str]
 ) -> Mapping[str, Sequence[float]]:
-    """The values of E that jobs printed in several observations; jobs that printed none are left out.
-
-    Parameters
-    ----------
-    read
-        The observation before them; None: there was none.
-    unread
-        The observations, in order, at least one.
-    names
-        The jobs; none of them has ended.
-    """
+    """The values of E that jobs printed in several observations; jobs that printed none are left out."""
     before, after = None if read is None else _indexed(read), _indexed(unread[-1])
     if before is not None and type(before) is type(after):
         return after.printed_after(before, names)

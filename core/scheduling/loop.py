@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from core.scheduling.quick_values import filled_by_slot
+from core.scheduling.fast_frozen_init import filled_by_slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,23 +24,16 @@ if TYPE_CHECKING:
 @filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a ledger: what was seen, what was decided and why, and what failed at once.
+    """One line of a ledger: what was seen, what was decided and why, and what failed at once."""
 
-    Parameters
-    ----------
-    observation
-        What the policy was shown.
-    actions, reasons, marks, wake
-        Its decision.
-    failures
-        Actions that the engine refused at once; those that fail later are in a later observation.
-    """
-
+    #: What the policy was shown.
     observation: Observation
+    #: Its decision.
     actions: tuple[Action, ...]
     reasons: Sequence[Reason]
     marks: tuple[Mark, ...]
     wake: float | None
+    #: Actions that the engine refused at once; those that fail later are in a later observation.
     failures: tuple[Failure, ...] = ()
 
 
@@ -73,11 +66,6 @@ def drive(
     pace
         Look at least every so many seconds, whatever the policy asks for, so that a ledger of real time says
         what was used between events; None looks only when something happens or the policy wants it.
-
-    Yields
-    ------
-    Entry
-        What was seen and done, in order.
     """
     state, wake = policy.begin(settings, seed), None
     while not engine.finished:
@@ -94,20 +82,7 @@ def drive(
 def replay(
     policy: SchedulingPolicy, settings: Any, seed: int, entries: Iterable[Entry]
 ) -> Iterator[Difference]:
-    """Show a policy what its ledger says it saw, and give every decision that is not the recorded one.
-
-    Parameters
-    ----------
-    policy, settings, seed
-        As they were in the run.
-    entries
-        The run's ledger, in order.
-
-    Yields
-    ------
-    Difference
-        Nothing, if the policy is the pure function that it must be and has not changed since.
-    """
+    """Show a policy what its ledger says it saw, and give every decision that is not the recorded one."""
     state = policy.begin(settings, seed)
     for entry in entries:
         decision = policy.decide(state, entry.observation)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
-from core.scheduling.quick_values import filled_by_slot
+from core.scheduling.fast_frozen_init import filled_by_slot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,83 +57,55 @@ class Trigger(StrEnum):
 @filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """One machine, or one named part of it.
+    """One machine, or one named part of it."""
 
-    Parameters
-    ----------
-    id
-        Its name.
-    capacity
-        Its cores.
-    used
-        Cores in use over the last moments, all containers together.
-    memory, memory_used
-        Bytes that it has, and that are taken of them; None where it does not say.
-    """
-
+    #: Its name.
     id: str
+    #: Its cores.
     capacity: float
+    #: Cores in use over the last moments, all containers together.
     used: float = 0.0
+    #: Bytes that it has, and that are taken of them; None where it does not say.
     memory: float | None = None
     memory_used: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How fast earlier runs of a job's kind were.
+    """How fast earlier runs of a job's kind were."""
 
-    Parameters
-    ----------
-    points
-        (cores, seconds per step) as measured, by rising cores, each above zero.
-    startup
-        Seconds until the first step.
-    curve
-        Whether t(c) = a + b/c + d·c through these points is meant, which also speaks of more cores than were
-        tried; otherwise the speed lies on straight lines between them, and is that of the last beyond it.
-    steps
-        Training steps that they had in all, or None.
-    spread
-        Their observed time per step over what was predicted for them: 10th and 90th percentile; None while
-        too few are known.
-    teardown
-        Core-seconds from the last step to the end, for what writes and closes on one core at most.
-    """
-
+    #: (cores, seconds per step) as measured, by rising cores, each above zero.
     points: tuple[tuple[float, float], ...]
+    #: Seconds until the first step.
     startup: float = 0.0
+    #: Whether t(c) = a + b/c + d·c through these points is meant, which also speaks of more cores than were
+    #: tried; otherwise the speed lies on straight lines between them, and is that of the last beyond it.
     curve: bool = False
+    #: Training steps that they had in all, or None.
     steps: int | None = None
+    #: Their observed time per step over what was predicted for them: 10th and 90th percentile; None while too
+    #: few are known.
     spread: tuple[float, float] | None = None
+    #: Core-seconds from the last step to the end, for what writes and closes on one core at most.
     teardown: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is known of a job beforehand beside its request: what its owner said and was told, earlier runs.
+    """What is known of a job before it starts: its owner's terms, its deadline's admission, earlier runs."""
 
-    Parameters
-    ----------
-    min, max
-        Cores that it can run with at least and at most, or None.
-    memory
-        Bytes that it needs, or None.
-    priority
-        From 0 to 9; the higher, the sooner.
-    deadline
-        Seconds after its submission within which it should end, or None.
-    profile
-        How fast its kind was before, or None.
-    promised
-        Whether it was promised its deadline before this run, which then tries to keep that.
-    """
-
+    #: Cores that it can run with at least and at most, or None.
     min: float | None = None
     max: float | None = None
+    #: Bytes that it needs, or None.
     memory: float | None = None
+    #: From 0 to 9; the higher, the sooner.
     priority: int = 0
+    #: Seconds after its submission within which it should end, or None.
     deadline: float | None = None
+    #: How fast its kind was before, or None.
     profile: Profile | None = None
+    #: Whether it was promised its deadline before this run, which then tries to keep that.
     promised: bool = False
 
 
@@ -144,119 +116,79 @@ NO_TERMS = Terms()
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What a job used since it was looked at before, about a second ago.
+    """What a job used since it was looked at before, about a second ago."""
 
-    Parameters
-    ----------
-    time
-        Seconds of the run's clock.
-    cores
-        Cores used, the mean over that time.
-    memory
-        Bytes of its working set.
-    throttled
-        The share of its quota's periods in which it was held back; 0 without a quota.
-    phase, code
-        By a phase model: −1 and None while it warms up, and without one.
-    strange
-        Whether that model has seen nothing like this.
-    withheld
-        Cores that its quota kept from it: seconds for which its threads were throttled, per second.
-    """
-
+    #: Seconds of the run's clock.
     time: float
+    #: Cores used, the mean over that time.
     cores: float
+    #: Bytes of its working set.
     memory: float
+    #: The share of its quota's periods in which it was held back; 0 without a quota.
     throttled: float = 0.0
+    #: By a phase model: −1 and None while it warms up, and without one.
     phase: int = -1
     code: tuple[float, ...] | None = None
+    #: Whether that model has seen nothing like this.
     strange: bool = False
+    #: Cores that its quota kept from it: seconds for which its threads were throttled, per second.
     withheld: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """What no scheduler can know, for the oracles that look on purpose.
+    """What no scheduler can know, for the oracles that look on purpose."""
 
-    Parameters
-    ----------
-    work_left
-        Core-seconds to completion.
-    """
-
+    #: Core-seconds to completion.
     work_left: float
 
 
 @filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One training job as it is now.
+    """One training job as it is now."""
 
-    Parameters
-    ----------
-    id
-        Its name; never used twice in a run.
-    state
-        Where it is in its life.
-    worker
-        The worker that it is on; while it migrates, the one it goes to; None while it waits.
-    arrived
-        When it was submitted, seconds.
-    started
-        When it first ran, seconds, or None.
-    cpu_seconds
-        Core-seconds used so far, over all its starts.
-    limit
-        Cores that it may use at most, or None without a limit.
-    weight
-        Its share against the others on its worker where cores are scarce; 1 is the default.
-    threads
-        How many threads it computes with, or None where it does not say.
-    readings
-        Values of E printed since the previous observation, oldest first.
-    steps, total_steps
-        Training steps done and in total, or None where it does not say.
-    request
-        Cores that its owner asked for, or None.
-    can_migrate
-        Whether it writes checkpoints on request.
-    can_resize
-        Whether it adapts its threads to its cores.
-    hidden
-        What only oracles look at; None wherever it is not known.
-    terms
-        What else its owner said, or None; `said` is never None.
-    step_seconds
-        Seconds per training step with the cores and threads that it has now, as lately measured; None while
-        that is not known.
-    memory_limit
-        Bytes that it may use at most, or None without a limit.
-    use
-        What it used lately; None where nobody looks.
-    kills
-        How often the kernel has killed one of its processes for want of memory since the run began.
-    """
-
+    #: Its name; never used twice in a run.
     id: str
+    #: Where it is in its life.
     state: JobState
+    #: The worker that it is on; while it migrates, the one it goes to; None while it waits.
     worker: str | None = None
+    #: When it was submitted, seconds.
     arrived: float = 0.0
+    #: When it first ran, seconds, or None.
     started: float | None = None
+    #: Core-seconds used so far, over all its starts.
     cpu_seconds: float = 0.0
+    #: Cores that it may use at most, or None without a limit.
     limit: float | None = None
+    #: Its share against the others on its worker where cores are scarce; 1 is the default.
     weight: float = 1.0
+    #: How many threads it computes with, or None where it does not say.
     threads: int | None = None
+    #: Values of E printed since the previous observation, oldest first.
     readings: tuple[Reading, ...] = ()
+    #: Training steps done and in total, or None where it does not say.
     steps: int | None = None
     total_steps: int | None = None
+    #: Cores that its owner asked for, or None.
     request: float | None = None
+    #: Whether it writes checkpoints on request.
     can_migrate: bool = True
+    #: Whether it adapts its threads to its cores.
     can_resize: bool = False
+    #: What only oracles look at; None wherever it is not known.
     hidden: Hidden | None = None
+    #: What else its owner said, or None; `said` is never None.
     terms: Terms | None = None
+    #: Seconds per training step with the cores and threads that it has now, as lately measured; None while
+    #: that is not known.
     step_seconds: float | None = None
+    #: Bytes that it may use at most, or None without a limit.
     memory_limit: float | None = None
+    #: What it used lately; None where nobody looks.
     use: Use | None = None
+    #: How often the kernel has killed one of its processes for want of memory since the run began.
     kills: int = 0
 
     @property
@@ -267,48 +199,31 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An action that did not work; it comes back as something seen, never as an exception.
+    """An action that did not work; it comes back as something seen, never as an exception."""
 
-    Parameters
-    ----------
-    action
-        What was asked.
-    why
-        One sentence.
-    """
-
+    #: What was asked.
     action: Action
+    #: One sentence.
     why: str
 
 
 @filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Everything that a scheduler is shown at one moment.
+    """Everything that a scheduler is shown at one moment."""
 
-    Parameters
-    ----------
-    number
-        Counts the observations of a run from 0; a scheduler that is shown an older one again does nothing.
-    time
-        Seconds of the run's clock; never decreases.
-    trigger
-        Why it is asked now.
-    workers
-        All workers, in a fixed order.
-    jobs
-        Jobs that were submitted and have not ended, in order of submission; immutable.
-        `core.scheduling.lookup` finds some of them without a look at all.
-    ended
-        Jobs that ended since the previous observation, as they were at their end.
-    failures
-        Actions that failed since the previous observation.
-    """
-
+    #: Counts the observations of a run from 0; a scheduler that is shown an older one again does nothing.
     number: int
+    #: Seconds of the run's clock; never decreases.
     time: float
+    #: Why it is asked now.
     trigger: Trigger
+    #: All workers, in a fixed order.
     workers: tuple[Worker, ...]
+    #: Jobs that were submitted and have not ended, in order of submission; immutable.
+    #: `core.scheduling.lookup` finds some of them without a look at all.
     jobs: Sequence[Job]
+    #: Jobs that ended since the previous observation, as they were at their end.
     ended: tuple[Job, ...] = ()
+    #: Actions that failed since the previous observation.
     failures: tuple[Failure, ...] = ()

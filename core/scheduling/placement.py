@@ -12,15 +12,42 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.scheduling import lookup
 from core.scheduling.actions import Reason, Start
-from core.scheduling.chance import below, draw, seeded
-from core.scheduling.quick_values import filled_by_slot
-from core.scheduling.retries import PATIENCE, pause_after
+from core.scheduling.fast_frozen_init import filled_by_slot
+from core.scheduling.refusals import PATIENCE, pause_after
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from core.scheduling.model import Job, Observation
+
+
+_MASK = (1 << 64) - 1
+_STEP = 0x9E3779B97F4A7C15
+
+
+def _mixed(value: int) -> int:
+    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _MASK
+    return value ^ (value >> 31)
+
+
+def seeded(seed: int) -> int:
+    """The generator state to begin with; neighbouring seeds have nothing in common."""
+    return _mixed((seed + _STEP) & _MASK)
+
+
+def draw(chance: int) -> tuple[float, int]:
+    """A number from 0 to below 1, and the next generator state."""
+    following = (chance + _STEP) & _MASK
+    return (_mixed(following) >> 11) * 2.0**-53, following
+
+
+def below(chance: int, count: int) -> tuple[int, int]:
+    """A whole number from 0 to below `count`, each equally likely, and the next generator state."""
+    number, following = draw(chance)
+    return int(number * count), following
+
 
 PLACEMENTS = {
     "fewest": "The worker with the fewest jobs; chance decides ties",
@@ -62,26 +89,17 @@ class Placer:
 
 
 class Placing(NamedTuple):
-    """What the default scheduler answers.
+    """What the default scheduler answers."""
 
-    Parameters
-    ----------
-    placer
-        Its next state.
-    pending
-        The worker of each waiting job whose start was asked for before and not refused.
-    starts
-        Jobs to start now, each with its worker.
-    reasons
-        Why, one for each start and each refusal.
-    wake
-        When it wants to be asked again, or None.
-    """
-
+    #: Its next state.
     placer: Placer
+    #: The worker of each waiting job whose start was asked for before and not refused.
     pending: Mapping[str, str]
+    #: Jobs to start now, each with its worker.
     starts: tuple[tuple[Job, str], ...] = ()
+    #: Why, one for each start and each refusal.
     reasons: tuple[Reason, ...] = ()
+    #: When it wants to be asked again, or None.
     wake: float | None = None
 
     @property

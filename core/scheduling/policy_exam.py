@@ -40,25 +40,17 @@ NAME = re.compile(r"[a-z0-9][a-z0-9._+-]{0,59}")
 
 @dataclass(frozen=True)
 class Paper:
-    """A policy, its settings, and one run of it.
+    """A policy, its settings, and one run of it."""
 
-    Parameters
-    ----------
-    policy, settings, seed
-        As they ran.
-    jobs
-        The jobs that there were to run.
-    entries
-        The ledger.
-    run
-        Repeats the run.
-    """
-
+    #: As they ran.
     policy: SchedulingPolicy
     settings: Any
     seed: int
+    #: The jobs that there were to run.
     jobs: tuple[str, ...]
+    #: The ledger.
     entries: tuple[Entry, ...]
+    #: Repeats the run.
     run: Callable[[], tuple[Entry, ...]]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from core.scheduling.quick_values import filled_by_slot
+from core.scheduling.fast_frozen_init import filled_by_slot
 from core.settings_fields import NoSettings, build
 
 if TYPE_CHECKING:
@@ -25,71 +25,47 @@ State = TypeVar("State")
 @filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[State]):
-    """What a policy answers.
+    """What a policy answers."""
 
-    Parameters
-    ----------
-    state
-        What it wants to remember; a frozen value.
-    actions
-        What to do, in this order.
-    reasons
-        Why, for the ledger.
-    marks
-        What it thinks of each job now.
-    wake
-        When it wants to be asked again at the latest, seconds of the run's clock; None: only when something
-        happens.
-    """
-
+    #: What it wants to remember; a frozen value.
     state: State
+    #: What to do, in this order.
     actions: tuple[Action, ...] = ()
+    #: Why, for the ledger.
     reasons: Sequence[Reason] = ()
+    #: What it thinks of each job now.
     marks: tuple[Mark, ...] = ()
+    #: When it wants to be asked again at the latest, seconds of the run's clock; None: only when something
+    #: happens.
     wake: float | None = None
 
 
 @dataclass(frozen=True)
 class SchedulingPolicy:
-    """A way of sharing machines among training jobs.
+    """A way of sharing machines among training jobs."""
 
-    Parameters
-    ----------
-    name
-        Its name in tables and on the command line.
-    about
-        One sentence for people.
-    begin
-        ``begin(settings, seed)`` gives the state before the first observation. Whatever is left to chance
-        is drawn from `seed` and the state alone.
-    decide
-        ``decide(state, observation)``: pure; it never sees time, chance, files or an engine.
-    settings
-        The frozen dataclass of what can be chosen.
-    oracle
-        True if it looks at `Job.hidden`.
-    defaults
-        Settings that this variant has instead of the dataclass's own.
-    title
-        Its name as its authors write it, where that is another.
-    staged
-        Whether it leads jobs through numbers of cores, so that its runs are compared by their time per step.
-    sees_use
-        Whether it goes by `Job.use`, which engines show to nobody else.
-    ranks
-        Whether, with such settings, it goes by priorities.
-    """
-
+    #: Its name in tables and on the command line.
     name: str
+    #: One sentence for people.
     about: str
+    #: ``begin(settings, seed)`` gives the state before the first observation. Whatever is left to chance is
+    #: drawn from `seed` and the state alone.
     begin: Callable[[Any, int], Any]
+    #: ``decide(state, observation)``: pure; it never sees time, chance, files or an engine.
     decide: Callable[[Any, Observation], Decision[Any]]
+    #: The frozen dataclass of what can be chosen.
     settings: type[Any] = NoSettings
+    #: True if it looks at `Job.hidden`.
     oracle: bool = False
+    #: Settings that this variant has instead of the dataclass's own.
     defaults: Mapping[str, object] = field(default_factory=dict)
+    #: Its name as its authors write it, where that is another.
     title: str = ""
+    #: Whether it leads jobs through numbers of cores, so that its runs are compared by their time per step.
     staged: bool = False
+    #: Whether it goes by `Job.use`, which engines show to nobody else.
     sees_use: bool = False
+    #: Whether, with such settings, it goes by priorities.
     ranks: Callable[[Any], bool] = lambda _settings: False
 
     def chosen(self, values: Mapping[str, object] | None = None) -> Any:

@@ -4,7 +4,7 @@ On a machine that serves the shortest remaining work first, a job of p core-seco
 p + sum of min(p, p_k) to the sum of completion times (Smith 1956, preemptive): its own work, the work of the
 shorter ones before it, and its own work once for each longer one that it delays. That is all that can be said
 of a job that has just come. Of jobs whose points and demands are known, the whole course of a worker can be:
-it serves the best block first (`core.scheduling.forecasting.chains`), each job up to what it can use, and
+it serves the best block first (`core.scheduling.forecasting`), each job up to what it can use, and
 gives what is left to the next.
 """
 
@@ -14,12 +14,35 @@ from heapq import nlargest, nsmallest
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.scheduling.forecasting.chains import blocks
+from core.scheduling.forecasting import blocks
+from core.settings_fields import setting
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from core.scheduling.forecasting.chains import Way
+    from core.scheduling.forecasting import Way
+
+
+def grain_setting(default: float) -> float:
+    """In multiples of what cores are given."""
+    help_ = "Cores are given in multiples of this."
+    chosen: float = setting(default, label="Step", low=0.05, high=64, unit="cores", help=help_)
+    return chosen
+
+
+def unasked_setting() -> float:
+    """What a job asks for that asks for nothing."""
+    help_ = "Cores that a job is taken to ask for which says nothing."
+    chosen: float = setting(1.0, label="Without a request", low=0.01, high=4096, unit="cores", help=help_)
+    return chosen
+
+
+def memory_setting() -> float:
+    """How far the memory of a worker may be filled."""
+    help_ = "Share of a machine’s memory beyond which nothing starts there."
+    chosen: float = setting(0.8, label="Memory in use", low=0.05, high=1.0, help=help_)
+    return chosen
+
 
 _TRIED = 8
 """Workers of either kind between which a move is looked for."""
@@ -37,17 +60,11 @@ class Move(NamedTuple):
 
 
 class Served(NamedTuple):
-    """A job as the course of its worker depends on it.
+    """A job as the course of its worker depends on it."""
 
-    Parameters
-    ----------
-    way
-        What is ahead of it; its last point is its end.
-    demand
-        Most cores that it can use, above zero.
-    """
-
+    #: What is ahead of it; its last point is its end.
     way: Way
+    #: Most cores that it can use, above zero.
     demand: float
 
     @property
@@ -130,20 +147,6 @@ def best_move(
     """The best single move that leaves no worker fuller than the fullest one is.
 
     It is looked for between the workers on which jobs lose most by being together and the emptiest ones.
-
-    Parameters
-    ----------
-    jobs
-        Those on each worker, by their names.
-    capacities
-        Cores of each worker.
-    able
-        Jobs that may move.
-
-    Returns
-    -------
-    Move or None
-        None if nothing may move.
     """
     now = {name: weighted_times(on.values(), capacities[name]) for name, on in jobs.items()}
     lost = {

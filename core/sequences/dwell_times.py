@@ -22,20 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class DwellTimes:
-    """The dwell times in a phase.
+    """The dwell times in a phase."""
 
-    Parameters
-    ----------
-    seconds
-        The durations of all runs that were looked at, ascending, shape (n_runs,).
-    times
-        The distinct durations after which runs were left, ascending, shape (n,).
-    left, at_risk
-        How many were left then, and how many had lasted at least that long, shape (n,).
-    """
-
+    #: The durations of all runs that were looked at, ascending, shape (n_runs,).
     seconds: FloatArray
+    #: The distinct durations after which runs were left, ascending, shape (n,).
     times: FloatArray
+    #: How many were left then, and how many had lasted at least that long, shape (n,).
     left: IntArray
     at_risk: IntArray
 

@@ -37,26 +37,17 @@ class NextPhase:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What comes after some phases.
+    """What comes after some phases."""
 
-    Parameters
-    ----------
-    after
-        The phases that were asked about, the present one last.
-    used
-        The part of them that was seen often enough and is used.
-    seen
-        How often `used` was seen.
-    steps
-        The number of steps ahead.
-    phases
-        What may come, the most probable first. Counts are those of the next step.
-    """
-
+    #: The phases that were asked about, the present one last.
     after: State
+    #: The part of them that was seen often enough and is used.
     used: State
+    #: How often `used` was seen.
     seen: int
+    #: The number of steps ahead.
     steps: int
+    #: What may come, the most probable first. Counts are those of the next step.
     phases: tuple[NextPhase, ...]
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import InputError
-from core.sequences.groups import grouped
+from core.sequences.packing import grouped
 
 if TYPE_CHECKING:
     from core.sequences.runs import PhaseSequences
@@ -41,25 +41,17 @@ class Step(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class TransitionGraph:
-    """Counted transitions between states.
+    """Counted transitions between states."""
 
-    Parameters
-    ----------
-    memory, step
-        The longest state, and what a step is.
-    phases
-        The phases there may be.
-    states
-        The states that were visited; the end is not among them and has the index ``len(states)``.
-    at, to, owner, weight
-        Every step that was taken: from which state, to which, by which execution, how many times in a
-        row. Shape (n_steps,).
-    """
-
+    #: The longest state, and what a step is.
     memory: int
     step: Step
+    #: The phases there may be.
     phases: tuple[int, ...]
+    #: The states that were visited; the end is not among them and has the index ``len(states)``.
     states: tuple[State, ...]
+    #: Every step that was taken: from which state, to which, by which execution, how many times in a row.
+    #: Shape (n_steps,).
     at: IntArray
     to: IntArray
     owner: IntArray

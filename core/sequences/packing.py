@@ -15,13 +15,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.sequences.groups import grouped
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from core.sequences.runs import PhaseSequences
     from core.traces.model import IntArray
+
+
+_ROOM = 1 << 16
+
+
+def grouped(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
+    """The distinct keys, ascending, and the index of each key among them.
+
+    Parameters
+    ----------
+    keys
+        Shape (n,), each from 0 to below `bound`.
+    bound
+        Where it is not much larger than n, nothing is sorted.
+    """
+    if bound > len(keys) + _ROOM:
+        found, place = np.unique(keys, return_inverse=True)
+        return found, place
+    there = np.zeros(bound, bool)
+    there[keys] = True
+    found = np.flatnonzero(there)
+    places = np.zeros(bound, np.int64)
+    places[found] = np.arange(len(found))
+    return found, places[keys]
+
 
 MOST_UNIT = 3
 
@@ -45,24 +68,16 @@ class Element:
 
 @dataclass(frozen=True, eq=False)
 class PackedSequences:
-    """The packed elements of many executions, in flat arrays.
+    """The packed elements of many executions, in flat arrays."""
 
-    Parameters
-    ----------
-    sequences
-        What was packed.
-    start
-        The first run of each element, shape (n_elements,).
-    unit, repeats
-        Its number of phases and of repetitions, shape (n_elements,).
-    offsets
-        Where each execution's elements begin, shape (n_executions + 1,).
-    """
-
+    #: What was packed.
     sequences: PhaseSequences
+    #: The first run of each element, shape (n_elements,).
     start: IntArray
+    #: Its number of phases and of repetitions, shape (n_elements,).
     unit: IntArray
     repeats: IntArray
+    #: Where each execution's elements begin, shape (n_executions + 1,).
     offsets: IntArray
 
     @cached_property

@@ -23,28 +23,19 @@ COVERAGE = 0.9
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Path:
-    """A packed sequence that executions follow from beginning to end.
+    """A packed sequence that executions follow from beginning to end."""
 
-    Parameters
-    ----------
-    tree, node
-        The tree, and the node at which it ends.
-    count, share
-        How many executions follow it, and their share of all.
-    covered
-        The share of executions that follow it or a more frequent one.
-    seconds
-        The median duration of its executions.
-    example
-        The execution nearest that median, as its index in the set; of two, the shorter one.
-    """
-
+    #: The tree, and the node at which it ends.
     tree: PrefixTree
     node: int
+    #: How many executions follow it, and their share of all.
     count: int
     share: float
+    #: The share of executions that follow it or a more frequent one.
     covered: float
+    #: The median duration of its executions.
     seconds: float
+    #: The execution nearest that median, as its index in the set; of two, the shorter one.
     example: int
 
     @property

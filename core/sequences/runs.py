@@ -35,29 +35,20 @@ class Warmup(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class PhaseSequences:
-    """The runs of many executions; two neighbours in one execution are never of the same phase.
+    """The runs of many executions; two neighbours in one execution are never of the same phase."""
 
-    Parameters
-    ----------
-    ids
-        The executions' names.
-    phases
-        All possible phases, in the order in which they are shown; all that occur are in it.
-    offsets
-        Shape (n_executions + 1,): runs ``offsets[i]:offsets[i + 1]`` are those of execution i. An
-        execution that never leaves its warm-up may have none.
-    phase, length, seconds
-        Each run's phase id, number of samples and duration, shape (n_runs,).
-    durations
-        How long each execution lasted in seconds, warm-up included, shape (n_executions,).
-    """
-
+    #: The executions' names.
     ids: tuple[str, ...]
+    #: All possible phases, in the order in which they are shown; all that occur are in it.
     phases: tuple[int, ...]
+    #: Shape (n_executions + 1,): runs ``offsets[i]:offsets[i + 1]`` are those of execution i. An execution
+    #: that never leaves its warm-up may have none.
     offsets: IntArray
+    #: Each run's phase id, number of samples and duration, shape (n_runs,).
     phase: IntArray
     length: IntArray
     seconds: FloatArray
+    #: How long each execution lasted in seconds, warm-up included, shape (n_executions,).
     durations: FloatArray
 
     @property

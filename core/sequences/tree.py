@@ -21,29 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PrefixTree:
-    """A prefix tree; node 0 is the root, and parents come before their children.
+    """A prefix tree; node 0 is the root, and parents come before their children."""
 
-    Parameters
-    ----------
-    packed
-        What it was made from.
-    parent
-        The parent of each node, −1 for the root, shape (n_nodes,).
-    symbol
-        Each node's element as an entry of ``packed.symbols``, −1 for the root.
-    depth
-        The number of elements from the root.
-    count
-        How many executions go through or end at each node.
-    node
-        The node of each packed element, shape (n_elements,).
-    """
-
+    #: What it was made from.
     packed: PackedSequences
+    #: The parent of each node, −1 for the root, shape (n_nodes,).
     parent: IntArray
+    #: Each node's element as an entry of ``packed.symbols``, −1 for the root.
     symbol: IntArray
+    #: The number of elements from the root.
     depth: IntArray
+    #: How many executions go through or end at each node.
     count: IntArray
+    #: The node of each packed element, shape (n_elements,).
     node: IntArray
 
     @property

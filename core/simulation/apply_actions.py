@@ -20,9 +20,9 @@ from core.scheduling.actions import (
     Start,
     Stop,
 )
-from core.scheduling.model import Failure, JobState
+from core.scheduling.model import Failure, JobState, Trigger
 from core.scheduling.refusals import Refused
-from core.simulation import migration
+from core.simulation.chance import migration_fails
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,6 +30,53 @@ if TYPE_CHECKING:
     from core.scheduling.actions import Action
     from core.simulation.job import Node, SimulatedJob
     from core.simulation.world import World
+
+
+def begin(world: World, job: SimulatedJob, move: Migrate, to: Node) -> None:
+    """Take a job off its worker and wait for its checkpoint."""
+    world.rest(job, JobState.MIGRATING)
+    job.move, job.origin = move, job.node
+    world.place(job, to)
+    job.moves += 1
+    answered = world.now + world.scenario.control_s + (job.spec.checkpoint_s or 0.0)
+    world.plan(answered, _checkpointed, job)
+
+
+def _checkpointed(world: World, job: SimulatedJob) -> None:
+    if _fails(world, job, 0, world.scenario.checkpoint_failure):
+        _return(world, job, f"Job {job.spec.id} did not answer the request for a checkpoint.")
+        return
+    world.plan(world.now + job.spec.restore_s, _restored, job)
+
+
+def _restored(world: World, job: SimulatedJob) -> None:
+    if _fails(world, job, 1, world.scenario.restore_failure):
+        if not world.shown_still(job):
+            world.place(job, job.origin)
+        world.plan(world.now + job.spec.restore_s, _returned, job)
+        return
+    _run(world, job, job.node)
+
+
+def _returned(world: World, job: SimulatedJob) -> None:
+    _return(world, job, f"Job {job.spec.id} did not start on its target and was restored where it came from.")
+
+
+def _fails(world: World, job: SimulatedJob, stage: int, probability: float) -> bool:
+    return migration_fails(job.spec.id, world.seed, job.moves, stage, probability)
+
+
+def _return(world: World, job: SimulatedJob, why: str) -> None:
+    if job.move is not None:
+        world.failures.append(Failure(job.move, why))
+    _run(world, job, job.origin)
+
+
+def _run(world: World, job: SimulatedJob, node: Node | None) -> None:
+    job.move = job.origin = None
+    world.happened.add(Trigger.OUTCOME)
+    if node is not None:
+        world.run(job, node)
 
 
 def perform(world: World, actions: Sequence[Action]) -> tuple[Failure, ...]:
@@ -91,7 +138,7 @@ def _migrate(world: World, job: SimulatedJob, action: Migrate) -> None:
     writes = job.spec.checkpoint_s is not None
     refusals.movable(action, job.state, writes=writes, there=job.node is to)
     _limits(job.limit, job.weight, to)
-    migration.begin(world, job, action, to)
+    begin(world, job, action, to)
 
 
 def _pause(world: World, job: SimulatedJob, action: Pause) -> None:

@@ -34,14 +34,9 @@ def _not_negative(what: str, *values: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FixedTimes:
-    """Moments one by one, typed in or read from a file.
+    """Moments one by one, typed in or read from a file."""
 
-    Parameters
-    ----------
-    moments
-        Seconds, in any order; at least as many as there are jobs.
-    """
-
+    #: Seconds, in any order; at least as many as there are jobs.
     moments: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -108,18 +103,12 @@ def possible_spread(spacing: float, spread: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NormalGaps:
-    """One job after another with gaps of N(`spacing`, `spread`) seconds, the first at `first`.
+    """One job after another with gaps of N(`spacing`, `spread`) seconds, the first at `first`."""
 
-    Parameters
-    ----------
-    spacing, spread
-        Mean and standard deviation of a gap; the mean is at least `SPREADS` times the deviation.
-    first
-        Seconds.
-    """
-
+    #: Mean and standard deviation of a gap; the mean is at least `SPREADS` times the deviation.
     spacing: float
     spread: float
+    #: Seconds.
     first: float = 0.0
 
     def __post_init__(self) -> None:
@@ -156,14 +145,9 @@ class UniformIn:
 
 @dataclass(frozen=True, slots=True)
 class Poisson:
-    """Jobs at a mean `rate` per second, each independent of the others; the first one is waited for as well.
+    """Poisson arrivals at a mean `rate` per second; the first job has a waiting time, too."""
 
-    Parameters
-    ----------
-    rate
-        Jobs per second, above zero.
-    """
-
+    #: Jobs per second, above zero.
     rate: float
 
     def __post_init__(self) -> None:

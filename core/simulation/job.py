@@ -27,29 +27,19 @@ ROUNDING: Final = 1e-9
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """A worker with the jobs that run on it.
+    """A worker with the jobs that run on it."""
 
-    Parameters
-    ----------
-    spec
-        What was given.
-    place
-        Its index among all workers.
-    running
-        Runnable jobs, in order of their start; the values mean nothing.
-    memory_used
-        Bytes that the jobs which hold a place here take, running or not.
-    members
-        Jobs that hold a place here, running or not.
-    plan
-        Number of the plan that its next completion belongs to; older ones are void.
-    """
-
+    #: What was given.
     spec: WorkerSpec
+    #: Its index among all workers.
     place: int
+    #: Runnable jobs, in order of their start; the values mean nothing.
     running: dict[SimulatedJob, None] = field(default_factory=dict)
+    #: Jobs that hold a place here, running or not.
     members: set[SimulatedJob] = field(default_factory=set)
+    #: Bytes that the jobs which hold a place here take, running or not.
     memory_used: float = 0.0
+    #: Number of the plan that its next completion belongs to; older ones are void.
     plan: int = 0
 
 
@@ -58,29 +48,13 @@ class Line:
     """A job between two changes, as observations keep it; all but `value` stays as it was made.
 
     It is what `core.scheduling.lookup.standing` shows.
-
-    Parameters
-    ----------
-    job
-        The job; only what never changes of it is looked at.
-    number
-        Of the first observation that shows it.
-    id, state, worker, can_migrate, started, limit, weight, threads, memory_limit
-        As `core.scheduling.model.Job` shows them.
-    at, done, cpu_seconds, share, rate
-        The straight line itself; see the module.
-    printed
-        Values that were shown before, or are in `news`.
-    news
-        Values to be shown by the first observation, beside those of this line.
-    step_seconds
-        Seconds per training step, or None while it does not run or says no steps.
-    value
-        What is shown of it, once that no longer depends on the observation.
     """
 
+    #: The job; only what never changes of it is looked at.
     job: SimulatedJob
+    #: Of the first observation that shows it.
     number: int
+    #: As `core.scheduling.model.Job` shows them.
     id: str
     state: JobState
     worker: str | None
@@ -89,15 +63,20 @@ class Line:
     limit: float | None
     weight: float
     threads: int | None
+    #: The straight line itself; see the module.
     at: float
     done: float
     cpu_seconds: float
     share: float
     rate: float
+    #: Values that were shown before, or are in `news`.
     printed: int
+    #: Values to be shown by the first observation, beside those of this line.
     news: tuple[Reading, ...]
+    #: Seconds per training step, or None while it does not run or says no steps.
     step_seconds: float | None
     memory_limit: float | None = None
+    #: What is shown of it, once that no longer depends on the observation.
     value: Job | None = None
 
     def readings(self, since: float, now: float, number: int) -> tuple[Reading, ...]:
@@ -145,46 +124,13 @@ def readings(
 
 @dataclass(eq=False, slots=True)
 class SimulatedJob:
-    """One job that was submitted.
+    """One job that was submitted."""
 
-    Parameters
-    ----------
-    spec
-        What was given.
-    levels
-        E as it prints it, value by value.
-    state, node, started, limit, weight, threads, memory_limit
-        As `core.scheduling.model.Job` shows them.
-    follows
-        Whether its threads are as many as its cores.
-    at, done, cpu_seconds, share, rate
-        The straight line that it is on; see the module.
-    printed
-        Values that were already collected.
-    readings
-        Values collected but not shown yet.
-    move, origin, moves
-        The migration under way, where it came from, and how many there were.
-    plan
-        Number of what is planned for it; raised whenever it stops to run.
-    number
-        How many were submitted before it.
-    goal
-        Core-seconds of work at which it ends, by completion or by its own fault.
-    terms
-        What its owner says of it beside its request, or None.
-    begin, each
-        Core-seconds of work before its training begins, and for each printed value after that.
-    trains
-        Whether all of its threads compute; before its training and after it only one does.
-    turn
-        Core-seconds of work at which that changes next, or it ends.
-    steps_per_work, claimed_steps
-        Training steps for each core-second of training, and how many it says it has in all, true or not.
-    """
-
+    #: What was given.
     spec: JobSpec
+    #: E as it prints it, value by value.
     levels: list[float]
+    #: As `core.scheduling.model.Job` shows them.
     state: JobState = JobState.WAITING
     node: Node | None = None
     started: float | None = None
@@ -192,26 +138,39 @@ class SimulatedJob:
     weight: float = 1.0
     threads: int | None = None
     memory_limit: float | None = None
+    #: The straight line that it is on; see the module.
     at: float = 0.0
     done: float = 0.0
     cpu_seconds: float = 0.0
     share: float = 0.0
     rate: float = 0.0
+    #: Values that were already collected.
     printed: int = 0
+    #: Values collected but not shown yet.
     readings: list[Reading] = field(default_factory=list)
+    #: The migration under way, where it came from, and how many there were.
     move: Migrate | None = None
     origin: Node | None = None
     moves: int = 0
+    #: Number of what is planned for it; raised whenever it stops to run.
     plan: int = 0
+    #: How many were submitted before it.
     number: int = 0
+    #: Core-seconds of work at which it ends, by completion or by its own fault.
     goal: float = field(init=False)
+    #: Core-seconds of work before its training begins, and for each printed value after that.
     begin: float = field(init=False)
     each: float = field(init=False)
+    #: Whether all of its threads compute; before its training and after it only one does.
     trains: bool = field(init=False)
+    #: Core-seconds of work at which that changes next, or it ends.
     turn: float = field(init=False)
+    #: What its owner says of it beside its request, or None.
     terms: Terms | None = field(init=False)
+    #: Training steps for each core-second of training, and how many it says it has in all, true or not.
     steps_per_work: float | None = field(init=False, default=None)
     claimed_steps: int | None = field(init=False, default=None)
+    #: Whether its threads are as many as its cores.
     follows: bool = field(init=False)
 
     def __post_init__(self) -> None:

@@ -48,17 +48,11 @@ def _above_zero(what: str, value: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Exponential:
-    """r = (1 − e^{−λx}) / (1 − e^{−λ}).
+    """r = (1 − e^{−λx}) / (1 − e^{−λ})."""
 
-    Parameters
-    ----------
-    rate
-        λ > 0.
-    final
-        f, the level at the end.
-    """
-
+    #: λ > 0.
     rate: float
+    #: f, the level at the end.
     final: float = FINAL_LEVEL
 
     def __post_init__(self) -> None:
@@ -75,17 +69,11 @@ class Exponential:
 
 @dataclass(frozen=True, slots=True)
 class Hyperbolic:
-    """r = x(1 + κ) / (1 + κx).
+    """r = x(1 + κ) / (1 + κx)."""
 
-    Parameters
-    ----------
-    bend
-        κ > 0.
-    final
-        f, the level at the end.
-    """
-
+    #: κ > 0.
     bend: float
+    #: f, the level at the end.
     final: float = FINAL_LEVEL
 
     def __post_init__(self) -> None:
@@ -102,20 +90,13 @@ class Hyperbolic:
 
 @dataclass(frozen=True, slots=True)
 class Weibull:
-    """r ∝ 1 − exp(−(x/τ)^p), scaled so that r(1) = 1.
+    """r ∝ 1 − exp(−(x/τ)^p), scaled so that r(1) = 1."""
 
-    Parameters
-    ----------
-    scale
-        τ > 0.
-    shape
-        p > 0; below 1 it falls steeply first and then has a long tail.
-    final
-        f, the level at the end.
-    """
-
+    #: τ > 0.
     scale: float
+    #: p > 0; below 1 it falls steeply first and then has a long tail.
     shape: float = 0.7
+    #: f, the level at the end.
     final: float = FINAL_LEVEL
 
     def __post_init__(self) -> None:
@@ -133,14 +114,9 @@ class Weibull:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A recorded loss, straight lines between its points and constant before the first and after the last.
+    """A recorded loss, straight lines between its points and constant before the first and after the last."""
 
-    Parameters
-    ----------
-    points
-        (x, E) with x increasing within [0, 1].
-    """
-
+    #: (x, E) with x increasing within [0, 1].
     points: tuple[tuple[float, float], ...]
 
     def __post_init__(self) -> None:

@@ -7,36 +7,81 @@ when somebody looks at them, from the line and the observation's time, and are t
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import inf
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from core.scheduling.engine_wrapper import OverEngine
+from core.scheduling.lazy_tuple import MadeLater
 from core.scheduling.lookup import IndexedJobs
-from core.scheduling.made_later import MadeLater
-from core.scheduling.model import Hidden, Job, JobState, Observation, Trigger
+from core.scheduling.model import Hidden, Job, JobState, Observation, Trigger, Use
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from core.scheduling.lookup import Printed, Standing
+    from core.scheduling.ports import Engine
     from core.simulation.job import Line
     from core.simulation.world import World
+
+
+EVERY = 1.0
+"""Seconds between two samples."""
+_FULL = 0.999
+"""Share of what it can use below which a limit holds a job back."""
+
+
+class _Seen(NamedTuple):
+    at: float
+    cpu_seconds: float
+    use: Use | None
+
+
+class ShowsUse(OverEngine):
+    """An engine whose jobs are shown with what they used, as sampling them once a second would.
+
+    A job's memory is what its owner said that it needs; of its quota's periods all are throttled while it
+    could use more than its limit, and none while it could not. What it could use more is withheld.
+    """
+
+    def __init__(self, engine: Engine, demands: Mapping[str, float]) -> None:
+        super().__init__(engine)
+        self._demands = demands
+        self._seen: dict[str, _Seen] = {}
+
+    def observe(self) -> Observation:
+        """Show what the engine shows, with what its jobs used."""
+        seen = self._engine.observe()
+        before, self._seen = self._seen, {}
+        most = {each.id: each.capacity for each in seen.workers}
+        jobs = (self._shown(job, before.get(job.id), seen.time, most) for job in seen.jobs)
+        return replace(seen, jobs=tuple(jobs))
+
+    def _shown(self, job: Job, before: _Seen | None, now: float, most: Mapping[str, float]) -> Job:
+        if job.state is not JobState.RUNNING:
+            return job
+        if before is None:
+            self._seen[job.id] = _Seen(now, job.cpu_seconds, None)
+            return job
+        passed, use = now - before.at, before.use
+        if passed >= EVERY:
+            cores = (job.cpu_seconds - before.cpu_seconds) / passed
+            demand = self._demands.get(job.id, inf)
+            held = job.limit is not None and job.limit < _FULL * demand
+            more = min(demand, most[job.worker or ""]) - (job.limit or 0.0) if held else 0.0
+            use = Use(now, cores, job.said.memory or 0.0, float(held), withheld=max(more, 0.0))
+            before = _Seen(now, job.cpu_seconds, use)
+        self._seen[job.id] = before
+        return job if use is None else replace(job, use=use)
+
 
 _ORDER: Final = (Trigger.ARRIVAL, Trigger.DEPARTURE, Trigger.OUTCOME)
 _SUBMITTED: Final = attrgetter("number")
 
 
 def observe(world: World, number: int, *, hidden: bool) -> Observation:
-    """Show the world as it is now, and each reading, end and failure once.
-
-    Parameters
-    ----------
-    world
-        The world; what has not been shown yet is taken from it.
-    number
-        The number of this observation.
-    hidden
-        Whether oracles may look at the work that is left.
-    """
+    """Show the world as it is now, and each reading, end and failure once."""
     trigger = next(kind for kind in _ORDER if kind in world.happened) if world.happened else Trigger.TICK
     now = world.now
     ended = tuple([_job(job.line(number), now, now, number, hidden) for job in world.ended])
@@ -73,19 +118,7 @@ def _jobs(world: World, number: int, hidden: bool) -> SeenJobs:
 
 
 class SeenJobs(MadeLater[Job], IndexedJobs):
-    """The jobs of one observation; each is made when it is looked at.
-
-    Parameters
-    ----------
-    world
-        The world at the moment of the observation; what it keeps is copied.
-    since
-        When the observation before was made.
-    number
-        The observation's number.
-    hidden
-        Whether oracles may look at the work that is left.
-    """
+    """The jobs of one observation; each is made when it is looked at."""
 
     __slots__ = (
         "_all",

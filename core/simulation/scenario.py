@@ -44,24 +44,16 @@ def _not_negative(owner: str, **values: float | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSpec:
-    """One machine.
+    """One machine."""
 
-    Parameters
-    ----------
-    id
-        Its name.
-    cores
-        Its processors, above zero.
-    memory
-        Its bytes; None: as many as are needed.
-    lost
-        Processors, less than all, that other work of the machine takes while jobs use all the rest; not seen
-        by schedulers.
-    """
-
+    #: Its name.
     id: str
+    #: Its processors, above zero.
     cores: float
+    #: Its bytes; None: as many as are needed.
     memory: float | None = None
+    #: Processors, less than all, that other work of the machine takes while jobs use all the rest; not seen
+    #: by schedulers.
     lost: float = 0.0
 
     def __post_init__(self) -> None:
@@ -76,91 +68,62 @@ class WorkerSpec:
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """One training job as it really is; a scheduler is shown only part of it.
+    """One training job as it really is; a scheduler is shown only part of it."""
 
-    Parameters
-    ----------
-    id
-        Its name.
-    work
-        Core-seconds on one core without contention.
-    arrival
-        When it is submitted, seconds.
-    demand
-        Most cores that it can use; None without a bound.
-    loss
-        Its loss against the share of its training that is done.
-    prepare, finish
-        Core-seconds of the work before its first training step and after its last, in which it prints
-        nothing: it loads libraries and data, it tests and saves. What lies between is its training.
-    values
-        How many values of E it prints; value i (1…values) is printed when i/values of the training is done.
-    noise_sigma
-        Standard deviation of the noise of a printed value.
-    noise_phi
-        Correlation of the noise of one printed value with that of the next (AR(1)).
-    request
-        Cores that its owner asked for, or None.
-    checkpoint_s, restore_s
-        Seconds to write a checkpoint and to start from it; `checkpoint_s` None: it writes none.
-    steps
-        Training steps in all; None: it does not say how many it did and has to do.
-    size_error
-        Steps that it claims to have, as a factor of `steps`; 1 tells the truth.
-    min, max
-        Cores that it can run with at least and at most, as its owner says, or None.
-    memory
-        Bytes that it takes while it is on a worker, or None.
-    priority
-        From 0 to 9.
-    deadline
-        Seconds after its arrival within which it should end, or None.
-    threads
-        Threads that it computes with, or None: as many as it has cores.
-    resizable
-        Whether it adapts its threads to its cores (has the agent).
-    follows
-        Whether it does so by itself, one thread for each core that it can have, until its policy says how
-        many; `threads` mean nothing then.
-    speedup
-        Its speed on its cores; None: proportional to them.
-    thread_penalty
-        Seconds lost per useful second and per thread too many for each core (`core.simulation.speedup`).
-    crash_at
-        Share of the work at which it fails by itself, or None.
-    model
-        Name of its kind in tables.
-    profile
-        What schedulers are told of the speed of its kind, true or not, or None.
-    """
-
+    #: Its name.
     id: str
+    #: Core-seconds on one core without contention.
     work: float
+    #: When it is submitted, seconds.
     arrival: float = 0.0
+    #: Most cores that it can use; None without a bound.
     demand: float | None = None
+    #: Its loss against the share of its training that is done.
     loss: LossCurve = _VAE
+    #: How many values of E it prints; value i (1…values) is printed when i/values of the training is done.
     values: int = 200
+    #: Standard deviation of the noise of a printed value.
     noise_sigma: float = 0.003
+    #: Correlation of the noise of one printed value with that of the next (AR(1)).
     noise_phi: float = 0.5
+    #: Cores that its owner asked for, or None.
     request: float | None = None
+    #: Seconds to write a checkpoint and to start from it; `checkpoint_s` None: it writes none.
     checkpoint_s: float | None = 1.5
     restore_s: float = 2.0
+    #: Training steps in all; None: it does not say how many it did and has to do.
     steps: int | None = 200
+    #: Steps that it claims to have, as a factor of `steps`; 1 tells the truth.
     size_error: float = 1.0
+    #: Seconds after its arrival within which it should end, or None.
     deadline: float | None = None
+    #: Threads that it computes with, or None: as many as it has cores.
     threads: int | None = None
+    #: Whether it adapts its threads to its cores (has the agent).
     resizable: bool = False
+    #: Whether it does so by itself, one thread for each core that it can have, until its policy says how
+    #: many; `threads` mean nothing then.
     follows: bool = False
+    #: Its speed on its cores; None: proportional to them.
     speedup: Scaling | None = None
+    #: Seconds lost per useful second and per thread too many for each core (`core.simulation.speedup`).
     thread_penalty: float = PENALTY
+    #: Share of the work at which it fails by itself, or None.
     crash_at: float | None = None
+    #: Name of its kind in tables.
     model: str = ""
+    #: Core-seconds of the work before its first training step and after its last, in which it prints nothing:
+    #: it loads libraries and data, it tests and saves. What lies between is its training.
     prepare: float = 0.0
     finish: float = 0.0
+    #: Cores that it can run with at least and at most, as its owner says, or None.
     min: float | None = None
     max: float | None = None
+    #: Bytes that it takes while it is on a worker, or None.
     memory: float | None = None
+    #: From 0 to 9.
     priority: int = 0
+    #: What schedulers are told of the speed of its kind, true or not, or None.
     profile: Profile | None = None
 
     def __post_init__(self) -> None:
@@ -198,33 +161,22 @@ class JobSpec:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A simulated world: its workers, its jobs, and how it treats them.
+    """A simulated world: its workers, its jobs, and how it treats them."""
 
-    Parameters
-    ----------
-    workers, jobs
-        At least one of each; every id once.
-    gamma
-        γ ≥ 0: a worker's speed with n jobs is 1/(1 + γ(n_e − 1)) of its cores.
-    contention
-        n_e is the ``count`` of runnable jobs, or their ``effective`` number (Σa)²/Σa² with shares a.
-    control_s
-        Seconds of a migration besides checkpoint and restore.
-    checkpoint_failure
-        Probability that a job does not answer the request for a checkpoint; it goes on where it is.
-    restore_failure
-        Probability that a migrated job does not start on its target; it is restored where it came from.
-    horizon
-        Seconds after which a run without an end is given up.
-    """
-
+    #: At least one of each; every id once.
     workers: tuple[WorkerSpec, ...]
     jobs: tuple[JobSpec, ...]
+    #: γ ≥ 0: a worker's speed with n jobs is 1/(1 + γ(n_e − 1)) of its cores.
     gamma: float = 0.0
+    #: n_e is the ``count`` of runnable jobs, or their ``effective`` number (Σa)²/Σa² with shares a.
     contention: Contention = "count"
+    #: Seconds of a migration besides checkpoint and restore.
     control_s: float = 1.1
+    #: Probability that a job does not answer the request for a checkpoint; it goes on where it is.
     checkpoint_failure: float = 0.0
+    #: Probability that a migrated job does not start on its target; it is restored where it came from.
     restore_failure: float = 0.0
+    #: Seconds after which a run without an end is given up.
     horizon: float = 1e7
 
     def __post_init__(self) -> None:

@@ -29,20 +29,13 @@ class Scaling(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SpeedUp:
-    """Time per step on c ≥ 1 cores: t(c) = a + b/c + d·c (docs/simulator.md), a, b, d ≥ 0.
+    """Time per step on c ≥ 1 cores: t(c) = a + b/c + d·c (docs/simulator.md), a, b, d ≥ 0."""
 
-    Parameters
-    ----------
-    fixed
-        a: the part that no core makes shorter.
-    parallel
-        b: the part that cores share.
-    overhead
-        d: what every further core costs.
-    """
-
+    #: a: the part that no core makes shorter.
     fixed: float = 0.0
+    #: b: the part that cores share.
     parallel: float = 1.0
+    #: d: what every further core costs.
     overhead: float = 0.0
 
     def __post_init__(self) -> None:
@@ -63,14 +56,9 @@ class SpeedUp:
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """Speed as it was measured at some numbers of cores, and a straight line between two of them.
+    """Speed as it was measured at some numbers of cores, and a straight line between two of them."""
 
-    Parameters
-    ----------
-    points
-        (cores, steps per second) by rising cores, each above zero; what is measured may also fall.
-    """
-
+    #: (cores, steps per second) by rising cores, each above zero; what is measured may also fall.
     points: tuple[tuple[float, float], ...]
     _unit: float = field(init=False, repr=False, compare=False, default=1.0)
 

@@ -18,19 +18,30 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from core.errors import ConflictError
 from core.scheduling.model import JobState, Trigger, Worker
-from core.scheduling.shares.threads import threads_for
-from core.scheduling.shares.water_filling import water_fill
+from core.scheduling.shares import threads_for, water_fill
 from core.simulation.chance import printed_by
-from core.simulation.contention import efficiency
 from core.simulation.job import NANOSECOND, Node, SimulatedJob
 from core.simulation.speedup import speed_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from core.scheduling.model import Failure
     from core.simulation.job import Line
-    from core.simulation.scenario import JobSpec, Scenario
+    from core.simulation.scenario import Contention, JobSpec, Scenario
+
+
+def efficiency(shares: Sequence[float], gamma: float, contention: Contention) -> float:
+    """η = 1/(1 + γ(n_e − 1)), with n_e the number of jobs or (Σa)²/Σa² of shares (docs/simulator.md)."""
+    if gamma == 0 or not shares:
+        return 1.0
+    if contention == "count":
+        jobs = float(len(shares))
+    else:
+        squares = sum(share * share for share in shares)
+        jobs = sum(shares) ** 2 / squares if squares > 0 else 1.0
+    return 1.0 / (1.0 + gamma * (jobs - 1.0))
+
 
 Event: TypeAlias = tuple[float, int, "Callable[[World, Any], None]", Any, int | None]
 """When, a number that breaks ties, what happens to whom, and the plan that it belongs to.
@@ -42,31 +53,17 @@ _ARRIVAL: Final = attrgetter("arrival")
 
 @dataclass(slots=True)
 class Index:
-    """The lines of all jobs as they were shown last, so that an observation copies what did not change.
+    """The lines of all jobs as they were shown last, so that an observation copies what did not change."""
 
-    Parameters
-    ----------
-    on
-        Of the jobs on each worker, by its place, in order of submission.
-    lines, waiting
-        Of all jobs that have not ended, and of those that wait, by their ids in order of submission.
-    """
-
+    #: Of the jobs on each worker, by its place, in order of submission.
     on: list[tuple[Line, ...]]
+    #: Of all jobs that have not ended, and of those that wait, by their ids in order of submission.
     lines: dict[str, Line] = field(default_factory=dict)
     waiting: dict[str, Line] = field(default_factory=dict)
 
 
 class World:
-    """Everything that is true in a simulation at `now`.
-
-    Parameters
-    ----------
-    scenario
-        Its workers, jobs and rules.
-    seed
-        Seeds everything random.
-    """
+    """Everything that is true in a simulation at `now`."""
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
         self.scenario, self.seed, self.now = scenario, seed, 0.0

@@ -38,22 +38,6 @@ def write_allocations(
 ) -> int:
     """Write allocations; names are made safe for spreadsheets (`core.csv_export`).
 
-    Parameters
-    ----------
-    path
-        The file; what is there is replaced.
-    ids, offsets
-        The executions, and where each begins.
-    time
-        Seconds, shape (n,).
-    series
-        Policy, resource, allocation (n,) and demand (n,), one after the other.
-
-    Returns
-    -------
-    int
-        The number of lines below the header.
-
     Raises
     ------
     InputError

@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 def belonging(paths: Sequence[Path]) -> tuple[list[list[Path]], list[str]]:
-    """Which of some files belong together, as far as their contents show.
-
-    Returns
-    -------
-    tuple
-        Groups of files, each file in one of them; and, for files that stand alone, a sentence that says why.
-    """
+    """Which of some files belong together, as far as their contents show."""
     groups: list[list[Look]] = []
     alone: list[list[Path]] = []
     reasons: list[str] = []

@@ -24,18 +24,6 @@ MOST_JSON = 32 * 2**20
 def cut(path: Path, target: Path) -> Path | None:
     """The first part of a file.
 
-    Parameters
-    ----------
-    path
-        The file.
-    target
-        Where its part is written to.
-
-    Returns
-    -------
-    Path or None
-        The file itself where it is small, else the part; None where it cannot be cut and is too large.
-
     Raises
     ------
     InputError

@@ -38,18 +38,6 @@ class FirstPart:
 def first_part(path: str | PathLike[str], mapping: ColumnMapping) -> FirstPart | None:
     """Read the first part of a file.
 
-    Parameters
-    ----------
-    path
-        The file, or a folder of files that are joined.
-    mapping
-        What its columns are.
-
-    Returns
-    -------
-    FirstPart or None
-        None where the file cannot be cut and is too large to be read for a look.
-
     Raises
     ------
     InputError

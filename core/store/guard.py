@@ -27,18 +27,6 @@ UNKNOWN = "is damaged in a way that PhaseDock does not know"
 def guarded(path: str | PathLike[str] | None, progress: Progress | None = None) -> Iterator[Progress | None]:
     """Run a reader.
 
-    Parameters
-    ----------
-    path
-        The file, for the sentence; None where there are only bytes.
-    progress
-        The caller's callback. What it raises is the caller's own and passes.
-
-    Yields
-    ------
-    callable or None
-        The callback to give to the reader.
-
     Raises
     ------
     PhaseDockError

@@ -28,44 +28,29 @@ class ColumnInfo:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What a file seems to be.
+    """What a file seems to be."""
 
-    Parameters
-    ----------
-    layout
-        The name of the recognised layout; "" where nothing could be guessed.
-    label
-        Its name for people.
-    mapping
-        The suggested mapping; None where no column has numbers.
-    reasons
-        Sentences that explain the suggestion.
-    columns
-        The file's columns.
-    rows_preview
-        The first rows as strings.
-    size
-        Bytes on disk.
-    n_rows
-        Rows: exact where the file states it, else an estimate; None where neither is possible.
-    problems
-        What was odd about the part that was read.
-    questions
-        What a person has to say first.
-    turned
-        Whether this is how a table of series looks after turning: it can be read as written, too.
-    """
-
+    #: The name of the recognised layout; "" where nothing could be guessed.
     layout: str
+    #: Its name for people.
     label: str
+    #: The suggested mapping; None where no column has numbers.
     mapping: ColumnMapping | None
+    #: Sentences that explain the suggestion.
     reasons: tuple[str, ...]
+    #: The file's columns.
     columns: tuple[ColumnInfo, ...]
+    #: The first rows as strings.
     rows_preview: tuple[tuple[str, ...], ...]
+    #: Bytes on disk.
     size: int
+    #: Rows: exact where the file states it, else an estimate; None where neither is possible.
     n_rows: int | None
+    #: What was odd about the part that was read.
     problems: tuple[Problem, ...]
+    #: What a person has to say first.
     questions: tuple[Question, ...] = ()
+    #: Whether this is how a table of series looks after turning: it can be read as written, too.
     turned: bool = False
 
     def to_dict(self) -> dict[str, Any]:

@@ -202,15 +202,6 @@ def read_several(
 ) -> tuple[TraceSet, Report]:
     """Read files and join them by execution and time.
 
-    Parameters
-    ----------
-    folder
-        Where they are.
-    mapping
-        What the columns of the table that they are together are; None: as they are recognised.
-    progress
-        Called with the fraction done (0 to 1) and a sentence.
-
     Raises
     ------
     InputError

@@ -17,8 +17,8 @@ import orjson
 
 from core.errors import InputError
 from core.scheduling import actions, model
+from core.scheduling.lazy_tuple import MadeLater
 from core.scheduling.loop import Entry
-from core.scheduling.made_later import MadeLater
 from core.scheduling.model import JobState, Trigger
 
 if TYPE_CHECKING:

@@ -74,15 +74,6 @@ def file_execution(file: str) -> str:
 def look(path: Path, all_of_it: bool = False, order: str = "mdy") -> Look:
     """Look into a file that is to be joined.
 
-    Parameters
-    ----------
-    path
-        The file.
-    all_of_it
-        Whether to read all of it, and not only its first part.
-    order
-        How dates are read of which nobody knows whether the day or the month is first.
-
     Raises
     ------
     InputError

@@ -117,13 +117,6 @@ def read_one(
 ) -> tuple[TraceSet, Report]:
     """Read a file.
 
-    Parameters
-    ----------
-    path, mapping, progress
-        As `core.store.readers.read_with_report` takes them.
-    make
-        What makes a set of the columns: `build`, or `record` where other files are to be joined.
-
     Raises
     ------
     InputError

@@ -24,13 +24,6 @@ if TYPE_CHECKING:
 def inspect_file(path: str | PathLike[str], as_written: bool = False) -> Inspection:
     """Look at the beginning of a file, or of those in a folder; fast whatever their size.
 
-    Parameters
-    ----------
-    path
-        The file or folder.
-    as_written
-        Whether a table is looked at as it is written, even where it looks like one of series.
-
     Raises
     ------
     InputError
@@ -44,13 +37,6 @@ def inspect_file(path: str | PathLike[str], as_written: bool = False) -> Inspect
 def read_traces(path: str | PathLike[str], mapping: ColumnMapping | None = None) -> TraceSet:
     """Read a trace file.
 
-    Parameters
-    ----------
-    path
-        A file of one of the formats of `core.store.formats.register`.
-    mapping
-        What its columns are; None: as its layout is recognised.
-
     Raises
     ------
     InputError
@@ -63,15 +49,6 @@ def read_with_report(
     path: str | PathLike[str], mapping: ColumnMapping | None = None, progress: Progress | None = None
 ) -> tuple[TraceSet, Report]:
     """Read a trace file and say what was wrong with it and what was done about it.
-
-    Parameters
-    ----------
-    path
-        The file, or a folder whose files are joined (see `core.store.joined_files`).
-    mapping
-        What its columns are; None: as its layout is recognised.
-    progress
-        Called with the fraction done (0 to 1) and a sentence; may raise `Cancelled`.
 
     Raises
     ------

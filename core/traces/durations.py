@@ -16,17 +16,7 @@ LONGEST = 3.0
 
 
 def sample_seconds(time: FloatArray, segments: IntArray, period: float) -> npt.NDArray[np.float64]:
-    """The time that each sample stands for: until the next one, or one period before a gap or the end.
-
-    Parameters
-    ----------
-    time
-        Seconds, shape (n,).
-    segments
-        Boundaries of the segments (stretches without a gap).
-    period
-        The sampling period in seconds.
-    """
+    """The time that each sample stands for: until the next one, or one period before a gap or the end."""
     seconds = np.full(len(time), float(period))
     steps = np.diff(time)
     seconds[:-1] = np.where(steps > LONGEST * period, period, steps)

@@ -51,31 +51,18 @@ ABOVE_LIMIT = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Something that does not look like containers.
+    """Something that does not look like containers."""
 
-    Parameters
-    ----------
-    column
-        The column concerned; None where it is the whole table.
-    field
-        What would settle it: ``unit``, ``role``, ``execution`` or ``time``.
-    sentence
-        What is odd, and the question that it raises.
-    """
-
+    #: The column concerned; None where it is the whole table.
     column: str | None
+    #: What would settle it: ``unit``, ``role``, ``execution`` or ``time``.
     field: str
+    #: What is odd, and the question that it raises.
     sentence: str
 
 
 def doubts(traces: TraceSet) -> tuple[Doubt, ...]:
-    """Everything about a set that does not look like containers, in the order of its features.
-
-    Parameters
-    ----------
-    traces
-        At least one sample.
-    """
+    """Everything about a set that does not look like containers, in the order of its features."""
     found: list[Doubt] = []
     for feature, values in zip(traces.features, traces.columns, strict=True):
         highest = float(np.fmax.reduce(values, initial=-np.inf))

@@ -29,26 +29,17 @@ _ORDER = tuple(ROLE_NAMES)
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One quantity of a trace set.
+    """One quantity of a trace set."""
 
-    Parameters
-    ----------
-    key
-        Its name in an address: that of its role, or of its feature.
-    title
-        Its name for people.
-    features
-        Its lines; all have one role and one unit.
-    names
-        What each line is called: the title alone where there is one line, else ``GPU 0`` and so on.
-    limit
-        The feature with its limit, or None.
-    """
-
+    #: Its name in an address: that of its role, or of its feature.
     key: str
+    #: Its name for people.
     title: str
+    #: Its lines; all have one role and one unit.
     features: tuple[Feature, ...]
+    #: What each line is called: the title alone where there is one line, else ``GPU 0`` and so on.
     names: tuple[str, ...]
+    #: The feature with its limit, or None.
     limit: Feature | None = None
 
     @property

@@ -41,20 +41,13 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class MappedColumn:
-    """A column of a file that becomes a feature.
+    """A column of a file that becomes a feature."""
 
-    Parameters
-    ----------
-    column
-        Its name in the file, which is also the feature's name.
-    role
-        What it stands for.
-    unit_key
-        A key of `core.units.FILE_UNITS`: the unit that the file has; or `UNKNOWN`.
-    """
-
+    #: Its name in the file, which is also the feature's name.
     column: str
+    #: What it stands for.
     role: Role = Role.OTHER
+    #: A key of `core.units.FILE_UNITS`: the unit that the file has; or `UNKNOWN`.
     unit_key: str = "plain"
 
 
@@ -62,56 +55,39 @@ class MappedColumn:
 class ColumnMapping:
     """How a table becomes a trace set.
 
-    Parameters
-    ----------
-    features
-        The columns to keep, at least one.
-    execution
-        The column that names the execution; None: the whole file is one.
-    execution_parts
-        Further columns that name it together with the first, such as the container of a pod.
-    time
-        The column of time; None: row number times period.
-    time_unit
-        A key of `TIME_UNITS`, or `UNKNOWN`; with ``none`` the column of time is not used.
-    period
-        The sampling period in seconds; None: found from the file.
-    resampling
-        How irregular samples are resampled to the period.
-    max_gap
-        A gap of more than this many periods splits an execution; also the longest run filled forward.
-    attributes
-        Columns with one text per execution, such as its workload.
-    cores
-        Processors of the machine, which turn shares of it into cores.
-    memory_bytes
-        Memory of the machine, which turns shares of it into bytes.
-    min_samples
-        Executions with fewer samples are dropped.
-    as_written
-        Whether a table of series is read as it is written, and not turned: its columns are not executions.
-    assumed
-        Columns whose unit nothing tells and that were given the likeliest one; the report names them.
-
     Raises
     ------
     InputError
         If a value is invalid, or a column is mapped to two things.
     """
 
+    #: The columns to keep, at least one.
     features: tuple[MappedColumn, ...]
+    #: The column that names the execution; None: the whole file is one.
     execution: str | None = None
+    #: The column of time; None: row number times period.
     time: str | None = None
+    #: A key of `TIME_UNITS`, or `UNKNOWN`; with ``none`` the column of time is not used.
     time_unit: str = "s"
+    #: The sampling period in seconds; None: found from the file.
     period: float | None = None
+    #: How irregular samples are resampled to the period.
     resampling: Resampling = Resampling.HOLD
+    #: A gap of more than this many periods splits an execution; also the longest run filled forward.
     max_gap: float = 3.0
+    #: Columns with one text per execution, such as its workload.
     attributes: tuple[str, ...] = field(default=())
+    #: Processors of the machine, which turn shares of it into cores.
     cores: float | None = None
+    #: Memory of the machine, which turns shares of it into bytes.
     memory_bytes: float | None = None
+    #: Executions with fewer samples are dropped.
     min_samples: int = 2
+    #: Further columns that name it together with the first, such as the container of a pod.
     execution_parts: tuple[str, ...] = ()
+    #: Columns whose unit nothing tells and that were given the likeliest one; the report names them.
     assumed: tuple[str, ...] = ()
+    #: Whether a table of series is read as it is written, and not turned: its columns are not executions.
     as_written: bool = False
 
     def __post_init__(self) -> None:

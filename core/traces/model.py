@@ -100,38 +100,25 @@ class Feature:
 
 @dataclass(frozen=True)
 class TraceSet:
-    """Samples of many executions.
+    """Samples of many executions."""
 
-    Parameters
-    ----------
-    features
-        The numeric columns.
-    columns
-        One float array of shape (n_samples,) per feature, in canonical units.
-    time
-        Seconds, shape (n_samples,); since 1970 where the file has dates, else from 0.
-    ids
-        The executions' names, in the order of their samples.
-    offsets
-        Shape (n_executions + 1,): samples ``offsets[i]:offsets[i + 1]`` are execution i.
-    breaks
-        Sorted indices of samples that come after a gap: no window crosses one.
-    period
-        The declared sampling period in seconds.
-    resampling
-        The rule by which the samples were resampled to the period.
-    attributes
-        Further facts per execution, such as its workload; one value per execution.
-    """
-
+    #: The numeric columns.
     features: tuple[Feature, ...]
+    #: One float array of shape (n_samples,) per feature, in canonical units.
     columns: tuple[FloatArray, ...]
+    #: Seconds, shape (n_samples,); since 1970 where the file has dates, else from 0.
     time: FloatArray
+    #: The executions' names, in the order of their samples.
     ids: tuple[str, ...]
+    #: Shape (n_executions + 1,): samples ``offsets[i]:offsets[i + 1]`` are execution i.
     offsets: IntArray
+    #: The declared sampling period in seconds.
     period: float
+    #: Sorted indices of samples that come after a gap: no window crosses one.
     breaks: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    #: The rule by which the samples were resampled to the period.
     resampling: Resampling = Resampling.NONE
+    #: Further facts per execution, such as its workload; one value per execution.
     attributes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property

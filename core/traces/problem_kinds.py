@@ -40,22 +40,15 @@ class Harm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of problem: how severe it is, what is done about it, and what a person can do.
+    """One kind of problem: how severe it is, what is done about it, and what a person can do."""
 
-    Parameters
-    ----------
-    severity, action
-        How much to care, and what is done.
-    done, hint
-        Sentences: what was done, and what a person can do.
-    harm
-        Whether numbers were dropped, merged or made up: by each such problem, or where many rows have it.
-    """
-
+    #: How much to care, and what is done.
     severity: Severity
     action: Action
+    #: Sentences: what was done, and what a person can do.
     done: str
     hint: str
+    #: Whether numbers were dropped, merged or made up: by each such problem, or where many rows have it.
     harm: Harm = Harm.NEVER
 
 

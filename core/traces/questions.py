@@ -25,29 +25,19 @@ MOST_CANDIDATES = 8
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Something that only a person knows.
+    """Something that only a person knows."""
 
-    Parameters
-    ----------
-    column
-        The column that it is about.
-    time
-        Whether it is about the unit of time, and not of a feature.
-    sentence
-        The question, with what the file shows.
-    choices
-        The keys of the units, or of the roles, to choose from, the likelier ones first.
-    role
-        Whether it is about what the column measures.
-    candidates
-        The columns of which one may be what is asked for, which is the only one of the choices.
-    """
-
+    #: The column that it is about.
     column: str
+    #: Whether it is about the unit of time, and not of a feature.
     time: bool
+    #: The question, with what the file shows.
     sentence: str
+    #: The keys of the units, or of the roles, to choose from, the likelier ones first.
     choices: tuple[str, ...]
+    #: Whether it is about what the column measures.
     role: bool = False
+    #: The columns of which one may be what is asked for, which is the only one of the choices.
     candidates: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,15 +60,7 @@ class Question:
 def questions(
     mapping: ColumnMapping, header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> tuple[Question, ...]:
-    """The questions that a suggested mapping leaves open.
-
-    Parameters
-    ----------
-    mapping
-        The suggestion.
-    header, rows
-        The columns, and the first rows as strings.
-    """
+    """The questions that a suggested mapping leaves open."""
 
     def cells(name: str) -> list[str]:
         place = header.index(name)

@@ -20,17 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A text column.
+    """A text column."""
 
-    Parameters
-    ----------
-    codes
-        Shape (n_rows,): the position of each row's text in `names`; -1 where the cell is empty.
-    names
-        The distinct texts, in the order of their first appearance.
-    """
-
+    #: Shape (n_rows,): the position of each row's text in `names`; -1 where the cell is empty.
     codes: IntArray
+    #: The distinct texts, in the order of their first appearance.
     names: tuple[str, ...]
 
     @classmethod
@@ -56,44 +50,29 @@ class Coded:
 
 @dataclass(frozen=True, slots=True)
 class RawTable:
-    """The mapped columns of a file.
+    """The mapped columns of a file."""
 
-    Parameters
-    ----------
-    n_rows
-        Rows in this table.
-    executions
-        The executions' names.
-    time
-        Seconds, shape (n_rows,), NaN where missing; None where the file has no time.
-    columns
-        One array of shape (n_rows,) per feature of the mapping, in the file's units.
-    attributes
-        One column per attribute of the mapping.
-    rows
-        Shape (n_rows,): each row's number in the file; None where it is `first_row` + position.
-    first_row
-        The number of the first row: 2 where the header is row 1.
-    rows_read
-        Rows of the file, those that the reader dropped included.
-    problems
-        What the reader found wrong.
-    execution_parts
-        The columns that `executions` is joined of, where there are several and the rest of a file follows.
-    flawed
-        Per column name, the positions of the cells that the reader has reported already.
-    """
-
+    #: Rows in this table.
     n_rows: int
+    #: The executions' names.
     executions: Coded
+    #: Seconds, shape (n_rows,), NaN where missing; None where the file has no time.
     time: FloatArray | None
+    #: One array of shape (n_rows,) per feature of the mapping, in the file's units.
     columns: tuple[FloatArray, ...]
+    #: One column per attribute of the mapping.
     attributes: tuple[Coded, ...] = ()
+    #: Shape (n_rows,): each row's number in the file; None where it is `first_row` + position.
     rows: IntArray | None = None
+    #: The number of the first row: 2 where the header is row 1.
     first_row: int = 2
+    #: Rows of the file, those that the reader dropped included.
     rows_read: int = 0
+    #: What the reader found wrong.
     problems: tuple[Problem, ...] = ()
+    #: The columns that `executions` is joined of, where there are several and the rest of a file follows.
     execution_parts: tuple[Coded, ...] = ()
+    #: Per column name, the positions of the cells that the reader has reported already.
     flawed: Mapping[str, IntArray] = field(default_factory=dict)
 
     def row_of(self, position: int) -> int:

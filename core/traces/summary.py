@@ -32,16 +32,7 @@ def peak_of(values: FloatArray, offsets: IntArray) -> FloatArray:
 
 
 def summarise(traces: TraceSet) -> pd.DataFrame:
-    """The table of executions.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per execution in their order, with the columns ``execution``, ``samples``,
-        ``start_s``, ``duration_s`` (first to last sample plus one period), ``gaps``, ``cpu_mean``,
-        ``cpu_peak``, ``memory_mean``, ``memory_peak`` (canonical units; NaN where the set has no
-        such feature), then one column per attribute.
-    """
+    """The table of executions."""
     offsets = traces.offsets
     n = traces.n_executions
     table: dict[str, object] = {

@@ -32,13 +32,7 @@ SAME, NEARLY_ALL = 0.002, 0.95
 
 
 def of_sums(traces: TraceSet) -> Iterator[str]:
-    """A question for the first execution that looks like the sum of others, by name and by samples.
-
-    Parameters
-    ----------
-    traces
-        Resampled to one period.
-    """
+    """A question for the first execution that looks like the sum of others, by name and by samples."""
     inner = [name for name in traces.ids if "/" in name]
     ids = set(traces.ids) if inner else set()
     for name in inner:

@@ -38,29 +38,19 @@ FEATURES = (
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A kind of training job.
+    """A kind of training job."""
 
-    Parameters
-    ----------
-    name
-        The value of the attribute ``workload``.
-    cores
-        CPU in cores while computing.
-    memory
-        Working memory in bytes once the data are loaded.
-    epoch
-        The stages that repeat, each with its usual length in samples.
-    loading
-        The usual length of loading in samples.
-    decay
-        How fast the loss falls: share of the reduction per unit of work is 1 − e^(−decay).
-    """
-
+    #: The value of the attribute ``workload``.
     name: str
+    #: CPU in cores while computing.
     cores: float
+    #: Working memory in bytes once the data are loaded.
     memory: float
+    #: The stages that repeat, each with its usual length in samples.
     epoch: tuple[tuple[int, int], ...]
+    #: The usual length of loading in samples.
     loading: int
+    #: How fast the loss falls: share of the reduction per unit of work is 1 − e^(−decay).
     decay: float
 
 
@@ -85,23 +75,6 @@ def synthetic_traces(
     n_executions: int = 40, seed: int = 0, *, samples: int = 240, period: float = 10.0
 ) -> tuple[TraceSet, Labels]:
     """Make a trace set with known phases.
-
-    Parameters
-    ----------
-    n_executions
-        How many containers, at least 1; the families take turns.
-    seed
-        Determines everything.
-    samples
-        The mean number of samples of a container; lengths vary by a quarter.
-    period
-        Seconds between samples.
-
-    Returns
-    -------
-    tuple
-        The traces (CPU in cores, memory in bytes, their limits, and the loss, which is missing
-        until the first one is printed) and the true stage of each sample, shape (n_samples,).
 
     Raises
     ------

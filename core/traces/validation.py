@@ -52,35 +52,23 @@ def many(count: int, noun: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One kind of problem in one column, with its first row and the number of its occurrences.
+    """One kind of problem in one column, with its first row and the number of its occurrences."""
 
-    Parameters
-    ----------
-    kind
-        A key of `KINDS`.
-    severity
-        How much to care.
-    row
-        The first row concerned as an editor numbers it (the header is row 1), or None.
-    column
-        The column concerned, or None where it is whole rows.
-    count
-        How many cells, rows or executions are concerned.
-    message
-        One sentence: what is wrong.
-    action
-        What was done about it.
-    rows
-        The numbers of the first rows concerned, at most `MOST_ROWS`.
-    """
-
+    #: A key of `KINDS`.
     kind: str
+    #: How much to care.
     severity: Severity
+    #: The first row concerned as an editor numbers it (the header is row 1), or None.
     row: int | None
+    #: The column concerned, or None where it is whole rows.
     column: str | None
+    #: How many cells, rows or executions are concerned.
     count: int
+    #: One sentence: what is wrong.
     message: str
+    #: What was done about it.
     action: Action
+    #: The numbers of the first rows concerned, at most `MOST_ROWS`.
     rows: tuple[int, ...] = ()
 
     def sentence(self) -> str:
@@ -134,23 +122,15 @@ def problem(
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything that a person should know about an import.
+    """Everything that a person should know about an import."""
 
-    Parameters
-    ----------
-    problems
-        What was wrong, in the order in which it was found.
-    rows_read
-        Rows of the file, without its header.
-    rows_kept
-        Rows that went into the trace set, before resampling.
-    executions_kept
-        Executions of the trace set.
-    """
-
+    #: What was wrong, in the order in which it was found.
     problems: tuple[Problem, ...] = ()
+    #: Rows of the file, without its header.
     rows_read: int = 0
+    #: Rows that went into the trace set, before resampling.
     rows_kept: int = 0
+    #: Executions of the trace set.
     executions_kept: int = 0
 
     def sentences(self) -> tuple[str, ...]:

@@ -19,13 +19,6 @@ if TYPE_CHECKING:
 def window_ends(segments: IntArray, history: int) -> IntArray:
     """Indices of the samples that have a full window, in order.
 
-    Parameters
-    ----------
-    segments
-        Boundaries of the segments, shape (n_segments + 1,), as `TraceSet.segments` gives them.
-    history
-        How many earlier samples a window has, at least 0.
-
     Raises
     ------
     InputError
@@ -39,17 +32,7 @@ def window_ends(segments: IntArray, history: int) -> IntArray:
 
 
 def windows(values: FloatArray, ends: IntArray, history: int) -> FloatArray:
-    """The windows that end at `ends`, shape (n_windows, history + 1, n_features), oldest sample first.
-
-    Parameters
-    ----------
-    values
-        Shape (n_samples, n_features).
-    ends
-        Indices from `window_ends`.
-    history
-        The same history.
-    """
+    """The windows that end at `ends`, shape (n_windows, history + 1, n_features), oldest sample first."""
     found: FloatArray = values[ends[:, None] + np.arange(-history, 1)]
     return found
 

@@ -7,15 +7,15 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from core.scheduling.deadlines.earlier import Courses, Earlier
-from core.scheduling.over import OverEngine
+from core.scheduling.deadline_planning.earlier_finishes import Courses, Earlier
+from core.scheduling.engine_wrapper import OverEngine
 from core.workspace.tables import EarlierRunsRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from core.scheduling.actions import Action
-    from core.scheduling.deadlines.earlier import Course
+    from core.scheduling.deadline_planning.earlier_finishes import Course
     from core.scheduling.model import Failure, Observation, Profile
     from core.scheduling.ports import Engine
     from core.workspace.database import Database

@@ -18,12 +18,12 @@ import orjson
 
 from core.errors import ConflictError, InputError, NotFoundError
 from core.progress_reporting import silent
-from core.provisioning.advising.keeping import from_plain, to_plain
+from core.provisioning.advice import from_plain, to_plain
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import Need
 from core.scheduling.policies.autopilot import AutopilotSettings, ReadySettings
-from core.scheduling.policies.autopilot.fitted import FittedPolicy
 from core.scheduling.policies.autopilot.fitting import Lesson, fit_to_steer
+from core.scheduling.policies.autopilot.settings import FittedPolicy
 from core.workspace.code_version import code_digest
 from core.workspace.files import sweep_older, write_atomically
 

@@ -13,10 +13,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from app.pages.models import choose, detail, dialogs, expand, importing, page, search, train
 from app.pages.models import compare as model_compare
+from app.ui import task_card
 from app.ui.links import Query
-from app.ui.phases.cards import balanced
-from app.ui.tasks import card as task_card
-from app.ui.tasks import panel
+from app.ui.phases import balanced
 from core.bootstrap import worker_for
 from core.errors import ConflictError, InputError
 from core.phases import PhaseSettings
@@ -124,11 +123,11 @@ def test_a_running_training_is_found_again(place: Workspace, traces: TraceSetInf
     about = {"trace_set": traces.id}
     old = train.submit(traces.id, PhaseSettings(), ["cpu_cores"], "old")
     place.tasks.cancel(old)
-    assert [task.id for task in panel.tasks_of("train", about)] == [old]
+    assert [task.id for task in task_card.tasks_of("train", about)] == [old]
     new = train.submit(traces.id, PhaseSettings(), ["cpu_cores"], "new")
-    assert [task.id for task in panel.tasks_of("train", about)] == [new]
-    assert [task.id for task in panel.tasks_of("train", about, old)] == [old]
-    assert panel.tasks_of("search", about) == []
+    assert [task.id for task in task_card.tasks_of("train", about)] == [new]
+    assert [task.id for task in task_card.tasks_of("train", about, old)] == [old]
+    assert task_card.tasks_of("search", about) == []
 
 
 def test_choosing_k_ends_in_a_way_to_train(place: Workspace, traces: TraceSetInfo) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from app.figures.sequences.tree import Node, icicle, node_link
+from app.figures.sequences import Node, icicle, node_link
 from app.main import create_app
 from app.pages.sequences import page
 from app.pages.sequences.cards import tree_figure, tree_nodes

@@ -10,7 +10,7 @@ from plotly.utils import PlotlyJSONEncoder
 
 from app.context import Choice, address
 from app.pages import PAGES
-from app.shell.not_found import layout as not_found
+from app.shell.first_look import layout as not_found
 from app.shell.search import found, results
 from tests.builders import small_traces
 

@@ -10,8 +10,7 @@ import dash
 import pytest
 
 from app.pages.tasks import page
-from app.ui.tasks import card as task_card
-from app.ui.tasks import words as task_words
+from app.ui import task_card
 from core.bootstrap import worker_for
 from core.errors import ConflictError
 from core.workspace.records import TaskState, WorkerInfo
@@ -118,14 +117,14 @@ def test_the_page_is_drawn_again_only_when_something_changed(place: Workspace) -
 )
 def test_moments_are_said_as_people_say_them(ago: timedelta, said: str) -> None:
     now = datetime(2026, 11, 20, 18, 2, tzinfo=UTC)
-    assert task_words.moment(now - ago, now) == said
+    assert task_card.moment(now - ago, now) == said
 
 
 def test_moments_long_ago_have_a_date() -> None:
     now = datetime(2026, 11, 20, 18, 2, tzinfo=UTC)
-    assert task_words.moment(now - timedelta(days=10), now) == "10 Nov"
-    assert task_words.moment(now - timedelta(days=400), now) == "16 Oct 2025"
-    assert task_words.moment(now - timedelta(days=1), now).startswith("yesterday ")
+    assert task_card.moment(now - timedelta(days=10), now) == "10 Nov"
+    assert task_card.moment(now - timedelta(days=400), now) == "16 Oct 2025"
+    assert task_card.moment(now - timedelta(days=1), now).startswith("yesterday ")
 
 
 @pytest.mark.parametrize(
@@ -136,4 +135,4 @@ def test_moments_long_ago_have_a_date() -> None:
     ],
 )
 def test_the_worker_is_told_in_a_sentence(worker: WorkerInfo, threads: int, said: str) -> None:
-    assert task_words.worker_sentence(worker, threads) == said
+    assert task_card.worker_sentence(worker, threads) == said

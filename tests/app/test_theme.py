@@ -15,9 +15,8 @@ from hypothesis.extra import numpy as hnp
 from app.figures import theme
 from app.figures.phase_band import GAP, Runs, band, names
 from app.figures.spread import Box, frequencies, spread
-from app.figures.strips import gradient
-from app.figures.thinning import minmax_indices
-from app.figures.timeline import Series, timeline
+from app.figures.timeline import Series, minmax_indices, timeline
+from app.ui.basics import gradient
 from core.traces.scales import unit_scale
 from core.units import GIB, Unit
 

@@ -10,11 +10,11 @@ import pytest
 
 from app.pages.traces import import_card, mapping, page
 from app.pages.traces.evidence import miniatures
-from app.pages.traces.mapping_preview import marks, recognised
+from app.pages.traces.import_card import problem_table, summary
+from app.pages.traces.mapping_form import marks, recognised
 from app.pages.traces.mapping_values import FIELDS, NOTHING, mapping_of, needs_machine, suggested
-from app.pages.traces.report import problem_table, summary
 from app.pages.traces.upload import PICKED, waiting_uploads
-from app.ui.phases.views import titles
+from app.ui.phases import titles
 from core.bootstrap import worker_for
 from core.errors import InputError
 from core.traces.layouts import recognise

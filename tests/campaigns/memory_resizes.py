@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ANYTHING = """
 from dataclasses import dataclass
 from math import sin
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import kept
 from core.provisioning.policy import Policy, PolicyKind, by_advice
 from core.settings_fields import NoSettings
 

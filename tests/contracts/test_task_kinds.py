@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.ui.tasks import kinds
+from app.ui import task_card
 from core.errors import NotFoundError
 from core.handlers import KINDS
 from core.tasks.kind import ResultLink
@@ -67,7 +67,7 @@ def test_its_link_leads_to_a_page_of_the_application_or_nowhere(kind):
     assert links[0] is not None
     for link in filter(None, links):
         assert link.page in PAGES
-        address = kinds.address_of(link)
+        address = task_card.address_of(link)
         assert address is None or re.fullmatch(r"/[a-z]+(\?[^ ?]+)?", address)
         assert address is None or "None" not in address
 
@@ -93,20 +93,20 @@ def test_the_docs_name_kinds_with_their_results():
 @EVERY_KIND
 def test_it_is_shown_by_what_it_declares(kind):
     task = next(tasks_of(kind))
-    assert (kinds.title(task), kinds.icon_name(task)) == (kind.title, kind.icon)
-    assert kinds.outcome(task) == kind.outcome(task)
-    assert kinds.kept(task) == kind.kept
+    assert (task_card.title(task), task_card.icon_name(task)) == (kind.title, kind.icon)
+    assert task_card.outcome(task) == kind.outcome(task)
+    assert task_card.kept(task) == kind.kept
 
 
 def test_a_new_kind_is_shown_without_another_line(monkeypatch):
     made = kind_for_tests("tidy_up", lambda *_: {})
     task = done(made, {"model": ID})
-    assert kinds.title(task) == "Tidy up"
-    assert kinds.outcome(task) == ""
-    assert kinds.result_link(task) is None
+    assert task_card.title(task) == "Tidy up"
+    assert task_card.outcome(task) == ""
+    assert task_card.result_link(task) is None
     monkeypatch.setitem(KINDS._entries, "tidy_up", made)
-    assert kinds.title(task) == made.title
-    assert kinds.outcome(task) == "It is done."
+    assert task_card.title(task) == made.title
+    assert task_card.outcome(task) == "It is done."
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_new_kind_is_shown_without_another_line(monkeypatch):
     ],
 )
 def test_a_link_becomes_an_address(link, address):
-    assert kinds.address_of(link) == address
+    assert task_card.address_of(link) == address
 
 
 def test_a_kind_that_is_not_there_is_named():

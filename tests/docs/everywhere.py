@@ -18,8 +18,8 @@ import core
 from app.main import create_app
 from app.pages import PAGES
 from app.pages.live.callbacks import drawn
-from app.pages.live.steering.policy import settings_form
-from app.pages.provisioning.form.own_settings import controls
+from app.pages.live.policy import settings_form
+from app.pages.provisioning.policy_settings import controls
 from app.pages.runs.build.form import form as experiment_form
 from app.pages.runs.build.layout import begun
 from core import plugins

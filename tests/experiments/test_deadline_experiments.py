@@ -9,8 +9,7 @@ import pytest
 
 from core.errors import InputError
 from core.experiments.measures.deadlines import DEADLINE_MEASURES, deadlines_of, each_of
-from core.experiments.measures.job_outcome import JobOutcome
-from core.experiments.measures.measure import Run
+from core.experiments.measures.measure import JobOutcome, Run
 from core.experiments.outcome import Outcome, RunResult
 from core.experiments.reading.experiment import from_dict, read_experiment
 from core.experiments.scenarios import scenario

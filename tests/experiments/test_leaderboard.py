@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.errors import InputError
 from core.experiments.compare import EVERY_MEASURE, difference, single_jobs
 from core.experiments.leaderboard import leaderboard, ranked, shared_seeds, value_of
-from core.experiments.measures.job_outcome import JobOutcome
+from core.experiments.measures.measure import JobOutcome
 from core.experiments.outcome import RunResult
 from core.experiments.published import Published, found, reproduced
 from core.experiments.reading.experiment import from_dict, read_experiment

@@ -1,4 +1,4 @@
-"""Slow twin of core.scheduling.forecasting.chains: every order of all tasks that keeps each job's own."""
+"""Slow twin of core.scheduling.forecasting: every order of all tasks that keeps each job's own."""
 
 from __future__ import annotations
 

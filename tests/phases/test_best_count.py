@@ -9,8 +9,8 @@ import pytest
 
 from core.errors import InputError
 from core.phases import PhaseSettings
-from core.phases.choosing.best_count import fit_best_count
 from core.phases.choosing.features import persistence, useful_features
+from core.phases.choosing.phase_count import fit_best_count
 from core.traces.model import Feature, Role, TraceSet
 from core.traces.synth import synthetic_traces
 from core.units import Unit

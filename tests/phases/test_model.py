@@ -16,7 +16,7 @@ from core.phases import WARM_UP, PhaseModel, PhaseSettings, encode, expand, fit,
 from core.phases.clustering import fit_centres, lloyd
 from core.phases.encoders import CrbmEncoder, PcaEncoder
 from core.phases.matching import match
-from core.phases.numbering import reading_order
+from core.phases.prediction import reading_order
 from core.traces.model import Feature, Role
 from core.units import Unit
 from tests.oracles import crbm_twin as twin

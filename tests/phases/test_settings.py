@@ -9,7 +9,7 @@ import pytest
 from core.errors import InputError
 from core.phases import PRESETS, PhaseSettings
 from core.phases.crbm.training import SOLVERS
-from core.phases.encoder_kinds import ENCODERS
+from core.phases.encoders import ENCODERS
 from core.settings_fields import build, describe, setting
 
 

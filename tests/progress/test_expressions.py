@@ -14,13 +14,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.progress import ProgressReader, labelled_value
-from core.progress.expressions import (
-    LONGEST_EXPRESSION,
-    LONGEST_LINE,
-    MOST_BYTES,
-    MOST_STEPS,
-    Expression,
-)
+from core.progress.labels import LONGEST_EXPRESSION, LONGEST_LINE, MOST_BYTES, MOST_STEPS, Expression
 from tests.timing import cpu_seconds
 
 if TYPE_CHECKING:

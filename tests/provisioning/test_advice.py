@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.provisioning.advising.advice import fold
-from core.provisioning.advising.keeping import from_plain, to_plain
+from core.provisioning.advice import fold, from_plain, to_plain
 from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import by_advice, fit_policy

@@ -19,9 +19,9 @@ from core.provisioning.building import prepare
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
 from core.provisioning.manifests import FORMATS, write
-from core.provisioning.manifests.evidence import About
+from core.provisioning.manifests.facts import About
 from core.provisioning.verdict.answer import KEEP
-from core.provisioning.verdict.fixed import least_amounts
+from core.provisioning.verdict.candidates import least_amounts
 from core.provisioning.verdict.verdict import verdict
 from tests.builders import small_traces
 

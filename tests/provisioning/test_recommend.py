@@ -13,8 +13,7 @@ import pytest
 from core.errors import InputError
 from core.phases import predict
 from core.provisioning.fleet import Resource
-from core.provisioning.recommendation.exports import FORMATS, Origin, export
-from core.provisioning.recommendation.exports.kubernetes import kubernetes_name, quantity
+from core.provisioning.recommendation.exports import FORMATS, Origin, export, kubernetes_name, quantity
 from core.provisioning.recommendation.recommend import RecommendSettings, recommend
 from core.traces.model import Feature
 from core.units import GIB, Unit

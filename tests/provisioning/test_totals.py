@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.provisioning.building import prepare
-from core.provisioning.evaluation.totals import age_bins, total_over_age
+from core.provisioning.evaluation.evaluate import age_bins, total_over_age
 from core.provisioning.fleet import Resource
 from tests.builders import small_traces
 

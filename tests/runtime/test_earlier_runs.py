@@ -10,8 +10,8 @@ from core.engines.simulated import simulated
 from core.experiments.reading.experiment import read_experiment
 from core.experiments.scenarios import scenario
 from core.live.attach.policy_loop import OwnContainers
-from core.scheduling.deadlines.earlier import Course, Pace
-from core.scheduling.deadlines.foresight import foreseen
+from core.scheduling.deadline_planning.earlier_finishes import Course, Pace
+from core.scheduling.deadline_planning.foresight import foreseen
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES
 from core.workspace.database import Database

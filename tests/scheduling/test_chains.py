@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.scheduling.forecasting.chains import best_prefix
-from core.scheduling.forecasting.forecast import GOALS, Left
-from core.scheduling.forecasting.loss_curve import PRIOR, reached
-from core.scheduling.policies.phasedock.worth import index
+from core.scheduling.forecasting import GOALS, PRIOR, Left, best_prefix, reached
+from core.scheduling.policies.phasedock.knowing import index
 from tests.oracles import slow_chains
 
 TASKS = st.lists(st.tuples(st.floats(0.1, 20.0), st.floats(0.0, 5.0)), min_size=1, max_size=3)

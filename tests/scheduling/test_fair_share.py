@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.scheduling.shares.fair_share import Fair, advance, finishes, slack
+from core.scheduling.shares import Fair, advance, finishes, slack
 
 works = st.lists(st.floats(0.5, 500.0), min_size=1, max_size=8)
 

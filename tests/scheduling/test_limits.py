@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.scheduling.chance import below, draw, seeded
 from core.scheduling.growth import extended
-from core.scheduling.shares.limits import common_factor, quota, weight
+from core.scheduling.placement import below, draw, seeded
+from core.scheduling.policies.flowcon.node import common_factor, quota, weight
 
 shares = st.floats(0.01, 1.0)
 

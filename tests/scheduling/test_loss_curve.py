@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from core.scheduling.forecasting.loss_curve import FEWEST, PRIOR, Floats, _curves, chances, reached
+from core.scheduling.forecasting import FEWEST, PRIOR, Floats, _curves, chances, reached
 
 
 def exponential(x: float, speed: float) -> float:

@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from core.scheduling.made_later import Deferred
+from core.scheduling.lazy_tuple import Deferred
 
 
 def counted(made, value):

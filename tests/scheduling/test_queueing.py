@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.scheduling.forecasting.chains import best_prefix, blocks
+from core.scheduling.forecasting import best_prefix, blocks
 from core.scheduling.queueing import Served, added, best_move, best_place, weighted_times
 from tests.oracles import slow_chains, slow_course
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.sequences.groups import grouped
+from core.sequences.packing import grouped
 
 
 @pytest.mark.parametrize("bound", [50, 1 << 40])

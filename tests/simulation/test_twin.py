@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, Start
-from core.scheduling.shares.water_filling import water_fill
+from core.scheduling.shares import water_fill
 from tests.oracles import slow_simulator as slow
 from tests.simulation.making import run, scenarios, scripted, tenths
 

@@ -17,7 +17,66 @@ from app.figures import theme
 from core.units import format_share
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+
+_LOSS, _GAIN = -0.6, 0.6
+_LEAST = 0.08
+_GAINS_ROOM = 1.15
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """The savings at the left and the right end of the track; zero lies between them."""
+
+    left: float
+    right: float
+
+    def place(self, value: float) -> float:
+        """Where a saving lies, in percent of the track's width, kept inside it."""
+        share = (value - self.left) / (self.right - self.left)
+        return round(100 * min(max(share, 0.0), 1.0), 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One row's dot and whisker in percent of the track, and what it means."""
+
+    #: Where the estimate lies; None when it is off the track.
+    dot: float | None
+    #: The whisker.
+    start: float
+    end: float
+    #: ``better`` or ``worse`` where the interval excludes zero, else ``open``.
+    verdict: str
+    #: ``left`` or ``right`` where the estimate is off the track, else empty.
+    off: str = ""
+
+
+def track(savings: Iterable[tuple[float, float | None, float | None]]) -> Track:
+    """The track that fits the rows' (saving, low, high); the largest losses may lie off it."""
+    values = [bound for row in savings for bound in row if bound is not None and _LOSS <= bound <= _GAIN]
+    return Track(
+        min([-_LEAST, *(value * _GAINS_ROOM for value in values)]),
+        max([_LEAST, *(value * _GAINS_ROOM for value in values)]),
+    )
+
+
+def verdict(low: float | None, high: float | None) -> str:
+    """What an interval says: ``better``, ``worse``, or ``open`` where it holds zero or there is none."""
+    if low is not None and low > 0:
+        return "better"
+    return "worse" if high is not None and high < 0 else "open"
+
+
+def mark(value: float, low: float | None, high: float | None, on: Track) -> Mark:
+    """Put a saving with its interval on the track."""
+    off = "left" if value < on.left else "right" if value > on.right else ""
+    ends = [value if bound is None else bound for bound in (low, high)]
+    return Mark(
+        None if off else on.place(value), on.place(ends[0]), on.place(ends[1]), verdict(low, high), off
+    )
+
 
 _HEIGHT, _TOP, _BOTTOM = 334, 30, 44
 _LABEL_PX = 15.0
@@ -30,27 +89,18 @@ BOUND, OURS, BEST, NAMED, OTHER = "bound", "ours", "best", "named", "other"
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One policy's curve in the plane.
+    """One policy's curve in the plane."""
 
-    Parameters
-    ----------
-    name
-        The policy.
-    part
-        How it is drawn: ``bound``, ``ours``, ``best`` (of the rivals), ``named`` (grey, with its name)
-        or ``other`` (grey).
-    points
-        (share of time short, over-allocation), in the order of growing targets.
-    at
-        The policy's own point, as in the table: the same pair.
-    interval
-        The bounds of its over-allocation, or None, which draws no whisker.
-    """
-
+    #: The policy.
     name: str
+    #: How it is drawn: ``bound``, ``ours``, ``best`` (of the rivals), ``named`` (grey, with its name) or
+    #: ``other`` (grey).
     part: str
+    #: (share of time short, over-allocation), in the order of growing targets.
     points: tuple[tuple[float, float], ...]
+    #: The policy's own point, as in the table: the same pair.
     at: tuple[float, float] | None = None
+    #: The bounds of its over-allocation, or None, which draws no whisker.
     interval: tuple[float, float] | None = None
 
 
@@ -69,17 +119,7 @@ def _line(part: str) -> dict[str, Any]:
 
 
 def apart(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Move positions apart until neighbours are at least `gap` apart; their order is kept.
-
-    Parameters
-    ----------
-    places
-        The labels' preferred positions, in any order.
-    gap
-        The least distance between two.
-    low, high
-        The bounds of all positions.
-    """
+    """Move positions apart until neighbours are at least `gap` apart; their order is kept."""
     order = sorted(range(len(places)), key=lambda i: places[i])
     moved = [min(max(place, low), high) for place in places]
     for before, here in pairwise(order):
@@ -105,17 +145,7 @@ def highest(curves: Sequence[Curve]) -> float:
 
 
 def frontier(curves: Sequence[Curve], tolerance: float, quantity: str) -> go.Figure:
-    """Draw the frontier.
-
-    Parameters
-    ----------
-    curves
-        The policies; the bound is drawn first, ours last.
-    tolerance
-        The share of time that may fall short, marked by a line.
-    quantity
-        What is over-allocated, such as ``"CPU"``.
-    """
+    """Draw the frontier."""
     top = highest(curves)
     rank = {BOUND: 0, OTHER: 1, NAMED: 2, BEST: 3, OURS: 4}
     ordered = sorted(curves, key=lambda curve: rank[curve.part])

@@ -49,21 +49,7 @@ def _line(part: str) -> dict[str, Any]:
 def totals(
     age: FloatArray, demand: FloatArray, given: Sequence[Given], unit: Unit, quantity: str
 ) -> go.Figure:
-    """Draw totals over the containers' age.
-
-    Parameters
-    ----------
-    age
-        Seconds since the first sample of each container, shape (n,).
-    demand
-        What all used together, shape (n,), in `unit`.
-    given
-        What policies gave.
-    unit
-        The canonical unit of both.
-    quantity
-        What they are, such as ``"CPU of 60 held-out containers"``.
-    """
+    """Draw totals over the containers' age."""
     scale, label = unit_scale(unit, demand)
     said = f"%{{y:,.2f}} {label}"
     title = f"{quantity}, {label}" if label else quantity

@@ -5,12 +5,18 @@ A line is named at its end; names that would lie over each other are moved apart
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
 from app.figures import theme
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.figures.runs.arm_styles import ArmStyle
+
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,17 +32,7 @@ _MOST_LETTERS = 20
 
 
 def arm_lines(curves: Sequence[Curve], quantity: str, end: float, top: float | None = None) -> go.Figure:
-    """One line for each policy.
-
-    Parameters
-    ----------
-    curves
-        Style, seconds and values of each; values that are NaN are gaps.
-    quantity
-        What is drawn, with its unit.
-    end, top
-        The ends of the axes; the top by the values if left out.
-    """
+    """One line for each policy."""
     highest = top if top is not None else _highest([values for _, _, values in curves])
     right = name_room([style for style, _, _ in curves])
     figure = go.Figure(layout=_layout(_HEIGHT, end, right, quantity))
@@ -53,17 +49,7 @@ def name_room(styles: Sequence[ArmStyle]) -> int:
 
 
 def name_ends(figure: go.Figure, lasts: Sequence[tuple[ArmStyle, float]], pixel: float) -> None:
-    """Name lines at their ends, moved apart where they would lie over each other.
-
-    Parameters
-    ----------
-    figure
-        Where they are.
-    lasts
-        Style and last value of each line.
-    pixel
-        What a pixel is worth on the axis of values.
-    """
+    """Name lines at their ends, moved apart where they would lie over each other."""
     for (style, _), y in zip(lasts, _apart([last for _, last in lasts], pixel * _LINE_PX), strict=True):
         colour = theme.ink("accent" if style.line == "accent" else "ink2")
         figure.add_annotation(
@@ -138,3 +124,64 @@ def _apart(lasts: Sequence[float], least: float) -> list[float]:
 
 def _short(title: str) -> str:
     return title if len(title) <= _MOST_LETTERS else f"{title[: _MOST_LETTERS - 1]}…"
+
+
+_LOADS_HEIGHT, _TOP, _BOTTOM = 320, 24, 44
+_MARGIN = 0.04
+
+
+class Reached(NamedTuple):
+    """What a policy reaches at one load, and the bounds of its 95% interval; shares from 0 to 1."""
+
+    load: float
+    mean: float
+    low: float
+    high: float
+
+
+def load_lines(curves: Sequence[tuple[ArmStyle, Sequence[Reached]]], quantity: str) -> go.Figure:
+    """One line for each policy over loads."""
+    loads = sorted({each.load for _, points in curves for each in points})
+    room = _MARGIN * (loads[-1] - loads[0])
+    figure = go.Figure(
+        layout=theme.frame(
+            _LOADS_HEIGHT,
+            margin={"l": 44, "r": name_room([style for style, _ in curves]), "t": _TOP, "b": _BOTTOM},
+            dragmode=False,
+            hovermode="x unified",
+            xaxis=theme.axis(
+                title={"text": "Load"},
+                range=[loads[0] - room, loads[-1] + room],
+                tickvals=loads,
+                ticktext=[f"{load:g}" for load in loads],
+                fixedrange=True,
+            ),
+            yaxis=theme.value_axis(range=[0, 1.03], tickformat=".0%", fixedrange=True),
+            annotations=[theme.quantity_title(quantity, yshift=4)],
+        )
+    )
+    for style, points in curves:
+        figure.add_trace(
+            go.Scatter(
+                x=[each.load for each in points],
+                y=[each.mean for each in points],
+                error_y={
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [each.high - each.mean for each in points],
+                    "arrayminus": [each.mean - each.low for each in points],
+                    "color": theme.ink(style.line),
+                    "thickness": 1,
+                    "width": 3,
+                },
+                mode="lines+markers",
+                marker={"size": 5, "color": theme.ink(style.line)},
+                name=style.title,
+                line=style.stroke,
+                customdata=[[each.low, each.high] for each in points],
+                hovertemplate="%{y:.0%} (%{customdata[0]:.0%} to %{customdata[1]:.0%})",
+            )
+        )
+    lasts = [(style, points[-1].mean) for style, points in curves if points]
+    name_ends(figure, lasts, 1.03 / (_LOADS_HEIGHT - _TOP - _BOTTOM))
+    return figure

@@ -27,24 +27,16 @@ _DASHES = ("solid", "6px,3px", "2px,2px", "8px,3px,2px,3px", "12px,4px", "4px,6p
 
 @dataclass(frozen=True, slots=True)
 class ArmStyle:
-    """How one policy is drawn.
+    """How one policy is drawn."""
 
-    Parameters
-    ----------
-    title
-        What it is called.
-    swatch
-        The class of its key in style sheets (``runs.css``).
-    bar, hatch
-        Colour of its bars by its name in the theme, and their hatch or nothing.
-    line, width, dash
-        Its line.
-    """
-
+    #: What it is called.
     title: str
+    #: The class of its key in style sheets (``runs.css``).
     swatch: str
+    #: Colour of its bars by its name in the theme, and their hatch or nothing.
     bar: str
     hatch: str
+    #: Its line.
     line: str
     width: float
     dash: str
@@ -65,15 +57,7 @@ class ArmStyle:
 
 
 def arm_styles(titles: Sequence[str], baseline: int, lit: int) -> list[ArmStyle]:
-    """The styles of some policies.
-
-    Parameters
-    ----------
-    titles
-        What they are called.
-    baseline, lit
-        The places of the baseline and of the one in the accent; one that is not among them may be −1.
-    """
+    """The styles of some policies."""
     made, other = [], 0
     for at, title in enumerate(titles):
         if at == lit:

@@ -19,39 +19,20 @@ _COLOURS = {"better": "ok", "worse": "bad", "open": "ink2"}
 
 @dataclass(frozen=True, slots=True)
 class PictureRow:
-    """One row: its texts, in the columns' order, and its difference with its interval, or None.
+    """One row: its texts, in the columns' order, and its difference with its interval, or None."""
 
-    Parameters
-    ----------
-    cells
-        The texts; a line break is ``<br>``.
-    value, low, high
-        The relative difference, or None for the baseline.
-    kind
-        ``better``, ``worse`` or ``open``.
-    """
-
+    #: The texts; a line break is ``<br>``.
     cells: Sequence[str]
+    #: The relative difference, or None for the baseline.
     value: float | None
     low: float | None
     high: float | None
+    #: ``better``, ``worse`` or ``open``.
     kind: str
 
 
 def board_picture(title: str, heads: Sequence[str], rows: Sequence[PictureRow], against: str) -> go.Figure:
-    """Draw the table.
-
-    Parameters
-    ----------
-    title
-        Above the table: the experiment, the baseline, the seeds.
-    heads
-        The columns' titles; dots stand between the first and the second column.
-    rows
-        From the top.
-    against
-        The title of the dots.
-    """
+    """Draw the table."""
     # all at once: annotations that are added one by one are copied each time
     n = max(len(rows), 1)
     places, width = _columns(heads, rows)

@@ -21,17 +21,7 @@ _GAP = 1.0
 
 
 def worker_lanes(series: Mapping[str, Any], end: float, height: int | None = None) -> go.Figure:
-    """Draw which jobs each worker had, or how many where there are too many to draw.
-
-    Parameters
-    ----------
-    series
-        A run's time series.
-    end
-        The end of the time axis, seconds.
-    height
-        In pixels; by the number of bars if left out.
-    """
+    """Draw which jobs each worker had, or how many where there are too many to draw."""
     found = stays(series)
     lanes = _lanes(series, found)
     if not _fits(found, lanes):
@@ -194,19 +184,7 @@ def _counts(series: Mapping[str, Any], end: float) -> go.Figure:
 
 
 def heat(names: Sequence[str], bounds: Any, rows: Sequence[Any], end: float, said: str) -> go.Figure:
-    """A row per worker, darker where there is more.
-
-    Parameters
-    ----------
-    names
-        The workers.
-    bounds, rows
-        Edges of the intervals, shape (n + 1,), and each worker's values, shape (n,).
-    end
-        The end of the time axis, seconds.
-    said
-        The hover template.
-    """
+    """A row per worker, darker where there is more."""
     return go.Figure(
         go.Heatmap(
             z=rows,

@@ -52,15 +52,7 @@ class End:
 
 
 def spans(series: Mapping[str, Any], jobs: Sequence[str] | None = None) -> list[Span]:
-    """Which job was in which state and when, job by job in order of time.
-
-    Parameters
-    ----------
-    series
-        A run's time series.
-    jobs
-        Which jobs; all when left out.
-    """
+    """Which job was in which state and when, job by job in order of time."""
     found: list[Span] = []
     for job in series["jobs"] if jobs is None else jobs:
         if job in series["jobs"]:
@@ -162,19 +154,7 @@ def _row_px(n_jobs: int) -> float:
 def lives(
     series: Mapping[str, Any], jobs: Sequence[str], end: float, moment: float | None = None
 ) -> go.Figure:
-    """Draw how many jobs wait over time and, under it, a row for each job.
-
-    Parameters
-    ----------
-    series
-        A run's time series.
-    jobs
-        The jobs, from the top; at most `MOST_ROWS` are drawn.
-    end
-        The end of the time axis, seconds.
-    moment
-        Where a line is drawn across, seconds; None for none.
-    """
+    """Draw how many jobs wait over time and, under it, a row for each job."""
     shown = list(jobs[:MOST_ROWS])
     height = lives_height(len(shown))
     foot = (height - _FOOT_PX - _TOP_PX - _GAP_PX - 12) / (height - _FOOT_PX - 12)

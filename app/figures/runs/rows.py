@@ -92,21 +92,7 @@ def cpu_rows(
     moment: float | None = None,
     start: float = 0.0,
 ) -> go.Figure:
-    """Draw rows under each other on one time axis.
-
-    Parameters
-    ----------
-    series
-        A run's time series, for its times.
-    rows
-        What to draw.
-    end, top
-        The ends of all axes, seconds and cores.
-    moment
-        Where a line is drawn across all of them, seconds; None for none.
-    start
-        Where their time axis begins, seconds.
-    """
+    """Draw rows under each other on one time axis."""
     n, bounds = max(len(rows), 1), edges(series)
     height = 34 + _ROW_PX * n
     figure = go.Figure(layout=_layout(height, start, end, n))
@@ -129,17 +115,7 @@ def cpu_rows(
 
 
 def job_moment(series: Mapping[str, Any], job: str, time: float) -> go.Figure:
-    """CPU and limit of one job, with a line at one moment.
-
-    Parameters
-    ----------
-    series
-        A run's time series.
-    job
-        One of its jobs.
-    time
-        The moment, seconds.
-    """
+    """CPU and limit of one job, with a line at one moment."""
     rows = job_rows(series, [job])
     return cpu_rows(series, rows, float(edges(series)[-1]) or 1.0, highest(rows), time)
 

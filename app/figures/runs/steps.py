@@ -84,15 +84,7 @@ LOSS_STAGES = ("before 90%", "90 to 99%", "after 99%")
 def by_loss(
     series: Mapping[str, Any], reached: Mapping[str, tuple[float | None, float | None]]
 ) -> dict[str, FloatArray]:
-    """Cores used in each interval by jobs whose loss had fallen by less than 90%, by 90 to 99%, and by more.
-
-    Parameters
-    ----------
-    series
-        A run's time series.
-    reached
-        When each job's loss had fallen by 90 and by 99% of its whole fall, on the run's clock; None: never.
-    """
+    """Cores per interval of jobs whose loss had fallen by less than 90%, by 90 to 99%, and by more."""
     bounds = edges(series)
     lengths = np.where(np.diff(bounds) > 0, np.diff(bounds), 1.0)
     total = np.zeros((len(LOSS_STAGES), len(lengths)))
@@ -137,15 +129,7 @@ def allowed(series: Mapping[str, Any]) -> FloatArray:
 def rebinned(
     bounds: FloatArray, values: FloatArray, most: int = MOST_INTERVALS
 ) -> tuple[FloatArray, FloatArray]:
-    """The same line in at most `most` intervals: their means, so that areas are preserved.
-
-    Parameters
-    ----------
-    bounds, values
-        Shapes (n + 1,) and (n,).
-    most
-        The largest number of intervals to return.
-    """
+    """The same line in at most `most` intervals: their means, so that areas are preserved."""
     if len(values) <= most:
         return bounds, values
     area = np.concatenate([[0.0], np.cumsum(np.nan_to_num(values) * np.diff(bounds))])
@@ -160,28 +144,19 @@ def stairs(bounds: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArr
 
 @dataclass(slots=True)
 class Stay:
-    """An uninterrupted time of one job on one worker.
+    """An uninterrupted time of one job on one worker."""
 
-    Parameters
-    ----------
-    job, worker
-        Their names.
-    start, end
-        Seconds.
-    moved
-        Whether it came from another worker.
-    lane
-        Its row among the stays of its worker, from 0.
-    rebalanced
-        Whether it came to even out the number of jobs, not for its own progress.
-    """
-
+    #: Their names.
     job: str
     worker: str
+    #: Seconds.
     start: float
     end: float
+    #: Whether it came from another worker.
     moved: bool
+    #: Its row among the stays of its worker, from 0.
     lane: int = 0
+    #: Whether it came to even out the number of jobs, not for its own progress.
     rebalanced: bool = False
 
 

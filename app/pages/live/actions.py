@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 from dash import dcc, html, set_props
 
 from app.context import workspace
-from app.pages.live import limit, record
-from app.pages.live.queue import card as queue
-from app.pages.live.queue.form import form as job_form
+from app.pages.live import limit, policy, queue, record
 from app.pages.live.state import Queue, does, is_control
-from app.pages.live.steering import policy
+from app.pages.live.submit_form import form as job_form
 from app.ui.basics import Node, button
 from app.ui.engines import is_demo
 from app.ui.errors import notify

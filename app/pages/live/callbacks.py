@@ -6,18 +6,17 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import dash
-from dash import ALL, ClientsideFunction, Input, Output, State, set_props
+from dash import ALL, ClientsideFunction, Input, Output, State, html, set_props
 
 from app.context import LOCATION, workspace
-from app.pages.live import actions, others, past
+from app.pages.live import actions, deadlines, record, submit
 from app.pages.live import limit as live_limit
+from app.pages.live import policy as live_policy
+from app.pages.live import queue as live_queue
 from app.pages.live import record as live_record
 from app.pages.live.layout import PANELS
-from app.pages.live.queue import card as live_queue
-from app.pages.live.queue import deadlines, submit
-from app.pages.live.state import ACT, PATH, Queue, model_of, notices
-from app.pages.live.steering import policy as live_policy
-from app.ui.basics import notice
+from app.pages.live.state import ACT, PATH, Queue, does, model_of, notices
+from app.ui.basics import Node, button, card, notice, plain_table, unseen
 from app.ui.engines import beside_demo, engine_named, is_demo
 from app.ui.errors import notify, problem
 from app.ui.forms import errors_for, field_id, read, values_of
@@ -29,9 +28,70 @@ from core.scheduling.policies import POLICIES, spelt
 from core.units import GIB
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dash import Dash
 
-    from core.sampling.values import LiveView
+    from core.sampling.values import ContainerRow, LiveView
+
+
+_MOST = 100
+
+
+def panel(view: LiveView, *, control: bool) -> Node:
+    """The card of containers that PhaseDock leaves alone, and of those that a person picked; None without."""
+    picked = [row for row in view.rows if row.picked and not row.labelled]
+    if not view.foreign and not picked:
+        return None
+    return html.Div(
+        [
+            part
+            for part in (_picked(picked, control) if picked else None, _foreign(view, control))
+            if part is not None
+        ],
+        className="stack",
+    )
+
+
+def _picked(picked: Sequence[ContainerRow], control: bool) -> Node:
+    rows = [(row.name, row.image, _act("unpick", row.id, f"Deselect {row.name}", control)) for row in picked]
+    return card(
+        "Selected by hand",
+        plain_table(
+            [("Container", False), ("Image", False), (unseen("Actions"), False)], rows, "Selected by hand"
+        ),
+        note="managed without the label",
+        flush=True,
+        class_name="live-others",
+    )
+
+
+def _foreign(view: LiveView, control: bool) -> Node:
+    if not view.foreign:
+        return None
+    rows = [
+        (row.name, row.image, row.state, _act("pick", row.id, f"Select {row.name}", control))
+        for row in view.foreign[:_MOST]
+    ]
+    heads = [("Container", False), ("Image", False), ("State", False), (unseen("Actions"), False)]
+    parts: list[Node] = [plain_table(heads, rows, "Other containers on this host")]
+    if len(view.foreign) > _MOST:
+        parts.append(html.Div(f"and {len(view.foreign) - _MOST:,} more", className="inset small ink3"))
+    return card(
+        "Other containers on this host",
+        *parts,
+        note="left alone because they do not carry the label",
+        flush=True,
+        class_name="live-others",
+    )
+
+
+def _act(act: str, of: str, label: str, control: bool) -> Node:
+    word = "Select" if act == "pick" else "Deselect"
+    more = {} if control else {"disabled": True}
+    title = label if control else "PHASEDOCK_CONTROL is off"
+    return button(word, "plus" if act == "pick" else "x", "quiet small", title=title, **does(act, of), **more)
+
 
 _FIELDS = field_id(live_policy.FORM, ALL)
 
@@ -64,7 +124,7 @@ def drawn(view: LiveView, name: str) -> Any:
         case "record":
             return live_record.panel(view)
         case _:
-            return others.panel(view, control=control)
+            return panel(view, control=control)
 
 
 def _register_panels(app: Dash) -> None:
@@ -140,7 +200,7 @@ def show_past(seconds: str | None, draft: dict[str, Any] | None, search: str | N
     if view is None or not draft or not seconds:
         return dash.no_update
     name = live_limit.row_of(view, draft["container"]).name
-    made = past.figure(view.engine.name, draft["container"], name, int(seconds))
+    made = record.figure(view.engine.name, draft["container"], name, int(seconds))
     return dash.no_update if made is None else made
 
 
@@ -152,8 +212,8 @@ def keep_past(
     if not clicks or view is None or not draft:
         return dash.no_update
     name = live_limit.row_of(view, draft["container"]).name
-    back = int(seconds or past.MINUTES)
-    task = past.keep(view.engine.name, past.called(name, back), back, draft["container"])
+    back = int(seconds or record.MINUTES)
+    task = record.keep(view.engine.name, record.called(name, back), back, draft["container"])
     notify(live_record.stopped(task), "ok", title=f"A trace set of {name} is being made.")
     return False
 
@@ -306,7 +366,7 @@ def _register_recording(app: Dash) -> None:
             return "Enter a name for the recording."
         try:
             if back and back != live_record.NOW:
-                task = past.keep(view.engine.name, (name or "").strip(), int(back))
+                task = record.keep(view.engine.name, (name or "").strip(), int(back))
                 notify(live_record.stopped(task), "ok", title="What is remembered becomes a trace set.")
                 return None
             workspace().live.recordings.record(view.engine.name, (name or "").strip(), None, model)

@@ -8,8 +8,8 @@ import dash_mantine_components as dmc
 from dash import html
 
 from app.context import workspace
-from app.figures.live_history import history_figure
-from app.pages.live import past
+from app.figures.live import history_figure
+from app.pages.live import record
 from app.pages.live.state import does, is_control, list_badge
 from app.ui.basics import Node, button, notice, phase_badge
 from app.ui.export import export_menu
@@ -49,8 +49,8 @@ def window(view: LiveView, container: str, *, control: bool) -> list[Node]:
         files = [("Last ten minutes, CSV", f"/api/live/{view.engine.name}/history.csv?ids={row.id}")]
         figure = history_figure(history, row.name)
         label = f"CPU, memory and loss of {row.name} over its last minutes"
-        tools = [past.keeping(view.engine.name), export_menu(GRAPH, f"{row.name} live", files)]
-        sides = [past.choice(view.engine.name), html.Div(tools, className="row")]
+        tools = [record.keeping(view.engine.name), export_menu(GRAPH, f"{row.name} live", files)]
+        sides = [record.choice(view.engine.name), html.Div(tools, className="row")]
         menu = html.Div(sides, className="row wrap between")
         parts += [menu, graph(GRAPH, figure, label)]
     parts.append(_limits(view, row, control=control))

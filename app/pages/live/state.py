@@ -27,17 +27,11 @@ Beside: TypeAlias = "tuple[EngineInfo, ...] | None"
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The submitted jobs of an engine, as the page shows them.
+    """The submitted jobs of an engine, as the page shows them."""
 
-    Parameters
-    ----------
-    jobs
-        Its jobs, or None if it takes none.
-    waits_for
-        What those that wait wait for, if no policy can start them.
-    """
-
+    #: Its jobs, or None if it takes none.
     jobs: tuple[QueuedJob, ...] | None = None
+    #: What those that wait wait for, if no policy can start them.
     waits_for: str = ""
 
     @property
@@ -170,21 +164,7 @@ def attached_signature(attached: Attached, now: float) -> tuple[Any, ...]:
 def notices(
     view: LiveView, *, control: bool, working: bool, beside: Beside = None, queue: Queue = NO_QUEUE
 ) -> list[Node]:
-    """What has to be known of this engine, and the obstacles to using it, each with what to do about it.
-
-    Parameters
-    ----------
-    view
-        The engine as it is now.
-    control
-        Whether its containers may be changed.
-    working
-        Whether a worker is running.
-    beside
-        The real engines, if this is the demo; None if it is a real one.
-    queue
-        Its submitted jobs.
-    """
+    """What has to be known of this engine, and the obstacles to using it, each with what to do about it."""
     said = [] if beside is None else [_demo(beside)]
     if view.failed is not None:
         said.append(_failed(view.failed))

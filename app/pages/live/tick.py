@@ -12,15 +12,68 @@ from dataclasses import dataclass
 from hashlib import blake2s
 from typing import TYPE_CHECKING, Any
 
-from app.pages.live.buckets import CHART, SPAN, SPARK, first_bucket, number_of, table
+import numpy as np
+
 from app.pages.live.state import NO_QUEUE, able, is_control, signatures
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
 
     from app.pages.live.state import Beside, Queue
     from core.live.service import Live
     from core.sampling.values import ContainerRow, History, LiveView
+
+
+SPAN = 600.0
+"""Seconds that the page shows at most."""
+SPARK, CHART = 5, 2
+"""Widths of a bucket in sparklines and in charts, seconds."""
+_STEPS = frozenset(("cpu_limit", "memory_limit"))
+
+
+def number_of(moment: float, width: int) -> int:
+    """The number of the bucket that a moment lies in."""
+    return int(moment // width)
+
+
+def first_bucket(since: float | None, at: float, width: int) -> int:
+    """Where to begin: at the bucket of `since`, which may not have been full, within `SPAN` before `at`."""
+    oldest = number_of(at - SPAN, width) + 1
+    return oldest if since is None else min(max(number_of(since, width), oldest), number_of(at, width))
+
+
+def bucketed(history: History, name: str, first: int, count: int, width: int) -> npt.NDArray[np.float32]:
+    """One line of a history in buckets."""
+    made = np.full(count, np.nan, np.float32)
+    values = getattr(history, name)
+    at = np.floor_divide(history.time, width).astype(np.int64) - first
+    use = (at >= 0) & (at < count) & np.isfinite(values)
+    if not use.any():
+        return made
+    at, values = at[use], values[use]
+    if name in _STEPS:
+        made[at] = values  # in order of time, so the last one wins
+        return made
+    sizes = np.bincount(at, minlength=count)
+    sums = np.bincount(at, weights=values, minlength=count)
+    made[sizes > 0] = sums[sizes > 0] / sizes[sizes > 0]
+    return made
+
+
+def table(
+    histories: Iterable[History | None], names: Sequence[str], first: int, count: int, width: int
+) -> dict[str, Any]:
+    """Several lines of several histories, as the page takes them."""
+    own = list(histories)
+    nothing = np.full(count, np.nan, np.float32)
+    lines = {
+        name: [nothing if each is None else bucketed(each, name, first, count, width) for each in own]
+        for name in names
+    }
+    return {"first": first, "width": width, **lines}
+
 
 ALL = "all"
 _COLUMNS = (
@@ -33,23 +86,15 @@ _MARGIN = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the page has already.
+    """What the page has already."""
 
-    Parameters
-    ----------
-    since
-        The moment of the sample that it got last, or None for nothing.
-    shape
-        The signature of the rows that it has.
-    charts
-        The ids that it draws charts of.
-    fresh
-        Whether it needs these charts from their beginning.
-    """
-
+    #: The moment of the sample that it got last, or None for nothing.
     since: float | None = None
+    #: The signature of the rows that it has.
     shape: str = ""
+    #: The ids that it draws charts of.
     charts: tuple[str, ...] = ()
+    #: Whether it needs these charts from their beginning.
     fresh: bool = False
 
     @classmethod
@@ -88,21 +133,7 @@ def slow(row: ContainerRow) -> dict[str, Any]:
 def tick(
     live: Live, view: LiveView, asked: Asked, panels: Mapping[str, str], queue: Queue = NO_QUEUE
 ) -> dict[str, Any]:
-    """The answer to one tick.
-
-    Parameters
-    ----------
-    live
-        Gives the histories.
-    view
-        The engine as it is now.
-    asked
-        What the page has already.
-    panels
-        The signatures of the panels that the server draws.
-    queue
-        The jobs that were submitted to the engine.
-    """
+    """The answer to one tick."""
     rows = [slow(row) for row in view.rows]
     shape = digest(rows)
     known = shape == asked.shape

@@ -10,14 +10,13 @@ import dash
 from dash import ALL, Dash, Input, Output, State, dcc, html, set_props
 
 from app.context import workspace
-from app.figures.models.phase_count import criterion
+from app.figures.models import criterion
 from app.pages.models.train import MAIN, filled, no_traces
+from app.ui import task_card
 from app.ui.basics import Node, button, card, icon, link_button, notice, plain_table
 from app.ui.errors import problem
 from app.ui.forms import ORDER, controls, errors_for, field_id, read, select, values_of
 from app.ui.graph import graph
-from app.ui.tasks import card as task_card
-from app.ui.tasks import panel
 from core.errors import NotFoundError, PhaseDockError
 from core.phases import PhaseSettings
 
@@ -38,10 +37,10 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
     """What to make codes with, and beside it the comparison of k = 2 to 12."""
     if traces is None:
         return [no_traces()]
-    tasks = panel.tasks_of("choose_k", {"trace_set": traces.id}, query.get("task"))
+    tasks = task_card.tasks_of("choose_k", {"trace_set": traces.id}, query.get("task"))
     text = "Within-cluster sum of squares, silhouette and stability for 2 to 12 phases appear here."
-    shown = panel.panel(tasks, "target", "No comparison on these traces yet", text)
-    parts = [_form(query, traces), panel.place("choose-live", shown)]
+    shown = task_card.panel(tasks, "target", "No comparison on these traces yet", text)
+    parts = [_form(query, traces), task_card.place("choose-live", shown)]
     return [html.Div(parts, className="grid cols-side top")]
 
 
@@ -218,4 +217,4 @@ def start(
     except PhaseDockError as error:
         return errors_for(ids, {}), problem(error), keep
     set_props("changed", {"data": task})
-    return errors_for(ids, {}), None, panel.panel([workspace().tasks.get(task)], "", "", "")
+    return errors_for(ids, {}), None, task_card.panel([workspace().tasks.get(task)], "", "", "")

@@ -9,7 +9,7 @@ import numpy as np
 from dash import Dash, Input, Output, State, html
 
 from app.context import LOCATION, workspace
-from app.figures.models.agreement import cross_table
+from app.figures.models import cross_table
 from app.pages.models.listing import encoder_words, format_error
 from app.ui.basics import Node, card, empty, kpi, link_button, notice, phase_badge, plain_table
 from app.ui.export import export_menu
@@ -31,15 +31,7 @@ if TYPE_CHECKING:
 
 
 def crossed(first: IntArray, second: IntArray, rows: Sequence[int], columns: Sequence[int]) -> IntArray:
-    """How many samples have each pair of labels.
-
-    Parameters
-    ----------
-    first, second
-        Labels of the same samples, shape (n,).
-    rows, columns
-        The labels that occur in each; the result has shape (len(rows), len(columns)).
-    """
+    """How many samples have each pair of labels."""
     low_a, low_b = int(min(rows)), int(min(columns))
     width = int(max(columns)) - low_b + 1
     code = (first.astype(np.int64) - low_a) * width + (second.astype(np.int64) - low_b)

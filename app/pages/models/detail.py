@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from dash import html
 
-from app.figures.models.error_curve import error_curve
+from app.figures.models import error_curve
 from app.pages.models.listing import action, encoder_words, format_error, origin_badges, phase_badges
 from app.ui.basics import Node, card, contents, icon, link_button, phase_badge, plain_table, state_badge
 from app.ui.export import export_menu
 from app.ui.forms import text_of
 from app.ui.graph import graph
-from app.ui.phases.cards import live, phase_cards, usual_lanes
-from app.ui.tasks.words import when
+from app.ui.phases import live, phase_cards, usual_lanes
+from app.ui.task_card import when
 from core.settings_fields import describe
 from core.traces.model import ROLE_NAMES
 from core.traces.validation import many

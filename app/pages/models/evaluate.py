@@ -11,8 +11,7 @@ from app.context import workspace
 from app.figures.spread import frequencies
 from app.ui.basics import Node, card, contents, icon, link_button, notice, phase_badge, plain_table
 from app.ui.graph import graph
-from app.ui.phases.cards import live
-from app.ui.phases.statistics import PHASE_HEAD, described, phase_numbers
+from app.ui.phases import PHASE_HEAD, described, live, phase_numbers
 from core.errors import PhaseDockError
 from core.traces.validation import many
 

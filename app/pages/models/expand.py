@@ -10,10 +10,10 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, set_
 
 from app.context import workspace
 from app.pages.models.detail import expansions
+from app.ui import task_card
 from app.ui.basics import Node, button, card
 from app.ui.errors import problem
 from app.ui.forms import select
-from app.ui.tasks import panel
 from core.errors import InputError, PhaseDockError
 from core.phases.describing.describe import WARM_UP
 
@@ -85,19 +85,9 @@ def asked_phase(number: str | None) -> int | None:
 def expansion(
     info: ModelInfo, model: PhaseModel, chosen: str | None, number: str | None = None
 ) -> html.Section:
-    """The form, the expansions so far, and the task if one is under way.
-
-    Parameters
-    ----------
-    info, model
-        The model.
-    chosen
-        The trace set that the address names.
-    number
-        The number of the phase that the address asks to expand: its form is gone to at once.
-    """
+    """The form, the expansions so far, and the task if one is under way."""
     tree = expansions(model)
-    tasks = [task for task in panel.tasks_of("expand", {"model": info.id}) if not task.state.ended]
+    tasks = [task for task in task_card.tasks_of("expand", {"model": info.id}) if not task.state.ended]
     return card(
         "Expand a phase",
         html.Div(
@@ -106,7 +96,7 @@ def expansion(
                 html.Div(_fields(info, model, chosen, asked_phase(number)), className="formgrid"),
                 html.Div(id="expand-problem"),
                 html.Div(button("Expand", "git-branch", id="expand-start"), className="row"),
-                panel.place("expand-live", panel.panel(tasks, "", "", "") if tasks else []),
+                task_card.place("expand-live", task_card.panel(tasks, "", "", "") if tasks else []),
                 dcc.Store(id="expand-model", data=info.id),
                 dcc.Store(id="expand-asked", data=number),
             ],
@@ -167,5 +157,5 @@ def register(app: Dash) -> None:
         except PhaseDockError as error:
             return problem(error), dash.no_update
         set_props("changed", {"data": task})
-        shown: list[Node] = panel.panel([workspace().tasks.get(task)], "", "", "")
+        shown: list[Node] = task_card.panel([workspace().tasks.get(task)], "", "", "")
         return None, shown

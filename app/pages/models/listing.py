@@ -8,7 +8,7 @@ from dash import dcc, html
 
 from app.context import workspace
 from app.ui.basics import Node, button, card, data, empty, icon, link_button, notice, phase_badge, state_badge
-from app.ui.tasks.words import when
+from app.ui.task_card import when
 from core.units import format_number
 
 if TYPE_CHECKING:

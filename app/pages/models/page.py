@@ -17,11 +17,11 @@ from app.pages.models import compare as model_compare
 from app.pages.models import detail as model_detail
 from app.pages.models import listing as model_list
 from app.pages.models import search as model_search
+from app.ui import task_card
 from app.ui.basics import Node, aria, empty, link_button, page_head
 from app.ui.errors import safe_page
 from app.ui.links import Query
 from app.ui.page import Page, Room
-from app.ui.tasks import card as task_card
 from core.errors import NotFoundError
 
 if TYPE_CHECKING:

@@ -9,14 +9,13 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html, set_props
 
 from app.context import workspace
-from app.figures.models.trials import trials
+from app.figures.models import trials
 from app.pages.models.train import no_traces
+from app.ui import task_card
 from app.ui.basics import Node, button, card, link_button, notice, plain_table, unseen
 from app.ui.errors import problem
 from app.ui.forms import ORDER, numbers, text_of, values_of
 from app.ui.graph import graph
-from app.ui.tasks import card as task_card
-from app.ui.tasks import panel
 from core.errors import InputError, PhaseDockError
 from core.phases import PhaseSettings
 from core.settings_fields import check, describe
@@ -69,10 +68,10 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
     """What to try, and beside it the trials."""
     if traces is None:
         return [no_traces()]
-    tasks = panel.tasks_of("search", {"trace_set": traces.id}, query.get("task"))
+    tasks = task_card.tasks_of("search", {"trace_set": traces.id}, query.get("task"))
     text = "Trials appear here, lowest error on held-out executions first."
-    shown = panel.panel(tasks, "adjustments-horizontal", "No search on these traces yet", text)
-    return [html.Div([_form(traces), panel.place("search-live", shown)], className="grid cols-side top")]
+    shown = task_card.panel(tasks, "adjustments-horizontal", "No search on these traces yet", text)
+    return [html.Div([_form(traces), task_card.place("search-live", shown)], className="grid cols-side top")]
 
 
 def _form(traces: TraceSetInfo) -> html.Section:
@@ -282,4 +281,4 @@ def start(
     except PhaseDockError as error:
         return problem(error), dash.no_update
     set_props("changed", {"data": task})
-    return None, panel.panel([workspace().tasks.get(task)], "", "", "")
+    return None, task_card.panel([workspace().tasks.get(task)], "", "", "")

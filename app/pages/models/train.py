@@ -10,10 +10,10 @@ from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, set_props
 
 from app.context import workspace
 from app.pages.models.detail import ROLES
+from app.ui import task_card
 from app.ui.basics import Node, button, card, contents, empty, icon, link_button, notice
 from app.ui.errors import problem
 from app.ui.forms import controls, errors_for, field_id, read, values_of
-from app.ui.tasks import panel
 from core.errors import InputError, PhaseDockError
 from core.phases import PRESETS, PhaseSettings
 from core.settings_fields import describe
@@ -164,14 +164,16 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
     """The form and, beside it, the training that is under way."""
     if traces is None:
         return [no_traces()]
-    tasks = panel.tasks_of("train", {"trace_set": traces.id}, query.get("task"))
-    shown = panel.panel(
+    tasks = task_card.tasks_of("train", {"trace_set": traces.id}, query.get("task"))
+    shown = task_card.panel(
         tasks,
         "activity",
         "No training on these traces",
         "Progress, time left and the reconstruction error appear here. You can close the page meanwhile.",
     )
-    return [html.Div([form(query, traces), panel.place("train-live", shown)], className="grid cols-main top")]
+    return [
+        html.Div([form(query, traces), task_card.place("train-live", shown)], className="grid cols-main top")
+    ]
 
 
 def model_name(settings: PhaseSettings, traces: str, taken: Sequence[str]) -> str:
@@ -280,5 +282,5 @@ def start(
     except PhaseDockError as error:
         return errors_for(ids, {}), problem(error), keep
     set_props("changed", {"data": task})
-    tasks = panel.tasks_of("train", {"trace_set": trace_set_id})
-    return errors_for(ids, {}), None, panel.panel(tasks, "", "", "")
+    tasks = task_card.tasks_of("train", {"trace_set": trace_set_id})
+    return errors_for(ids, {}), None, task_card.panel(tasks, "", "", "")

@@ -2,34 +2,170 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from dash import dcc, html
 
-from app.context import Choice, address, workspace
-from app.figures.shares import shares
-from app.pages.overview.saving import newest_saving
+from app.context import Choice, address, cached, workspace
+from app.figures.shares import Group, shares
+from app.ui import task_card
 from app.ui.basics import Node, bar, card, empty, kpi, link_button, state_badge
 from app.ui.engines import title_of
+from app.ui.evaluations import KIND
 from app.ui.export import export_menu
 from app.ui.graph import graph
-from app.ui.group_shares import group_shares
 from app.ui.nothing_yet import train_a_model
-from app.ui.tasks import kinds as task_kinds
+from app.ui.phases import attributes, labelled
+from core.errors import NotFoundError
 from core.live.sessions import ATTACH, RECORD
+from core.provisioning.evaluation.intervals import LEAST_UNITS
+from core.provisioning.verdict.choice import surely, units
 from core.sampling.values import Mode
 from core.scheduling.policies import spelt
 from core.traces.model import Role
 from core.traces.validation import many
-from core.units import Unit, format_number
+from core.units import Unit, format_number, format_share
 from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
+    from core.workspace.phase_labels import Labelling
     from core.workspace.records import ModelInfo, TaskInfo, TraceSetInfo
+
+
+def group_shares(trace_set_id: str, model_id: str, most: int = 7) -> tuple[list[Group], list[int], str]:
+    """The share of time in each phase for the largest groups of executions."""
+    labelling, prints = labelled(trace_set_id, model_id)
+    table = workspace().traces.summary(trace_set_id)
+    return cached(lambda: _group_shares(table, labelling, most), "groups", most, *prints)
+
+
+def _group_shares(table: pd.DataFrame, labelling: Labelling, most: int) -> tuple[list[Group], list[int], str]:
+    sizes_of = {name: len(set(table[name].astype(str))) for name in attributes(table)}
+    by = max(sizes_of, key=lambda name: _usefulness(sizes_of[name], len(table)), default="")
+    names = table[by].astype(str).to_numpy() if by else np.full(len(table), "all executions")
+    groups, of_execution = np.unique(names, return_inverse=True)
+    live = [column for column, each in enumerate(labelling.statistics) if each.phase >= 0]
+    time = np.zeros((len(groups), len(live)))
+    np.add.at(time, of_execution, labelling.shares[:, live] * table["samples"].to_numpy()[:, None])
+    sizes = np.bincount(of_execution)
+    largest = np.argsort(-sizes, kind="stable")[:most]
+    shares = time / np.maximum(time.sum(axis=1, keepdims=True), 1)
+    phases = [labelling.statistics[column].phase for column in live]
+    return [Group(str(groups[g]), int(sizes[g]), shares[g].tolist()) for g in largest], phases, by
+
+
+def _usefulness(groups: int, executions: int) -> float:
+    """How telling an attribute is: best with a handful of groups; useless with one, or one per execution."""
+    return -abs(np.log(groups / 8)) if 1 < groups < executions else -np.inf
+
+
+_NAMES = {"cpu": "CPU", "memory": "Memory"}
+_SAVING_LOOK_BACK = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """What one resource over-allocates, and what it would under the best policy that surely does better."""
+
+    #: ``CPU`` or ``Memory``.
+    resource: str
+    #: Over-allocation of the best reactive rule, as a share of demand, at matched violation; None where no
+    #: such rule was compared.
+    now: float | None
+    #: That of the policy to take; None where none is surely better, or too few containers were held out.
+    then: float | None
+    #: Between which policies, or why there is nothing to gain, in one sentence.
+    words: str
+    #: The comparison.
+    href: str
+
+    @property
+    def figure(self) -> str:
+        """Both shares, ``37% → 28%``; one where nothing is surely saved."""
+        if self.now is None:
+            return "–"
+        before = format_share(self.now, 0)
+        return before if self.then is None else f"{before} → {format_share(self.then, 0)}"
+
+    @property
+    def title(self) -> str:
+        """What the figure is."""
+        more = "you could avoid" if self.then is not None else "of the best simple rule"
+        return f"{self.resource} over-allocation {more}"
+
+
+def newest_saving(trace_set: str = "") -> Saving | None:
+    """The saving of the newest comparison that is still kept, CPU's if it can be; None before the first.
+
+    Comparisons of the trace set that is chosen come before others, which are named.
+    """
+    done = workspace().tasks.list(_SAVING_LOOK_BACK, [TaskState.DONE], [KIND])
+    for task in sorted(done, key=lambda task: task.params.get("trace_set") != trace_set):
+        try:
+            stored = workspace().evaluations.get(str((task.result or {}).get("evaluation", "")))
+        except NotFoundError:
+            continue
+        found = [saving_of(name, part, stored.report, _address(task)) for name, part in _parts(stored.report)]
+        best = max(found, key=_gain, default=None)
+        other = task.params.get("trace_set") != trace_set
+        return _of_another(best, str(task.params.get("trace_set"))) if best and trace_set and other else best
+    return None
+
+
+def _of_another(found: Saving, trace_set: str) -> Saving:
+    """A saving that is not of the chosen set, and says so."""
+    try:
+        name = f"“{workspace().traces.get(trace_set).name}”"
+    except NotFoundError:
+        name = "traces that are gone"
+    return replace(found, words=f"{found.words}; on {name}")
+
+
+def _parts(report: Mapping[str, Any]) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    return [(name, report["resources"][name]) for name in _NAMES if name in report["resources"]]
+
+
+def _gain(found: Saving) -> float:
+    """By how much a resource's share falls; of those where it does not, CPU comes first."""
+    return (found.now or 0.0) - found.then if found.then is not None else 0.0
+
+
+def _address(task: TaskInfo) -> str:
+    query = {"traces": task.params.get("trace_set"), "model": task.params.get("model")}
+    return address("/provisioning", None, **query)
+
+
+def saving_of(resource: str, part: Mapping[str, Any], report: Mapping[str, Any], href: str) -> Saving:
+    """What one resource of a report could save."""
+    name, best = _NAMES[resource], part.get("best_reactive")
+    rows = {str(each["policy"]): each for each in part["policies"]}
+    base = rows.get(str(best))
+    if base is None:
+        return Saving(name, None, None, "No simple rule was compared.", href)
+    now, held_out = float(base["matched"]["over"]), units(report)
+    if held_out < LEAST_UNITS:
+        what = "groups" if report["split"].get("held_out_groups") else "containers"
+        words = f"of demand, under {best}. {held_out} held-out {what} are too few to say what would be less."
+        return Saving(name, now, None, words, href)
+    if resource == "memory":
+        words = f"of demand, under {best}. Too little memory kills: see which fixed limits are recommended."
+        return Saving(name, now, None, words, href)
+    better = {policy: low for policy, each in rows.items() if (low := surely(each)) > 0}
+    if not better:
+        return Saving(name, now, None, f"of demand. Nothing compared reliably beats {best}.", href)
+    chosen = max(better, key=lambda policy: better[policy])
+    matched = rows[chosen]["matched"]
+    then, short = float(matched["over"]), format_share(float(matched["under_time_0"]))
+    words = f"{chosen} against {best}, short {short} of the time"
+    if (report.get("model") or {}).get("trained_on") == "held_out":
+        words += "; its phase model was trained on these very containers, so less may be saved on others"
+    return Saving(name, now, then, words, href)
 
 
 _LOOK_BACK = 50
@@ -145,7 +281,7 @@ def task_rows(tasks: Sequence[TaskInfo]) -> list[Node]:
 
 def _task_row(task: TaskInfo) -> html.Div:
     kind, picture = _TASK_LOOKS[task.state]
-    running = task.state is TaskState.RUNNING and not task_kinds.lasts(task)
+    running = task.state is TaskState.RUNNING and not task_card.lasts(task)
     word = f"{task.progress:.0%}" if running else task.state.value
     title = dcc.Link(task.title, href=f"/tasks?task={task.id}", className="truncate grow")
     return html.Div(
@@ -160,7 +296,7 @@ def _task_row(task: TaskInfo) -> html.Div:
 
 def _said(task: TaskInfo) -> str:
     """A task's error, else its result, else its latest message."""
-    return task.error[0] if task.error else task_kinds.outcome(task) or task.message
+    return task.error[0] if task.error else task_card.outcome(task) or task.message
 
 
 def tasks_card(tasks: Sequence[TaskInfo]) -> Node:

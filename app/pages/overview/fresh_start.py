@@ -68,15 +68,7 @@ _WAYS_IN: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, str, str]], ...
 
 
 def fresh_start(*, loading: bool = False, failed: TaskInfo | None = None) -> list[Node]:
-    """The page before there is anything.
-
-    Parameters
-    ----------
-    loading
-        Whether the samples are being loaded.
-    failed
-        The last attempt to load them, if it failed.
-    """
+    """The page before there is anything."""
     ways = html.Div([_way(*each) for each in _WAYS_IN], className="grid cols-3")
     hero = card(None, html.Div([_start_with_samples(loading=loading), _example_strips()], className="hero"))
     said = [] if failed is None or loading else [_problem(failed)]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import dash_mantine_components as dmc
 from dash import dcc, html
 
-from app.cache import cached
-from app.context import address, workspace
-from app.pages.phases.controls import lanes_menu
-from app.pages.phases.execution import execution_heading, execution_timeline
-from app.pages.phases.overlay import Overlays, picker, sentence
-from app.ui.basics import Node, card, icon_button
+from app.context import address, cached, workspace
+from app.pages.phases.executions import execution_heading, execution_timeline
+from app.pages.phases.view import Overlays, offered_lanes, picker, sentence
+from app.ui.basics import Node, aria, card, icon, icon_button, opener
 from app.ui.export import export_menu
 from app.ui.graph import graph
-from app.ui.phases.cards import live, phase_cards
-from app.ui.phases.statistics import spread_figures, statistics_table
+from app.ui.phases import live, phase_cards, spread_figures, statistics_table
 from core.traces.validation import many
 from core.units import format_duration, phase_number
 
@@ -23,20 +21,65 @@ if TYPE_CHECKING:
     from app.pages.phases.view import View
 
 
+_PERIODS = (2, 3, 5, 10, 30)
+
+
+def lanes_menu(view: View) -> Node:
+    """Which lanes are shown, of all that the traces have."""
+    boxes = [dmc.Checkbox(label=lane.title, value=lane.key, size="xs") for lane in offered_lanes(view.traces)]
+    group = dmc.CheckboxGroup(
+        html.Div(boxes, className="stack close"),
+        id="lanes",
+        label="Shown of these traces",
+        value=[lane.key for lane in view.lanes],
+        size="xs",
+    )
+    target = opener("Lanes: what is shown of these traces") | {"className": "btn small"}
+    return dmc.Popover(
+        [
+            dmc.PopoverTarget([icon("stack-2", "sm"), "Lanes"], boxWrapperProps=target),
+            dmc.PopoverDropdown(html.Div(group, className="lanemenu"), p=12),
+        ],
+        position="bottom-end",
+        keepMounted=True,
+    )
+
+
+def dwell_picker(view: View) -> Node:
+    """The minimum dwell time of a phase; shorter segments are shown as part of a neighbour."""
+    labels = workspace().labels
+    plain, usual = labels.get(view.traces, view.model), labels.default_dwell(view.traces, view.model)
+    period = workspace().traces.get(view.traces).period
+    offered = {round(period * count, 3) for count in _PERIODS} | {view.dwell, usual, plain.suggested_dwell}
+    options = [{"value": "0", "label": "Segments as labelled"}]
+    # stamps that are some microseconds late make times that are written the same
+    written = {f"{seconds:g}": seconds for seconds in sorted(offered) if seconds > 0}
+    options += [
+        {"value": value, "label": _label(value, f"{plain.suggested_dwell:g}", seconds)}
+        for value, seconds in written.items()
+    ]
+    return dmc.Select(
+        id="dwell",
+        data=options,
+        value=f"{view.dwell:g}",
+        allowDeselect=False,
+        size="xs",
+        w=216,
+        rightSection=icon("selector", "sm"),
+        comboboxProps={"width": "max-content", "position": "bottom-end"},
+        **aria(label="Minimum dwell time: shorter segments join a neighbour"),
+    )
+
+
+def _label(value: str, suggested: str, seconds: float) -> str:
+    text = f"Segments ≥ {format_duration(seconds)}"
+    return f"{text}, suggested" if value == suggested else text
+
+
 def timeline_card(
     view: View, name: str, window: tuple[float, float] | None, over: Overlays | None, policy: str | None
 ) -> Node:
-    """The timeline of an execution.
-
-    Parameters
-    ----------
-    view, name
-        What is shown; the execution.
-    window
-        The seconds to show, or None for all.
-    over, policy
-        The comparison whose allocations may be drawn, and the policy whose allocation is; None for none.
-    """
+    """The timeline of an execution."""
     evaluation, heading = over.evaluation if over else "", execution_heading(view.traces, name)
     figure = execution_timeline(view, name, window, (evaluation, policy or ""))
     keys = _keys(given=over is not None, limited=any(lane.limit is not None for lane in view.lanes))

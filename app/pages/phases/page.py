@@ -6,28 +6,205 @@ address names. Choosing another execution changes the address without reloading 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dash import dcc, html
+import dash
+import numpy as np
+from dash import ClientsideFunction, Input, Output, State, dcc, html
+from flask import Blueprint, Response, request
 
-from app.context import Choice, address, chosen
-from app.pages.phases.callbacks import register
-from app.pages.phases.cards import details, timeline_card
-from app.pages.phases.controls import dwell_picker
-from app.pages.phases.executions import executions_card, phone_picker
-from app.pages.phases.exports import blueprint
-from app.pages.phases.overlay import overlays
-from app.pages.phases.view import View, window_of, written_keys
+from app.api import file_answer
+from app.context import Choice, address, chosen, workspace
+from app.pages.phases.cards import details, dwell_picker, timeline_card
+from app.pages.phases.executions import (
+    execution_heading,
+    execution_timeline,
+    executions_card,
+    phone_picker,
+    series,
+)
+from app.pages.phases.view import View, overlays, sentence, window_of, written_keys
 from app.ui.basics import Node, link_button, page_head
 from app.ui.errors import safe_page
+from app.ui.graph import figure_id
 from app.ui.nothing_yet import far_notice, misfit, no_model, no_traces
 from app.ui.page import Page, Room
-from app.ui.phases.cards import live
-from app.ui.phases.views import execution_names, execution_rows
+from app.ui.phases import execution_names, execution_rows, live
+from core.csv_export import csv_lines
 from core.units import phase_number
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dash import Dash
+
+    from app.figures.timeline import Series
+    from core.traces.model import FloatArray
     from core.workspace.records import ModelInfo
+
+
+blueprint = Blueprint("phases", __name__)
+
+
+@blueprint.get("/api/traces/<trace_set_id>/timeline/<model_id>.csv")
+def export_timeline(trace_set_id: str, model_id: str) -> Response:
+    """The shown samples of the shown execution: its lanes, limits, allocation and phases.
+
+    The address takes what the page's own does: ``execution``, ``x0`` and ``x1``, ``lanes``, ``dwell``,
+    ``overlay`` and ``evaluation``.
+    """
+    asked = request.args
+    view = View.read(trace_set_id, model_id, asked.get("lanes"), asked.get("dwell"))
+    name = asked.get("execution") or execution_names(trace_set_id)[0]
+    traces = workspace().traces.execution(trace_set_id, name)
+    over = overlays(chosen(trace_set_id, model_id), asked.get("evaluation"))
+    drawn = (over.evaluation, asked.get("overlay", "")) if over else None
+    elapsed = traces.time - traces.time[0]
+    start, end = window_of(asked.get("x0"), asked.get("x1")) or (0.0, float(elapsed[-1]))
+    inside = np.flatnonzero((elapsed >= start) & (elapsed <= end))
+    found = view.labelling()
+    columns = [column for lane in series(view, found, traces, name, drawn) for column in _columns(lane)]
+    own = slice(int(found.offsets[found.ids.index(name)]), None)
+    numbers = [np.maximum(labels[own][inside] + 1, 0) for labels in (found.labels, found.as_labelled)]
+    head = ["execution", "time_s", *(title for title, _ in columns)]
+    head += ["phase_number", "phase_number_as_labelled"]
+    values = [elapsed[inside], *(column[inside] for _, column in columns), *numbers]
+    rows = zip(*(_cells(column) for column in values), strict=True)
+    return file_answer(csv_lines(head, ((name, *row) for row in rows)), f"{name}-timeline.csv")
+
+
+def _columns(lane: Series) -> Iterator[tuple[str, FloatArray]]:
+    """The lines of a lane with their titles and units, in the unit that is shown."""
+    scale = lane.shown_in
+    unit = f" ({scale.label})" if scale.label else ""
+    yield from ((f"{name}{unit}", values / scale.size) for name, values in lane.lines)
+    if lane.limit is not None:
+        yield f"{lane.title} limit{unit}", lane.limit / scale.size
+    if lane.given is not None:
+        yield f"{lane.title}, {lane.policy} allocation{unit}", lane.given / scale.size
+
+
+def _cells(column: FloatArray) -> list[float | None]:
+    """Numbers as they are; an empty cell where nothing is known."""
+    return [value if value == value else None for value in column.tolist()]  # noqa: PLR0124  # NaN is not itself
+
+
+def register(app: Dash) -> None:
+    """Connect the callbacks."""
+    app.callback(
+        Output(figure_id("timeline"), "data"),
+        Output("execution-title", "children"),
+        Output("execution-note", "children"),
+        Output("overlay-note", "children"),
+        Input("chosen-execution", "data"),
+        Input("zoom", "data"),
+        Input("overlay-chosen", "data"),
+        Input("shown", "data"),
+        State("choice", "data"),
+        State("overlay-from", "data"),
+        prevent_initial_call=True,
+    )(show)
+    app.callback(
+        Output("phase-details", "children"),
+        Output("execution-rows", "data"),
+        Input("shown", "data"),
+        State("choice", "data"),
+        prevent_initial_call=True,
+    )(show_details)
+    _register_timeline(app)
+    _register_steps(app)
+    _register_list(app)
+
+
+def show(
+    name: str,
+    zoom: list[float] | None,
+    over: dict[str, Any],
+    shown: dict[str, Any],
+    choice: dict[str, str],
+    evaluation: str,
+) -> tuple[Any, ...]:
+    """Draw the chosen execution, zoomed and with the chosen policy's allocation."""
+    part = {"zoom": zoom, "overlay-chosen": over["window"], "shown": shown.get("window")}
+    window = part.get(str(dash.ctx.triggered_id))
+    drawn = (evaluation, over["policy"])
+    figure = execution_timeline(_view(shown, choice), name, (window[0], window[1]) if window else None, drawn)
+    heading = execution_heading(choice["traces"], name)
+    return figure, heading.title, heading.note, sentence(*drawn, name)
+
+
+def show_details(shown: dict[str, Any], choice: dict[str, str]) -> tuple[Any, str]:
+    """Show other quantities of the phases, or the phases with another minimum dwell time."""
+    view = _view(shown, choice)
+    return details(view), execution_rows(view.traces, view.model, view.dwell)
+
+
+def _view(shown: dict[str, Any], choice: dict[str, str]) -> View:
+    return View.read(choice["traces"], choice["model"], shown["lanes"], shown["dwell"])
+
+
+def _register_timeline(app: Dash) -> None:
+    """The overlay, and the button that shows all of the time axis."""
+    app.clientside_callback(
+        ClientsideFunction("provisioning", "overlay"),
+        Output("overlay-chosen", "data"),
+        Input("overlay", "value"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("phases", "shown"),
+        Output("shown", "data"),
+        Input("lanes", "value"),
+        Input("dwell", "value"),
+        State("shown", "data"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("phases", "zoomOut"),
+        Output("zoom-out", "disabled"),
+        Input("zoom-out", "n_clicks"),
+        prevent_initial_call=True,
+    )
+
+
+def _register_steps(app: Dash) -> None:
+    """The picker of a phone, and its ways to the neighbours."""
+    app.clientside_callback(
+        ClientsideFunction("phases", "pick"),
+        Output("nothing", "data"),
+        Input("phone-execution", "value"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("phases", "step"),
+        Output("nothing", "data", allow_duplicate=True),
+        Input("step-back", "n_clicks"),
+        Input("step-on", "n_clicks"),
+        prevent_initial_call=True,
+    )
+
+
+def _register_list(app: Dash) -> None:
+    """Filling, searching and ordering the list of executions."""
+    app.clientside_callback(
+        ClientsideFunction("phases", "filter"),
+        Output("executions", "dashGridOptions"),
+        Input("find-execution", "value"),
+        State("executions", "dashGridOptions"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("phases", "fill"),
+        Output("executions", "rowData"),
+        Input("execution-rows", "data"),
+    )
+    app.clientside_callback(
+        ClientsideFunction("phases", "order"),
+        Output("executions", "rowData", allow_duplicate=True),
+        Input({"type": "order", "by": dash.ALL}, "n_clicks"),
+        State("executions", "rowData"),
+        prevent_initial_call=True,
+    )
 
 
 def _nothing_yet(choice: Choice) -> Node:

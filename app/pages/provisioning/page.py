@@ -12,26 +12,23 @@ import dash
 from dash import Input, Output, State, html
 
 from app.context import LOCATION, Choice, chosen
-from app.pages.provisioning import exports, results
-from app.pages.provisioning.advice import advice_card
-from app.pages.provisioning.figures import frontier_card
-from app.pages.provisioning.form import callbacks as form_callbacks
-from app.pages.provisioning.form.layout import form, proposed
-from app.pages.provisioning.manifest import manifest_card
+from app.figures.provisioning.frontier import frontier
+from app.pages.provisioning import exports, form_callbacks, results
+from app.pages.provisioning.advice import advice_card, manifest_card
+from app.pages.provisioning.form import form, proposed
 from app.pages.provisioning.paper import paper_card
 from app.pages.provisioning.query import PATH, RESOURCES, SCALES, View
-from app.pages.provisioning.table import table
+from app.pages.provisioning.table import table, worst_card
 from app.pages.provisioning.values import resources_of
 from app.pages.provisioning.verdict import verdict_cards
-from app.pages.provisioning.worst import worst_card
+from app.ui import task_card
 from app.ui.basics import Node, card, notice, page_head
 from app.ui.errors import refused_policies, safe_page
-from app.ui.export import download
+from app.ui.export import download, export_menu
+from app.ui.graph import graph
 from app.ui.links import Query, segments
 from app.ui.nothing_yet import far_notice, misfit, no_traces
 from app.ui.page import Page, Room
-from app.ui.tasks import card as task_card
-from app.ui.tasks import panel
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.units import format_duration, format_set_share
@@ -41,8 +38,30 @@ if TYPE_CHECKING:
 
     from dash import Dash
 
+    from app.pages.provisioning.values import Values
     from app.ui.evaluations import Result
     from core.workspace.records import TaskInfo, TraceSetInfo
+
+
+def frontier_card(values: Values, view: View, tolerance: float, held_out: int, csv: str) -> html.Section:
+    """Over-allocation against time short, for every policy."""
+    resource = RESOURCES[view.resource]
+    figure = frontier(values.curves(view.policy), tolerance, resource)
+    return card(
+        "Frontier",
+        graph("frontier", figure, f"Over-allocation of {resource} against time short, for each policy"),
+        note=f"lower left is better; {_whiskers(held_out)}",
+        tools=[export_menu("frontier", f"frontier {resource}", [("Every point, CSV", csv)])],
+    )
+
+
+def _whiskers(held_out: int) -> str:
+    """What the bars are, or why there are none."""
+    if held_out >= LEAST_UNITS:
+        return "bars are 95% intervals"
+    if not held_out:
+        return "a replay of one container, without intervals"
+    return f"{held_out} held-out container{'s' if held_out != 1 else ''}: too few for intervals"
 
 
 def _nothing_yet() -> Node:
@@ -129,7 +148,7 @@ def _waiting(found: list[TaskInfo], view: View, *, shown: bool) -> list[Node]:
         "What each workload has now and what it needs, what that would save per day and at which risk, and "
         "the manifests that set it. One click: choose “Evaluate”."
     )
-    return panel.panel(tasks, "adjustments-horizontal", "Not evaluated yet", text)
+    return task_card.panel(tasks, "adjustments-horizontal", "Not evaluated yet", text)
 
 
 def body(query: Query) -> list[Node]:

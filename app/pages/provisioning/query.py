@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from app.pages.provisioning.form.own_settings import Own, of_text
+from app.pages.provisioning.policy_settings import Own, of_text
 from app.ui.evaluations import USUAL
 from app.ui.links import Query, one_of
 from core.errors import InputError, NotFoundError
@@ -35,40 +35,27 @@ SHOWN_BY = ("resource", "scale", "sort", "format", *TAKEN.values(), *PRICES)
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The choices of the page; a missing or invalid parameter of the address has its default.
+    """The choices of the page; a missing or invalid parameter of the address has its default."""
 
-    Parameters
-    ----------
-    query
-        The address itself.
-    settings
-        The comparison's settings that the address gives, or None where it gives none or an invalid one.
-    problem
-        What is wrong with the settings of the address, in two sentences, or None.
-    policies
-        The policies to compare, or ``("all",)`` or ``("usual",)``.
-    own
-        Settings of single policies that the address gives.
-    resource, scale
-        What is looked at: ``cpu`` or ``memory``, ``matched`` or ``published``.
-    sort, form
-        The column that sorts the table, and the export's format.
-    taken
-        The policies that a person chose, by resource.
-    prices
-        What an hour costs.
-    """
-
+    #: The address itself.
     query: Query
+    #: The comparison's settings that the address gives, or None where it gives none or an invalid one.
     settings: EvaluationSettings | None
+    #: What is wrong with the settings of the address, in two sentences, or None.
     problem: tuple[str, str] | None
+    #: The policies to compare, or ``("all",)`` or ``("usual",)``.
     policies: tuple[str, ...]
+    #: Settings of single policies that the address gives.
     own: Own
+    #: What is looked at: ``cpu`` or ``memory``, ``matched`` or ``published``.
     resource: str
     scale: str
+    #: The column that sorts the table, and the export's format.
     sort: str
     form: str
+    #: The policies that a person chose, by resource.
     taken: Mapping[Resource, str]
+    #: What an hour costs.
     prices: PriceSettings
 
     @classmethod

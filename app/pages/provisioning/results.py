@@ -6,17 +6,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from app.cache import cached
-from app.context import workspace
+from app.context import cached, workspace
 from app.pages.provisioning.query import PRICES, TAKEN
 from app.pages.provisioning.values import Values
-from app.ui import evaluations
+from app.ui import evaluations, task_card
 from app.ui.evaluations import Result
-from app.ui.tasks import panel
 from core.errors import ConflictError, NotFoundError
 from core.provisioning.fleet import Resource
 from core.provisioning.manifests import write
-from core.provisioning.manifests.evidence import About
+from core.provisioning.manifests.facts import About
 from core.provisioning.recommendation.recommend import RecommendSettings
 from core.provisioning.verdict.savings import assumptions
 from core.provisioning.verdict.verdict import verdict
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from app.context import Choice
-    from app.pages.provisioning.form.own_settings import Own
+    from app.pages.provisioning.policy_settings import Own
     from app.pages.provisioning.query import View
     from core.provisioning.evaluation.evaluate import EvaluationSettings
     from core.provisioning.recommendation.recommend import Advice
@@ -79,7 +77,7 @@ def running(choice: Choice) -> bool:
 
 def tasks(choice: Choice, wanted: str | None) -> list[TaskInfo]:
     """The task asked for, else those under way, else the last one."""
-    return panel.tasks_of(evaluations.KIND, evaluations.about(choice), wanted)
+    return task_card.tasks_of(evaluations.KIND, evaluations.about(choice), wanted)
 
 
 def worth_showing(found: list[TaskInfo], wanted: str | None, *, shown: bool) -> list[TaskInfo]:

@@ -3,19 +3,87 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dash import html
+from dash import dcc, html
 
-from app.figures.provisioning import gains
+from app.context import address
+from app.figures.provisioning import frontier
 from app.pages.provisioning.values import WITHOUT_SAVING, Row, Values, sorted_rows
-from app.ui.basics import Node, aria, card, gain_dot, icon, scrolling, state_badge
+from app.ui.basics import Node, aria, card, empty, gain_dot, icon, plain_table, scrolling, state_badge
 from app.ui.links import link
+from core.provisioning.fleet import Resource
 from core.provisioning.policy import PolicyKind
 from core.units import format_change, format_number, format_share
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from app.context import Choice
     from app.pages.provisioning.query import View
+    from app.pages.provisioning.values import Values
+
+
+SHOWN = 12
+_HEAD = (
+    ("Container", False),
+    ("Group", False),
+    ("Time short", True),
+    ("Over", True),
+    ("Times", True),
+)
+
+
+def worst_card(
+    values: Values, view: View, choice: Choice, evaluation: str, tools: list[Node]
+) -> html.Section:
+    """The card; every row opens the container on Phases with the policy's allocation over it."""
+    policy = view.policy if view.policy in values.names() else values.ours()
+    found = values.part["worst"].get(policy, []) if policy else []
+    if found:
+        body: Node = _table(found, choice, policy or "", evaluation, view.resource)
+    else:
+        body = empty("list-check", "No containers to list", "Choose a policy in the table above.")
+    note = f"under {policy} as published" if policy else None
+    return card("Worst containers first", body, note=note, tools=tools, flush=True)
+
+
+def _table(
+    found: Sequence[Mapping[str, Any]], choice: Choice, policy: str, evaluation: str, resource: str
+) -> Node:
+    """The first few, with the group of each where there are groups, else with how often it fell short."""
+    grouped = any(each["group"] != each["execution"] for each in found)
+    times = "Times killed" if resource == Resource.MEMORY else "Times short"
+    head = [(times, number) if title == "Times" else (title, number) for title, number in _HEAD]
+    head = [each for each in head if each[0] != (times if grouped else "Group")]
+    rows = [
+        [
+            _link(each["execution"], choice, policy, evaluation),
+            *([each["group"]] if grouped else []),
+            _under(each["under_time_0"]),
+            _worst_share(each["over"]),
+            *([] if grouped else [f"{each['oom_events'] or 0:,.0f}"]),
+        ]
+        for each in found[:SHOWN]
+    ]
+    return plain_table(head, rows, f"Containers that fall short most under {policy}")
+
+
+def _link(execution: str, choice: Choice, policy: str, evaluation: str) -> dcc.Link:
+    return dcc.Link(
+        execution,
+        href=address("/phases", choice, execution=execution, overlay=policy, evaluation=evaluation),
+        className="link",
+        title=f"{execution} over time, with what {policy} gives it",
+    )
+
+
+def _under(share: float | None) -> html.Span:
+    return html.Span(_worst_share(share), className="bad" if (share or 0) > 0.1 else "")
+
+
+def _worst_share(value: float | None) -> str:
+    return "–" if value is None else format_share(value)
 
 
 _SORTED_BY = {"over": "over-allocation", "under": "time short", "saving": "saving"}
@@ -34,19 +102,9 @@ def _head(title: str, by: str, view: View, *, number: bool = False, over: int = 
 
 
 def table(values: Values, view: View, tools: list[Node]) -> html.Section:
-    """The card with the table.
-
-    Parameters
-    ----------
-    values
-        The resource that is looked at.
-    view
-        The address, for links that sort or choose.
-    tools
-        What stands at the right of the title.
-    """
+    """The card with the table."""
     rows = sorted_rows(values.rows(), view.sort)
-    on = gains.track(
+    on = frontier.track(
         (row.saving, *(row.saving_interval or (None, None))) for row in rows if row.saving is not None
     )
     longest = _longest(rows)
@@ -82,7 +140,7 @@ def _longest(rows: list[Row]) -> float:
     return max(usual[len(usual) * 3 // 4] * 1.2, 1e-9) if usual else 1.0
 
 
-def _row(row: Row, values: Values, view: View, on: gains.Track, longest: float) -> html.Tr:
+def _row(row: Row, values: Values, view: View, on: frontier.Track, longest: float) -> html.Tr:
     classes = ["ours"] if row.policy == (view.policy or values.ours()) else []
     chosen = row.policy == view.policy
     parts = re.split(r"(?<=[.+])", row.policy)
@@ -145,7 +203,7 @@ def _saved(row: Row) -> str:
     return "" if row.saving is None else format_change(row.saving, 0)
 
 
-def _gain(row: Row, on: gains.Track, reference: str | None) -> Node:
+def _gain(row: Row, on: frontier.Track, reference: str | None) -> Node:
     """The dot and whisker of one row on the common track."""
     if row.kind == "bound":
         return html.Span("lower bound", className="ink3")
@@ -154,7 +212,7 @@ def _gain(row: Row, on: gains.Track, reference: str | None) -> Node:
     if row.saving is None:
         return html.Span("reference" if row.policy == reference else "–", className="ink3")
     low, high = row.saving_interval or (None, None)
-    found = gains.mark(row.saving, low, high, on)
+    found = frontier.mark(row.saving, low, high, on)
     return gain_dot(found, on, found.verdict, said(row))
 
 

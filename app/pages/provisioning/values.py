@@ -45,20 +45,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """One resource of a report.
+    """One resource of a report."""
 
-    Parameters
-    ----------
-    part
-        The resource's part of the report.
-    matched
-        Whether figures are those at matched violation, or those of the policies as published.
-    taken
-        The policy that the verdict takes, or None.
-    """
-
+    #: The resource's part of the report.
     part: Mapping[str, Any]
+    #: Whether figures are those at matched violation, or those of the policies as published.
     matched: bool
+    #: The policy that the verdict takes, or None.
     taken: str | None = None
 
     @property

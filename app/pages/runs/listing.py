@@ -9,8 +9,8 @@ from dash import dcc, html
 
 from app.context import workspace
 from app.pages.runs import stored
-from app.pages.runs import words as run_words
-from app.pages.runs.build.bundled import bundled
+from app.pages.runs import stored as run_words
+from app.pages.runs.build.layout import bundled
 from app.pages.runs.query import ACT, PATH
 from app.ui import attached_runs
 from app.ui.attached_runs import attached_card
@@ -29,12 +29,12 @@ from app.ui.basics import (
     state_badge,
 )
 from app.ui.links import segments
-from app.ui.tasks.words import when
+from app.ui.task_card import when
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.pages.runs.build.bundled import Bundled
+    from app.pages.runs.build.layout import Bundled
     from app.pages.runs.query import View
     from core.experiments.spec import Experiment
     from core.runs.values import ExperimentInfo

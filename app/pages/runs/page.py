@@ -18,18 +18,17 @@ from app.pages.runs.arms import exports as arm_exports
 from app.pages.runs.arms import loads
 from app.pages.runs.arms.choice import chosen
 from app.pages.runs.build import callbacks as run_building
-from app.pages.runs.build.bundled import find
-from app.pages.runs.build.layout import build_page
+from app.pages.runs.build.layout import build_page, find
 from app.pages.runs.compare import exports
 from app.pages.runs.compare.layout import compare_page, head, mark, more_seeds, polls
 from app.pages.runs.ledger import layout as run_ledger
 from app.pages.runs.ledger.layout import ledger_page, run_page
 from app.pages.runs.listing import list_page
 from app.pages.runs.query import ACT, BUILD, COMPARE, LEDGER, PATH, View
+from app.ui import task_card
 from app.ui.errors import notify, safe_page
 from app.ui.links import Query
 from app.ui.page import Page, Room
-from app.ui.tasks import card as task_card
 from core.traces.validation import many
 
 if TYPE_CHECKING:
@@ -156,11 +155,6 @@ def follow(
     An answer may come when the page shows its results already or newer ones, because another one overtook it,
     or when a person has gone on to another address: the browser compares and leaves it out (``runs.js``), so
     that a menu that is open stays open and a choice stays made.
-
-    Parameters
-    ----------
-    seen
-        The task's state and how many seeds are shown while it goes on; None where the page does not poll.
     """
     query = Query.parse(PATH, search)
     view = View.read(query)

@@ -46,69 +46,49 @@ LINES = {"loss": "Loss", "growth": "Growth efficiency"}
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The choices of the pages; a missing or invalid parameter of the address has its default.
+    """The choices of the pages; a missing or invalid parameter of the address has its default."""
 
-    Parameters
-    ----------
-    query
-        The address itself.
-    look
-        Which of the pages: ``list``, ``build``, ``compare`` or ``ledger``.
-    experiment, run
-        The id of the experiment, or of a run that belongs to none, or None.
-    a, b
-        The two policies by their keys, or None for the first ones.
-    seed
-        The seed whose jobs and lines are drawn, or None for the first.
-    measure
-        What the bars per job show.
-    by
-        Stack CPU by: the policy's own lists, or how far each job's loss had fallen.
-    page
-        Which page of the jobs that are drawn in rows, from 0.
-    of, tick, job
-        Of the ledger: the policy's key, the tick, and the job that is looked at.
-    state, text
-        What the list is filtered by.
-    source
-        What a new experiment begins with: a bundled one's name, or an experiment's id.
-    show
-        ``all`` policies or ``two``; None: by how many there are.
-    base, arms, lit
-        Of all policies: the baseline's key, those that are drawn (`app.pages.runs.arms.choice.named`), and
-        the one in the accent; None for the usual ones.
-    sort
-        The column that the leaderboard is sorted by, with a minus where the largest is first.
-    bars, over, line
-        How completion times are drawn, None for what suits them; what is drawn over time; and what of jobs.
-    columns
-        Which columns the leaderboard has, one of `COLUMNS`.
-    """
-
+    #: The address itself.
     query: Query
+    #: Which of the pages: ``list``, ``build``, ``compare`` or ``ledger``.
     look: str
+    #: The id of the experiment, or of a run that belongs to none, or None.
     experiment: str | None
     run: str | None
+    #: The two policies by their keys, or None for the first ones.
     a: str | None
     b: str | None
+    #: The seed whose jobs and lines are drawn, or None for the first.
     seed: int | None
+    #: What the bars per job show.
     measure: str
+    #: Stack CPU by: the policy's own lists, or how far each job's loss had fallen.
     by: str
+    #: Which page of the jobs that are drawn in rows, from 0.
     page: int
+    #: Of the ledger: the policy's key, the tick, and the job that is looked at.
     of: str | None
     tick: int
     job: str | None
+    #: What the list is filtered by.
     state: str | None
     text: str
+    #: What a new experiment begins with: a bundled one's name, or an experiment's id.
     source: str | None
+    #: ``all`` policies or ``two``; None: by how many there are.
     show: str | None = None
+    #: Of all policies: the baseline's key, those that are drawn (`app.pages.runs.arms.choice.named`), and the
+    #: one in the accent; None for the usual ones.
     base: str | None = None
     arms: str | None = None
     lit: str | None = None
+    #: The column that the leaderboard is sorted by, with a minus where the largest is first.
     sort: str | None = None
+    #: How completion times are drawn, None for what suits them; what is drawn over time; and what of jobs.
     bars: str | None = None
     over: str = "learning"
     line: str = "loss"
+    #: Which columns the leaderboard has, one of `COLUMNS`.
     columns: str = "completion"
 
     @classmethod

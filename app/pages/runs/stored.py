@@ -7,21 +7,94 @@ from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from app.cache import cached
-from app.context import workspace
-from app.pages.runs.words import titled
+from app.context import cached, workspace
 from core.errors import ConflictError, NotFoundError
 from core.experiments.compare import EVERY_MEASURE, MEASURES, difference
 from core.experiments.measures.further import FURTHER_MEASURES, telling
 from core.experiments.outcome import RunResult
+from core.experiments.spec import ENGINES
+from core.scheduling.policies import spelt
+from core.units import format_change, format_duration, format_number
 from core.workspace.records import RunState, TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from core.experiments.spec import Experiment
     from core.runs.values import ExperimentInfo
     from core.scheduling.loop import Entry
     from core.workspace.records import TaskInfo
+
+
+_FEW = 2
+NOTHING = 0.0005
+"""A relative change that is written as 0.0%."""
+
+
+def machines(experiment: Experiment) -> str:
+    """The workers in short: ``4 × 8 cores``."""
+    groups = [f"{group.count:,} × {format_number(group.cores, 0 if group.cores == round(group.cores) else 2)}"
+              for group in experiment.workers]  # fmt: skip
+    return f"{' + '.join(groups)} core{'s' if groups != ['1 × 1'] else ''}"
+
+
+def arrivals(experiment: Experiment) -> str:
+    """How jobs come."""
+    given = experiment.arrivals
+    gap = format_duration(given.spacing)
+    words = {
+        "spacing": f"one every {gap}",
+        "normal": f"one about every {gap} (σ {format_duration(given.spread)})",
+        "uniform": f"arrivals uniform in {format_duration(given.within)}",
+        "poisson": f"Poisson arrivals, {gap} apart",
+        "load": f"arrivals at load {given.load:g}",
+    }
+    if given.by == "together" and all(job.at is None for job in experiment.jobs):
+        return "all at once"
+    return words.get(given.by, "listed arrivals")
+
+
+def seeds(experiment: Experiment) -> str:
+    """How many seeds."""
+    n = len(experiment.seeds)
+    return f"{n:,} seeds" if n != 1 else f"seed {experiment.seeds[0]}"
+
+
+def about(experiment: Experiment) -> str:
+    """An experiment in one line."""
+    where = f"Real, on {ENGINES[experiment.engine].title}" if experiment.real else "Simulated"
+    words = [where, machines(experiment)]
+    words.append(f"{experiment.n_jobs:,} job{'s' if experiment.n_jobs != 1 else ''}")
+    if experiment.world.gamma:
+        words.append(f"contention γ {experiment.world.gamma:g}")
+    words += [arrivals(experiment), seeds(experiment)]
+    return ", ".join(words)
+
+
+def titled(label: str, policy: str) -> str:
+    """A policy's label for people, where it has none of its own: ``fewest`` is ``Fewest jobs``.
+
+    ``NA`` is what the theses call running without a policy; files keep it.
+    """
+    own, apart, rest = label.partition(" · ")
+    if own == policy:
+        own = spelt(policy)
+    elif policy == "free" and own.partition(" ")[0] == "NA":
+        own = ", ".join(filter(None, (spelt(policy), own[3:])))
+    return f"{own}{apart}{rest}"
+
+
+def change(value: float) -> str:
+    """A relative change; one that would be written as ``−0.0%`` is ``0.0%``."""
+    return format_change(value if abs(value) >= NOTHING else 0.0)
+
+
+def policies(experiment: Experiment) -> str:
+    """Its policies by their labels, the first few."""
+    labels = [titled(arm.label, arm.policy) for arm in experiment.policies]
+    more = f" and {len(labels) - _FEW} more" if len(labels) > _FEW + 1 else ""
+    return ", ".join(labels[: _FEW + 1] if not more else labels[:_FEW]) + more
+
 
 KIND = "simulate"
 UNDER_WAY = (TaskState.QUEUED, TaskState.RUNNING)
@@ -31,27 +104,18 @@ _LOOK_BACK = 500
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One policy of an experiment with its runs that are done.
+    """One policy of an experiment with its runs that are done."""
 
-    Parameters
-    ----------
-    key
-        Its name in addresses: its label, and the id of its experiment where that is another one.
-    label, policy
-        What it is called, and the policy's name in the register.
-    settings
-        The settings that were given.
-    experiment
-        The id of its experiment.
-    runs
-        The id of its run on each seed.
-    """
-
+    #: Its name in addresses: its label, and the id of its experiment where that is another one.
     key: str
+    #: What it is called, and the policy's name in the register.
     label: str
     policy: str
+    #: The settings that were given.
     settings: Mapping[str, Any] = field(default_factory=dict)
+    #: The id of its experiment.
     experiment: str = ""
+    #: The id of its run on each seed.
     runs: Mapping[int, str] = field(default_factory=dict)
 
     @property
@@ -62,30 +126,21 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of the table of differences.
+    """One row of the table of differences."""
 
-    Parameters
-    ----------
-    name, label
-        The measure's name, and what it is called.
-    a, b
-        Means over the seeds that both have, or None.
-    value, low, high
-        The paired relative difference of B from A and its 95% interval, or None where it is not tested.
-    n
-        How many seeds.
-    apart, apart_low, apart_high
-        The paired difference of B from A in the measure's own unit and its 95% interval, or None.
-    """
-
+    #: The measure's name, and what it is called.
     name: str
     label: str
+    #: Means over the seeds that both have, or None.
     a: float | None
     b: float | None
+    #: The paired relative difference of B from A and its 95% interval, or None where it is not tested.
     value: float | None = None
     low: float | None = None
     high: float | None = None
+    #: How many seeds.
     n: int = 0
+    #: The paired difference of B from A in the measure's own unit and its 95% interval, or None.
     apart: float | None = None
     apart_low: float | None = None
     apart_high: float | None = None

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from app.cache import cached
-from app.context import workspace
-from app.figures.sequences.transitions import matrix
-from app.figures.sequences.tree import Node as TreeNode
-from app.figures.sequences.tree import icicle, node_link
+from app.context import cached, workspace
+from app.figures.sequences import Node as TreeNode
+from app.figures.sequences import icicle, matrix, node_link
 from app.pages.sequences.graph import drawn_states
 from app.pages.sequences.query import name_of, written, written_path
 from app.ui.grid import grid
-from app.ui.phases.views import execution_rows, strips
+from app.ui.phases import execution_rows, strips
 from core.sequences import END
 
 if TYPE_CHECKING:

@@ -4,16 +4,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dash import html
 from flask import Blueprint, Response, request
 
 from app.api import file_answer
 from app.context import workspace
 from app.pages.sequences.query import View, behind, name_of, named, state_of, written_path
+from app.ui.basics import aria, icon
 from core.csv_export import csv_lines
 from core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+
+def file_button(label: str, href: str) -> html.A:
+    """A table as an icon at the right of a card's title."""
+    return html.A(
+        icon("download"),
+        href=href,
+        className="iconbtn seqfile",
+        download="",
+        title=label,
+        **aria(label=label),
+    )
+
+
+def menu_item(label: str, href: str) -> html.A:
+    """A table as an entry of a menu."""
+    return html.A(
+        [icon("table", "sm"), label], href=href, className="btn quiet small menu seqfile", download=""
+    )
+
 
 blueprint = Blueprint("sequences", __name__)
 _BASE = "/api/traces/<trace_set_id>/sequences/<model_id>"

@@ -10,7 +10,7 @@ from dash import html
 from app.context import Choice, address, workspace
 from app.pages.sequences import exports
 from app.pages.sequences.cards import matrix_figure, path_table, tree_figure
-from app.pages.sequences.files import file_button, menu_item
+from app.pages.sequences.exports import file_button, menu_item
 from app.pages.sequences.graph import edge_table, elements, graph_view
 from app.pages.sequences.next_phases import next_view
 from app.pages.sequences.query import AHEAD, STEPS

@@ -9,7 +9,7 @@ import dash_mantine_components as dmc
 from dash import html
 
 from app.context import workspace
-from app.figures.sequences.hazard import leaving
+from app.figures.sequences import leaving
 from app.pages.sequences.query import name_of, named, written
 from app.ui.basics import Node, aria, bar, data, icon, notice, opener, phase_badge, state_badge
 from app.ui.graph import graph

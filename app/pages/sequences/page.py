@@ -6,15 +6,22 @@ chosen lives in stores of the page and in its address; the browser keeps the two
 
 from __future__ import annotations
 
-from dash import dcc, html
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from app.context import chosen
+import dash
+import dash_mantine_components as dmc
+from dash import ClientsideFunction, Input, Output, State, dcc, html
+
+from app.context import address, chosen
 from app.pages.sequences import exports
-from app.pages.sequences.behind import behind_drawer
-from app.pages.sequences.callbacks import register
-from app.pages.sequences.controls import controls
+from app.pages.sequences.cards import behind_rows, matrix_figure
+from app.pages.sequences.exports import file_button, menu_item
+from app.pages.sequences.graph import EDGES, GRAPH, edge_rows, elements
 from app.pages.sequences.layout import (
+    MATRIX_LABEL,
     graph_card,
+    graph_note,
     lead,
     matrix_card,
     next_card,
@@ -23,11 +30,262 @@ from app.pages.sequences.layout import (
     too_short,
     tree_card,
 )
-from app.pages.sequences.query import View, default_after, state_of, written
-from app.ui.basics import Node, page_head
+from app.pages.sequences.next_phases import next_view
+from app.pages.sequences.query import AHEAD, HIDE, STEPS, View, behind, default_after, state_of, written
+from app.ui.basics import Node, aria, empty, icon, opener, page_head
 from app.ui.errors import safe_page
+from app.ui.graph import graph, graph_id
+from app.ui.grid import grid
 from app.ui.nothing_yet import far_notice, misfit
 from app.ui.page import Page, Room
+
+if TYPE_CHECKING:
+    from dash import Dash
+
+    from app.pages.sequences.query import Behind
+    from app.ui.basics import Node
+
+
+_MOST_BEHIND = 2000
+
+
+def behind_drawer() -> Node:
+    """Where the executions behind a pick are listed."""
+    return dmc.Drawer(
+        id="seq-behind",
+        position="right",
+        size=400,
+        withOverlay=False,
+        lockScroll=False,
+        title=html.Span("Executions", id="behind-name"),
+        closeButtonProps={"aria-label": "Close the list of executions"},
+        children=html.Div(id="behind-list"),
+        className="behind",
+    )
+
+
+def behind_view(view: View, pick: str) -> tuple[Node, Node]:
+    """The name of what was picked, and the executions behind it."""
+    found = behind(view, pick)
+    note = html.Span([found.note, ". Click a row to open its phases."], className="ink3 small")
+    file = file_button("These executions as CSV", f"{exports.addresses(view)}/behind.csv")
+    return found.title, [
+        html.Div([note, file], className="row between"),
+        html.Div(_list(view, found), className="behindlist executions-like"),
+    ]
+
+
+def _list(view: View, found: Behind) -> Node:
+    executions, times = found.executions[:_MOST_BEHIND].tolist(), found.times[:_MOST_BEHIND].tolist()
+    if not executions:
+        return empty("sitemap", "No execution", "This does not occur in these traces.")
+    phases = address("/phases", traces=view.traces, model=view.model)
+    event = [f"phasedockTable.open(params, '{phases}')"]
+    return grid(
+        "seq-behind-grid",
+        [{"field": "name", "headerName": "Execution", "cellRenderer": "ExecutionCell", "flex": 1}],
+        behind_rows(view, executions, times),
+        height="100%",
+        options={"rowHeight": 58, "headerHeight": 0, "suppressCellFocus": False},
+        eventListeners={"cellClicked": event, "cellKeyDown": event},
+        columnSize=None,
+        getRowId="params.data.execution",
+    )
+
+
+_FILES = (
+    ("Paths and prototypes", "paths"),
+    ("Packed sequence of every execution", "executions"),
+    ("Transitions", "transitions"),
+    ("Tree", "tree"),
+    ("What comes next", "next"),
+)
+
+
+def controls(view: View) -> list[Node]:
+    """Memory, steps, threshold and the export of all tables."""
+    steps = [(step.value, name) for step, name in STEPS.items()]
+    return [
+        _memory(view.memory),
+        _select("seq-step", "Steps", steps, view.step.value, 112),
+        _select("seq-hide", "Hide below", [(value, value) for value in HIDE], _hide_of(view), 78),
+        _export_all(view),
+    ]
+
+
+def _memory(memory: int) -> html.Div:
+    choice = dmc.SegmentedControl(
+        id="seq-memory",
+        data=["1", "2", "3"],
+        value=str(memory),
+        size="xs",
+        **aria(labelledby="memory-label"),
+    )
+    label = html.Span("Markov order", className="ink3", id="memory-label")
+    return html.Div([label, choice], className="control")
+
+
+def _hide_of(view: View) -> str:
+    return next((value for value in HIDE if float(value) == view.hide), HIDE[3])
+
+
+def _select(name: str, label: str, options: list[tuple[str, str]], value: str, width: int) -> Node:
+    return html.Div(
+        [
+            html.Label(label, htmlFor=name, className="ink3"),
+            dmc.Select(
+                id=name,
+                data=[{"value": key, "label": text} for key, text in options],
+                value=value,
+                allowDeselect=False,
+                size="xs",
+                w=width,
+                **aria(label=label),
+            ),
+        ],
+        className="control",
+    )
+
+
+def _export_all(view: View) -> Node:
+    base = exports.addresses(view)
+    files = [menu_item(f"{label}, CSV", f"{base}/{name}.csv") for label, name in _FILES]
+    target = dmc.PopoverTarget(
+        html.Span([icon("download"), " Export"]),
+        boxWrapperProps=opener("Export tables") | {"className": "btn"},
+    )
+    return dmc.Popover([target, dmc.PopoverDropdown(files, p=4)], position="bottom-end")
+
+
+def register(app: Dash) -> None:
+    """Connect the callbacks."""
+    app.callback(
+        Output(GRAPH, "elements"),
+        Output("seq-graph-note", "children"),
+        Output(EDGES, "rowData"),
+        Output("seq-matrix", "children"),
+        Output("seq-matrix-note", "children"),
+        Input("seq-memory", "value"),
+        Input("seq-step", "value"),
+        Input("seq-hide", "value"),
+        State("seq-of", "data"),
+        prevent_initial_call=True,
+    )(reshape)
+    app.callback(
+        Output("seq-next", "children"),
+        Input("seq-after", "data"),
+        Input("seq-ahead", "value"),
+        State("seq-of", "data"),
+        prevent_initial_call=True,
+    )(foretell)
+    app.callback(
+        Output("behind-name", "children"),
+        Output("behind-list", "children"),
+        Output("seq-behind", "opened"),
+        Input("seq-pick", "data"),
+        State("seq-memory", "value"),
+        State("seq-step", "value"),
+        State("seq-of", "data"),
+    )(list_behind)
+    _register_clicks(app)
+    _register_address(app)
+    _register_graph_tools(app)
+
+
+def _view_of(of: dict[str, str], **more: str) -> View:
+    return View.read(of["traces"], of["model"], {**of, **more})
+
+
+def reshape(memory: str, step: str, hide: str, of: dict[str, str]) -> tuple[Any, ...]:
+    """Draw graph and matrix for another memory or step; the threshold changes the graph alone."""
+    view = _view_of(of, memory=memory, step=step, hide=hide)
+    made = view.analysis().graph(view.memory, view.step)
+    drawn, note = elements(made, view.hide)
+    if dash.ctx.triggered_id == "seq-hide":
+        same = dash.no_update
+        return drawn, graph_note(view, note), same, same, same
+    figure, matrix_note = matrix_figure(view)
+    return drawn, graph_note(view, note), edge_rows(made), graph("matrix", figure, MATRIX_LABEL), matrix_note
+
+
+def foretell(after: str, ahead: str, of: dict[str, str]) -> Node:
+    """Forecast what comes after other phases, or further ahead."""
+    view = replace(_view_of(of), ahead=int(ahead) if ahead in AHEAD else 1)
+    return next_view(view, state_of(after))
+
+
+def list_behind(pick: str | None, memory: str, step: str, of: dict[str, str]) -> tuple[Any, ...]:
+    """List the executions behind what was picked."""
+    if not pick:
+        return dash.no_update, dash.no_update, False
+    title, body = behind_view(_view_of(of, memory=memory, step=step), pick)
+    return title, body, True
+
+
+def _register_clicks(app: Dash) -> None:
+    """What is clicked in the graph, the tree and the matrix is picked."""
+    app.clientside_callback(
+        ClientsideFunction("sequences", "tapped"),
+        Output("seq-nothing", "data"),
+        Input(GRAPH, "tapNodeData"),
+        Input(GRAPH, "tapEdgeData"),
+        prevent_initial_call=True,
+    )
+    for name in ("tree", "matrix"):
+        app.clientside_callback(
+            ClientsideFunction("sequences", "clicked"),
+            Output("seq-nothing", "data", allow_duplicate=True),
+            Input(graph_id(name), "clickData"),
+            State(graph_id(name), "figure"),
+            prevent_initial_call=True,
+        )
+
+
+def _register_address(app: Dash) -> None:
+    """What is chosen is kept in the address; a list that is closed is no longer picked."""
+    app.clientside_callback(
+        ClientsideFunction("sequences", "remember"),
+        Output("seq-nothing", "data", allow_duplicate=True),
+        Input("seq-memory", "value"),
+        Input("seq-step", "value"),
+        Input("seq-hide", "value"),
+        Input("seq-ahead", "value"),
+        Input("seq-after", "data"),
+        Input("seq-pick", "data"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("sequences", "closed"),
+        Output("seq-pick", "data", allow_duplicate=True),
+        Input("seq-behind", "opened"),
+        State("seq-pick", "data"),
+        prevent_initial_call=True,
+    )
+
+
+def _register_graph_tools(app: Dash) -> None:
+    """The graph in the colours of the scheme, as a table, and as an image to download."""
+    app.clientside_callback(
+        ClientsideFunction("sequences", "style"),
+        Output(GRAPH, "stylesheet"),
+        Input("scheme", "data"),
+        Input(GRAPH, "elements"),
+    )
+    app.clientside_callback(
+        ClientsideFunction("sequences", "asTable"),
+        Output("seq-picture", "hidden"),
+        Output("seq-table", "hidden"),
+        Output("seq-as-table", "aria-pressed"),
+        Input("seq-as-table", "n_clicks"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("sequences", "picture"),
+        Output("seq-nothing", "data", allow_duplicate=True),
+        Input("seq-png", "n_clicks"),
+        Input("seq-svg", "n_clicks"),
+        prevent_initial_call=True,
+    )
 
 
 @safe_page("Sequences")

@@ -13,7 +13,7 @@ import numpy as np
 
 from app.context import workspace
 from app.figures.theme import phase_name
-from app.ui.phases.views import shown_dwell
+from app.ui.phases import shown_dwell
 from core.errors import NotFoundError
 from core.sequences import END, Step, Warmup
 from core.units import format_share
@@ -33,29 +33,20 @@ State = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The choices of the page; a missing or invalid parameter of the address has its default.
+    """The choices of the page; a missing or invalid parameter of the address has its default."""
 
-    Parameters
-    ----------
-    traces, model
-        Ids of the trace set and the model.
-    memory, step, warmup
-        Of the graph, and what becomes of warm-up.
-    hide
-        Edges of a smaller probability are not drawn.
-    ahead
-        How many phases ahead the forecast looks.
-    dwell
-        The minimum dwell time in seconds; 0 takes phases as labelled.
-    """
-
+    #: Ids of the trace set and the model.
     traces: str
     model: str
+    #: Of the graph, and what becomes of warm-up.
     memory: int = 1
     step: Step = Step.RUN
     warmup: Warmup = Warmup.SKIP
+    #: Edges of a smaller probability are not drawn.
     hide: float = 0.1
+    #: How many phases ahead the forecast looks.
     ahead: int = 1
+    #: The minimum dwell time in seconds; 0 takes phases as labelled.
     dwell: float = 0.0
 
     @classmethod

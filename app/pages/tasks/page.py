@@ -13,26 +13,238 @@ import dash
 from dash import ClientsideFunction, Input, Output, State, dcc, html, set_props
 
 from app.context import LOCATION, workspace
-from app.pages.tasks import listing
-from app.ui.basics import Node, button, card, data, page_head
+from app.ui import task_card
+from app.ui.basics import (
+    Node,
+    aria,
+    button,
+    card,
+    data,
+    empty,
+    icon,
+    link_button,
+    notice,
+    page_head,
+    plain_table,
+)
 from app.ui.errors import problem, safe_page
+from app.ui.forms import text_of
 from app.ui.links import Query
 from app.ui.page import Page, Room
-from app.ui.tasks import card as task_card
-from app.ui.tasks import words as task_words
 from core.errors import NotFoundError
+from core.phases.settings import PhaseSettings
+from core.settings_fields import describe
+from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from dash import Dash
 
     from core.workspace.records import TaskInfo
 
 
+FILTERS: dict[str, tuple[str, tuple[TaskState, ...] | None]] = {
+    "": ("All", None),
+    "active": ("Active", (TaskState.QUEUED, TaskState.RUNNING)),
+    "done": ("Done", (TaskState.DONE,)),
+    "failed": ("Failed", (TaskState.FAILED, TaskState.INTERRUPTED)),
+    "cancelled": ("Cancelled", (TaskState.CANCELLED,)),
+}
+LIMIT = 200
+_LABELS = {
+    "trace_set": "Trace set",
+    "model": "Model",
+    "features": "Features",
+    "name": "Name",
+    "upload": "Upload",
+    "phase": "Phase",
+    "into": "Into",
+    "seed": "Seed",
+}
+
+
+def filters(state: str, counts: Mapping[str, int], href: Query) -> html.Nav:
+    """The states to choose from, each with its number of tasks."""
+    return html.Nav(
+        [
+            dcc.Link(
+                [label, html.Span(str(counts[key]), className="count")],
+                href=href(state=key or None, task=None),
+                className="on" if key == state else "",
+            )
+            for key, (label, _) in FILTERS.items()
+            if counts[key] or key in ("", "active") or key == state
+        ],
+        className="tabs",
+        **aria(label="Tasks by state"),
+    )
+
+
+def counts_of(tasks: Sequence[TaskInfo]) -> dict[str, int]:
+    """How many tasks each filter lets through."""
+    return {
+        key: sum(1 for task in tasks if states is None or task.state in states)
+        for key, (_, states) in FILTERS.items()
+    }
+
+
+def row(task: TaskInfo, href: Query, chosen: str | None) -> html.Div:
+    """One task of the list."""
+    line = task.error[0] if task.error else task_card.outcome(task) or task.message
+    times = [html.Span(task_card.moment(task.created))]
+    if spent := task_card.timing(task):
+        times.append(html.Span(spent, className="ink3"))
+    ways = list(task_card.actions(task))
+    target = task_card.result_link(task) if task.state is TaskState.DONE else None
+    if target:
+        ways.append(dcc.Link("Open result", href=target, className="link"))
+    kind = task_card.title(task)
+    about = [kind] if kind != task.title else []
+    about += [f"attempt {task.attempt}"] if task.attempt > 1 else []
+    return html.Div(
+        [
+            html.Div(task_card.badge(task), className="state-cell"),
+            html.Div(
+                [
+                    dcc.Link(task.title, href=href(task=task.id), className="name truncate"),
+                    html.Span(
+                        [icon(task_card.icon_name(task), "sm"), " ", " · ".join(about)],
+                        className="small ink3",
+                    ),
+                ],
+                className="what",
+            ),
+            html.Div(
+                [task_card.progress_bar(task), html.Span(line, className="small ink2 truncate", title=line)],
+                className="how",
+            ),
+            html.Div(times, className="when small num"),
+            html.Div(ways, className="acts"),
+        ],
+        className="taskrow on" if task.id == chosen else "taskrow",
+        **data(task=task.id),
+    )
+
+
+def listing(tasks: Sequence[TaskInfo], state: str, href: Query, chosen: str | None) -> list[Node]:
+    """All rows, or what to do when there is none."""
+    states = FILTERS.get(state, FILTERS[""])[1]
+    shown = [task for task in tasks if states is None or task.state in states]
+    if shown:
+        return [row(task, href, chosen) for task in shown]
+    if tasks:
+        ways = [link_button("Show all tasks", href(state=None, task=None), "list-check")]
+        return [empty("filter", "No task is in this state", "Other tasks are hidden by this filter.", ways)]
+    return [
+        empty(
+            "list-check",
+            "No tasks yet",
+            "Long-running work, such as reading a file or training a model, is listed here with its "
+            "progress, log and result. You can close the page meanwhile.",
+            [
+                link_button("Add traces", "/traces", "upload"),
+                link_button("Train a model", "/models?view=train", "stack-2"),
+            ],
+        )
+    ]
+
+
+def log_lines(task_id: str) -> list[Node]:
+    """The task's log, oldest line first."""
+    lines = workspace().tasks.log(task_id)
+    if not lines:
+        return [html.Span("No log entries yet.", className="ink3")]
+    return [
+        html.Div(
+            [html.Span(f"{when.astimezone():%H:%M:%S}", className="ink3"), html.Span(text)],
+            className="logline",
+        )
+        for when, text in lines
+    ]
+
+
+def _name_of(key: str, value: Any) -> Node:
+    space = workspace()
+    library: Any = {"trace_set": space.traces, "model": space.models}.get(key)
+    if library is None or not isinstance(value, str):
+        return None
+    try:
+        info = library.get(value)
+    except NotFoundError:
+        return html.Span("deleted", className="ink3")
+    page = {"trace_set": "/traces?traces", "model": "/models?model"}[key]
+    return dcc.Link(info.name, href=f"{page}={info.id}", className="link")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_shown(each) for each in value) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_shown(each)}" for key, each in value.items())
+    return (
+        "default" if value is None else "yes" if value is True else "no" if value is False else text_of(value)
+    )
+
+
+def parameters(params: Mapping[str, Any]) -> Iterator[tuple[str, Node]]:
+    """What the task was asked to do, in words: settings by their labels, things by their names."""
+    for key, value in params.items():
+        if key == "settings" and isinstance(value, dict):
+            yield from _settings(value)
+        else:
+            label = _LABELS.get(key, key.replace("_", " ").capitalize())
+            yield label, _name_of(key, value) or _shown(value)
+
+
+def _settings(values: Mapping[str, Any]) -> Iterator[tuple[str, Node]]:
+    for spec in describe(PhaseSettings):
+        if spec.name in values:
+            value = values[spec.name]
+            yield spec.label, dict(spec.choices).get(value) or f"{_shown(value)} {spec.unit}".strip()
+
+
+def detail(task: TaskInfo, href: Query) -> list[Node]:
+    """Everything about one task: its live card, its log, and what it was asked to do."""
+    close = dcc.Link(
+        [icon("x"), html.Span("Close", className="sr")],
+        href=href(task=None),
+        className="iconbtn",
+        title="Close",
+    )
+    target = task_card.result_link(task) if task.state is TaskState.DONE else None
+    opened: list[Node] = [link_button("Open result", target, "arrow-right", "small")] if target else []
+    retried: list[Node] = []
+    if task.retry_of:
+        before = dcc.Link("previous attempt", href=href(task=task.retry_of), className="link")
+        retried = [notice("info", html.Span(["See ", before, "."]), strong=f"Attempt {task.attempt}.")]
+    return [
+        html.Div([html.H2("Details"), html.Div([*opened, close], className="tools")], className="detailhead"),
+        *retried,
+        task_card.live(task),
+        card(
+            "Log",
+            html.Div(log_lines(task.id), id="tasks-log", className="log"),
+            class_name="logcard",
+        ),
+        card(
+            "Parameters",
+            plain_table(
+                [("Setting", False), ("Value", False)],
+                list(parameters(task.params)),
+                "Parameters of the task",
+            ),
+            note=task_card.title(task),
+            flush=True,
+        ),
+    ]
+
+
 def _list(tasks: list[TaskInfo], query: Query) -> list[Node]:
     state, chosen = query.get("state") or "", query.get("task")
-    rows = listing.listing(tasks, state, query, chosen)
+    rows = listing(tasks, state, query, chosen)
     return [
-        listing.filters(state, listing.counts_of(tasks), query),
+        filters(state, counts_of(tasks), query),
         card(None, html.Div(rows, className="tasklist"), flush=True),
     ]
 
@@ -40,14 +252,14 @@ def _list(tasks: list[TaskInfo], query: Query) -> list[Node]:
 def _worker() -> tuple[str, Node]:
     space = workspace()
     worker = space.tasks.worker()
-    sentence = task_words.worker_sentence(worker, space.settings.task_threads) if worker.alive else ""
-    return sentence, task_words.no_worker(worker)
+    sentence = task_card.worker_sentence(worker, space.settings.task_threads) if worker.alive else ""
+    return sentence, task_card.no_worker(worker)
 
 
 def _seen(tasks: list[TaskInfo], query: Query, sentence: str) -> str:
     """Everything that the page shows, in a few bytes: equal texts need no drawing."""
     rows = [(task.id, task.state, round(task.progress, 3), task.message, task.cancelling) for task in tasks]
-    times = [(task_words.moment(task.created), task_words.timing(task)) for task in tasks]
+    times = [(task_card.moment(task.created), task_card.timing(task)) for task in tasks]
     shown = json.dumps([rows, times, sorted(query.values.items()), sentence])
     return hashlib.blake2b(shown.encode(), digest_size=8).hexdigest()
 
@@ -56,24 +268,24 @@ def _seen(tasks: list[TaskInfo], query: Query, sentence: str) -> str:
 def layout(**values: str) -> Node:
     """Lay the page out."""
     query = Query("/tasks", values)
-    tasks = workspace().tasks.list(listing.LIMIT)
+    tasks = workspace().tasks.list(LIMIT)
     sentence, warning = _worker()
-    detail: list[Node] = []
+    shown: list[Node] = []
     if chosen := query.get("task"):
         try:
-            detail = listing.detail(workspace().tasks.get(chosen), query)
+            shown = detail(workspace().tasks.get(chosen), query)
         except NotFoundError as error:
-            detail = [problem(error)]
-    clear = button("Clear finished", "trash", **data(act="clear", store=task_words.ACTIONS))
+            shown = [problem(error)]
+    clear = button("Clear finished", "trash", **data(act="clear", store=task_card.ACTIONS))
     return [
         page_head("Tasks", html.Span(sentence, id="tasks-worker"), [clear]),
         html.Div(warning, id="tasks-warning"),
         html.Div(
             [
                 html.Div(_list(tasks, query), id="tasks-list", className="stack close"),
-                html.Div(detail, id="tasks-detail", className="stack"),
+                html.Div(shown, id="tasks-detail", className="stack"),
             ],
-            className="grid tasks-main with-detail" if detail else "grid tasks-main",
+            className="grid tasks-main with-detail" if shown else "grid tasks-main",
         ),
         dcc.Interval(id="tasks-tick", interval=1000),
         dcc.Store(id="tasks-look"),
@@ -85,11 +297,11 @@ def layout(**values: str) -> Node:
 def _refresh(search: str | None, seen: list[Any]) -> tuple[Any, ...]:
     query = Query.parse("/tasks", search)
     space = workspace()
-    tasks = space.tasks.list(listing.LIMIT)
+    tasks = space.tasks.list(LIMIT)
     sentence, warning = _worker()
     chosen, keep = query.get("task"), dash.no_update
     now, log = _seen(tasks, query, sentence), space.tasks.log(chosen) if chosen else []
-    lines = listing.log_lines(chosen) if chosen and len(log) != seen[1] else keep
+    lines = log_lines(chosen) if chosen and len(log) != seen[1] else keep
     if now == seen[0] and lines is keep:
         return keep, keep, keep, keep
     if lines is not keep:

@@ -13,9 +13,8 @@ import dash_mantine_components as dmc
 from dash import Input, Output, State, dcc, html, set_props
 
 from app.context import LOCATION, workspace
-from app.pages.traces.import_card import upload_of
+from app.pages.traces.import_card import report_view, upload_of
 from app.pages.traces.listing import ACTIONS, does
-from app.pages.traces.report import report_view
 from app.ui.basics import Node, button, contents, data
 from app.ui.errors import notify, sentences
 from core.errors import PhaseDockError
@@ -156,17 +155,7 @@ _LEAVES = {"trash": "traces", "discard": "upload", "separate": "upload", "delete
 
 
 def act(asked: dict[str, Any], query: dict[str, str], refresh: Callable[[dict[str, str]], None]) -> Any:
-    """Do what a button says; returns the address to go to afterwards, or None to stay.
-
-    Parameters
-    ----------
-    asked
-        ``{"act": …, "id": …}`` of the button.
-    query
-        The address's parameters.
-    refresh
-        Redraws the lists for an address.
-    """
+    """Do what a button says; returns the address to go to afterwards, or None to stay."""
     what, target = asked["act"], asked["id"]
     if what in _OPENS:
         _OPENS[what](target)
@@ -194,17 +183,7 @@ def _gone(what: str, target: str, query: dict[str, str]) -> set[str]:
 
 
 def register(app: Dash, refresh: Callable[[dict[str, str]], None], query_of: Callable[[Any], Any]) -> None:
-    """Connect the window for a new name.
-
-    Parameters
-    ----------
-    app
-        The application.
-    refresh
-        Redraws the lists for an address.
-    query_of
-        Reads the address's search part.
-    """
+    """Connect the window for a new name."""
 
     @app.callback(
         Output("rename-name", "error"),

@@ -30,15 +30,7 @@ _HEIGHT, _TICKS = 190, 4
 
 
 def evidence(upload_id: str, mapping: ColumnMapping) -> Node:
-    """Three executions of the file's first part as mapped, and what is odd about them.
-
-    Parameters
-    ----------
-    upload_id
-        The upload.
-    mapping
-        The form's mapping; its units are known.
-    """
+    """Three executions of the file's first part as mapped, and what is odd about them."""
     try:
         part: Any = workspace().uploads.first_part(upload_id, mapping)
     except UnusableError as error:

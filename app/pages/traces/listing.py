@@ -22,7 +22,7 @@ from app.ui.basics import (
     scrolling,
     state_badge,
 )
-from app.ui.tasks.words import when
+from app.ui.task_card import when
 from core.traces.model import Resampling
 from core.units import format_bytes, format_duration
 

@@ -11,13 +11,12 @@ from dash import Input, Output, State, dcc, html
 
 from app.context import LOCATION, workspace
 from app.pages.traces.evidence import evidence
+from app.pages.traces.import_card import problem_table
 from app.pages.traces.listing import does
-from app.pages.traces.mapping_form import RESAMPLING_HELP, field_id, form
-from app.pages.traces.mapping_preview import preview, recognised
+from app.pages.traces.mapping_form import RESAMPLING_HELP, field_id, form, preview, recognised
 from app.pages.traces.mapping_questions import ASKED, LIKELY, answered, asked, fields, open_questions
 from app.pages.traces.mapping_roles import SAID, SHOWN, UNIT_BOX, follow_rows, picked
 from app.pages.traces.mapping_values import FIELDS, mapping_of, needs_machine, suggested
-from app.pages.traces.report import problem_table
 from app.ui.basics import Node, aria, button, card, icon, link_button, notice
 from app.ui.errors import sentences
 from core.errors import InputError, PhaseDockError
@@ -45,15 +44,7 @@ def set_name(file_name: str) -> str:
 
 
 def mapping_view(upload_id: str, as_written: bool = False) -> Node:
-    """The form for one upload; a file that cannot be read gets its reason and the ways out.
-
-    Parameters
-    ----------
-    upload_id
-        The upload.
-    as_written
-        Whether a table of series is read as it is written, and not turned.
-    """
+    """The form for one upload; a file that cannot be read gets its reason and the ways out."""
     uploads = workspace().uploads
     try:
         info = uploads.get(upload_id)

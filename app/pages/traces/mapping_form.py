@@ -11,7 +11,8 @@ import dash_mantine_components as dmc
 from dash import html
 
 from app.pages.traces.mapping_roles import roles_box
-from app.pages.traces.mapping_values import NOTHING, suggested
+from app.pages.traces.mapping_values import NOTHING, named, suggested
+from app.ui.basics import icon, scrolling, state_badge
 from app.ui.forms import ORDER
 from core.traces.guessing.units import choices
 from core.traces.mapping import TIME_UNITS
@@ -23,6 +24,86 @@ if TYPE_CHECKING:
 
     from app.ui.basics import Node
     from core.traces.mapping import ColumnMapping
+
+
+_MARKS = (
+    ("execution", "execution"),
+    ("time", "time"),
+    ("cpu", "CPU"),
+    ("memory", "memory"),
+)
+
+
+def marks(values: Mapping[str, Any]) -> dict[str, str]:
+    """What each chosen column stands for, in one word."""
+    found = dict.fromkeys(values["attributes"] or (), "attribute")
+    found |= dict.fromkeys(values["features"] or (), "feature")
+    found |= dict.fromkeys(values["execution_parts"] or (), "execution")
+    return found | {values[key]: word for key, word in _MARKS if named(values[key])}
+
+
+def preview(inspection: Any, values: Mapping[str, Any]) -> html.Div:
+    """The file's first rows; the columns that will be read carry what they stand for."""
+    chosen = marks(values)
+    names = [column.name for column in inspection.columns]
+    classes = ["on" if name in chosen else "off" for name in names]
+    head = [
+        html.Th(
+            [
+                state_badge(chosen[name], "accent", "check") if name in chosen else html.Span("not read"),
+                html.Div(name, className="name"),
+                html.Div(column.dtype, className="type"),
+            ],
+            className=kind,
+            scope="col",
+        )
+        for name, kind, column in zip(names, classes, inspection.columns, strict=True)
+    ]
+    rows = [
+        html.Tr([html.Td(row[i] if i < len(row) else "", className=kind) for i, kind in enumerate(classes)])
+        for row in inspection.rows_preview
+    ]
+    table = html.Table(
+        [html.Caption("First rows", className="sr"), html.Thead(html.Tr(head)), html.Tbody(rows)],
+        className="plain preview",
+    )
+    return scrolling(table, "First rows", "tall")
+
+
+def _format(inspection: Any) -> str:
+    if inspection.mapping is None:
+        return "Unknown format. "
+    if inspection.layout == "generic":
+        return "The columns were guessed by their names: please check. "
+    if inspection.layout == "joined":
+        return f"{inspection.label}. "
+    return f"Recognised as {inspection.label}. "
+
+
+def recognised(inspection: Any) -> html.Div:
+    """What the file was taken for, and why."""
+    known = inspection.mapping is not None
+    # the first reason of a known layout only repeats its name
+    reasons = (
+        (inspection.reasons[1:] or ("Import the file once the columns are right.",))
+        if known
+        else inspection.reasons
+    )
+    return html.Div(
+        [
+            icon("wand" if known else "alert-triangle"),
+            html.Div(
+                [
+                    html.B(_format(inspection)),
+                    " ".join(reasons),
+                ],
+                className="text",
+            ),
+        ],
+        className="notice info" if known else "notice warn",
+        role="status",
+    )
+
 
 RESAMPLING_HELP = {
     Resampling.HOLD: "Each period takes the last value before it; suits most recorders.",
@@ -42,17 +123,7 @@ def field_id(field: str) -> str:
 
 
 def form(inspection: Any, mapping: ColumnMapping | None, joined: bool = False) -> Node:
-    """The controls, filled in with what is suggested, or was chosen for the last file of this shape.
-
-    Parameters
-    ----------
-    inspection
-        What the file seems to be.
-    mapping
-        What the controls begin with.
-    joined
-        Whether several files are read as one: each has its own columns of execution and time.
-    """
+    """The controls, filled in with what is suggested, or was chosen for the last file of this shape."""
     values, names = suggested(mapping), [column.name for column in inspection.columns]
     return html.Div(
         [_columns(names, values, joined), html.Div(className="rule"), _sampling(values)], className="mapform"

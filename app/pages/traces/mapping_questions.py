@@ -147,22 +147,7 @@ def _offered(question: Question, values: Mapping[str, Any]) -> list[tuple[str, s
 def answered(
     what: str, column: str, value: str, values: Mapping[str, Any], inspection: Any
 ) -> dict[str, Any]:
-    """The fields of the form that an answer changes, with their new values.
-
-    Parameters
-    ----------
-    what
-        ``role``, ``unit`` or ``time``: what was asked; ``measure`` is a role and its unit, ``cpu:cores``,
-        ``which`` a role and its column, ``cpu:a``, or none, ``cpu:``.
-    column
-        The column that it was asked of.
-    value
-        The answer: a key of a role or of a unit.
-    values
-        The form's values.
-    inspection
-        What the file seems to be.
-    """
+    """The fields of the form that an answer changes, with their new values."""
     if what == "time":
         return {"time_unit": value}
     if what == "which":
@@ -187,15 +172,7 @@ def answered(
 
 
 def said(values: Mapping[str, Any], one: MappedColumn) -> dict[str, Any]:
-    """The answers with what one column measures.
-
-    Parameters
-    ----------
-    values
-        The form's values.
-    one
-        The column with its role and unit; a unit that is not known stays open.
-    """
+    """The answers with what one column measures."""
     said_now = {"role": one.role.value, "unit": None if one.unit_key == UNKNOWN else one.unit_key}
     return {"answers": {**(values["answers"] or {}), one.column: said_now}}
 

@@ -39,13 +39,7 @@ FEW = 6
 
 
 def roles_box(features: Sequence[str]) -> html.Details:
-    """The place of the rows, open while they are few.
-
-    Parameters
-    ----------
-    features
-        The further features that the form begins with.
-    """
+    """The place of the rows, open while they are few."""
     summary = html.Summary([icon("chevron-right", "sm"), html.Span(id="map-roles-title")])
     heads = html.Div([html.Span("Column"), html.Span("Measures"), html.Span("Unit")], className="head")
     return html.Details(
@@ -58,15 +52,7 @@ def roles_box(features: Sequence[str]) -> html.Details:
 
 
 def rows(values: Mapping[str, Any], inspection: Any) -> list[html.Div]:
-    """A row per further feature.
-
-    Parameters
-    ----------
-    values
-        The form's values.
-    inspection
-        What the file seems to be.
-    """
+    """A row per further feature."""
     taken = {role for role, field in MAIN.items() if named(values[field])}
     return [_row(one, taken) for one in further(values, inspection.mapping)]
 
@@ -110,21 +96,7 @@ def _select(what: str, column: str, offered: Mapping[str, str], value: str | Non
 
 
 def picked(what: str, column: str, value: str, values: Mapping[str, Any], inspection: Any) -> dict[str, Any]:
-    """The fields of the form that a choice in a row changes; none where it says what the form has already.
-
-    Parameters
-    ----------
-    what
-        ``role`` or ``unit``.
-    column
-        The row's column.
-    value
-        The key of the role or unit.
-    values
-        The form's values.
-    inspection
-        What the file seems to be.
-    """
+    """The fields of the form that a choice in a row changes; none where it says what the form has already."""
     now = next((one for one in further(values, inspection.mapping) if one.column == column), None)
     if now is None or value == (now.role.value if what == "role" else now.unit_key):
         return {}
@@ -147,15 +119,6 @@ def follow_rows(
     """Show a row per further feature, with what the form has.
 
     Only what changes is drawn anew: the select in which something was just chosen keeps the keyboard's focus.
-
-    Parameters
-    ----------
-    values
-        The fields of the form on which the rows depend.
-    upload
-        The upload, and how it is read.
-    roles, units
-        The selects that are there, property by property.
     """
     inspection = workspace().uploads.inspect(upload["id"], upload["as_written"])
     found = rows(values, inspection)

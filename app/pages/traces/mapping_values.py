@@ -78,13 +78,6 @@ def _of_role(mapping: ColumnMapping, role: Role) -> MappedColumn | None:
 def mapping_of(values: Mapping[str, Any], suggestion: ColumnMapping | None) -> ColumnMapping:
     """The mapping that the form describes.
 
-    Parameters
-    ----------
-    values
-        One value per field of `FIELDS`; ``answers`` are roles and units of further features that were said.
-    suggestion
-        What was recognised; further features of which nothing was said keep its roles and units.
-
     Raises
     ------
     InputError
@@ -136,15 +129,7 @@ def _still_assumed(
 
 
 def further(values: Mapping[str, Any], suggestion: ColumnMapping | None) -> list[MappedColumn]:
-    """The further features that the form names, with their roles and units.
-
-    Parameters
-    ----------
-    values
-        The form's values.
-    suggestion
-        What was recognised.
-    """
+    """The further features that the form names, with their roles and units."""
     known = {one.column: one for one in suggestion.features} if suggestion else {}
     answers, main = values["answers"] or {}, (values["cpu"], values["memory"])
     fields = ((Role.CPU, "cpu"), (Role.MEMORY, "memory"))
@@ -168,13 +153,7 @@ def _further(found: MappedColumn, said: Mapping[str, str | None] | None, chosen:
 
 
 def unmeasured(found: MappedColumn) -> MappedColumn:
-    """The column without a role, in the unit that the file is known to have, as long as that needs none.
-
-    Parameters
-    ----------
-    found
-        What was recognised.
-    """
+    """The column without a role, in the unit that the file is known to have, as long as that needs none."""
     kept = found.role in (*_MAIN, Role.OTHER)
     return MappedColumn(found.column, Role.OTHER, found.unit_key if kept else "plain")
 

@@ -24,10 +24,10 @@ from app.pages.traces.import_card import (
 )
 from app.pages.traces.listing import nothing_yet, set_list, trash_list
 from app.pages.traces.upload import PICKED, drop_zone, joined, pending, upload_list
+from app.ui import task_card
 from app.ui.basics import Node, link_button, page_head
 from app.ui.errors import notify, safe_page
 from app.ui.page import Page, Room
-from app.ui.tasks import kinds
 from core.errors import NotFoundError
 from core.workspace.records import TaskState
 
@@ -202,7 +202,7 @@ def follow(_ticks: int, task_id: str, search: str | None) -> tuple[Any, bool, An
     if following is not None and not following.state.ended:
         return inside(task), False, dash.no_update
     if following is not None and following.state is TaskState.DONE and _goes_on(task):
-        path, _, query = (kinds.result_link(following) or "/traces").partition("?")
+        path, _, query = (task_card.result_link(following) or "/traces").partition("?")
         set_props(LOCATION, {"pathname": path, "search": f"?{query}"})
         return inside(task), True, dash.no_update
     return inside(task), True, _made(task, query_of(search))

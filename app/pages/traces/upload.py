@@ -13,10 +13,10 @@ from dash import dcc, html
 from app.context import workspace
 from app.pages.traces.import_card import trace_set_of
 from app.pages.traces.listing import does
+from app.ui import task_card
 from app.ui.basics import Node, aria, button, card, data, icon, link_button
 from app.ui.errors import notify
-from app.ui.tasks import kinds
-from app.ui.tasks.words import when
+from app.ui.task_card import when
 from core.units import format_bytes
 from core.workspace.records import TaskState
 from core.workspace.trace_uploads import readable, readable_suffixes
@@ -32,13 +32,7 @@ PICKED = "picked-upload"
 
 
 def drop_zone(limit: int) -> html.Div:
-    """The place to drop files on, with the button that does the same.
-
-    Parameters
-    ----------
-    limit
-        Largest file in bytes; the browser refuses larger ones before it sends anything.
-    """
+    """The place to drop files on, with the button that does the same."""
     return html.Div(
         [
             icon("upload", "lg"),
@@ -67,13 +61,7 @@ def upload_list() -> list[Node]:
 
 
 def waiting_uploads(but: str | None = None) -> list[UploadInfo]:
-    """The files that have arrived and that no task is reading.
-
-    Parameters
-    ----------
-    but
-        The id of one to leave out: the one on the screen.
-    """
+    """The files that have arrived and that no task is reading."""
     space = workspace()
     unfinished = space.tasks.list(_MOST_TASKS, [TaskState.QUEUED, TaskState.RUNNING])
     taken = {task.params.get("upload") for task in unfinished} | {but}
@@ -104,7 +92,7 @@ def pending(but: str | None = None) -> list[Node]:
 
 def _sets_of_uploads() -> dict[str, str]:
     """The name of the trace set that was last made of each upload."""
-    done = workspace().tasks.list(_MOST_TASKS, [TaskState.DONE], kinds.importing())
+    done = workspace().tasks.list(_MOST_TASKS, [TaskState.DONE], task_card.importing())
     found = {task.params.get("upload"): trace_set_of(task) for task in reversed(done)}
     return {str(upload): info.name for upload, info in found.items() if info is not None}
 

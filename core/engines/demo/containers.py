@@ -16,20 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DemoLimits:
-    """What a replayed job may use.
+    """What a replayed job may use."""
 
-    Parameters
-    ----------
-    cores
-        Cores at most, or None without a limit.
-    memory_bytes
-        Bytes at most, or None without a limit.
-    weight
-        Its weight where cores are scarce; 1 is usual.
-    """
-
+    #: Cores at most, or None without a limit.
     cores: float | None = None
+    #: Bytes at most, or None without a limit.
     memory_bytes: int | None = None
+    #: Its weight where cores are scarce; 1 is usual.
     weight: float = 1.0
 
     def with_cores(self, cores: float | None) -> DemoLimits:
@@ -51,22 +44,16 @@ class DemoLimits:
 
 @dataclass(frozen=True, slots=True)
 class DemoContainer:
-    """A replayed job as a container.
+    """A replayed job as a container."""
 
-    Parameters
-    ----------
-    id, name, image, labels, state, limits, command
-        As `core.engines.ports.Container` has them; its image alone says what is replayed.
-    number
-        Which job of the replay it is.
-    """
-
+    #: As `core.engines.ports.Container` has them; its image alone says what is replayed.
     id: str
     name: str
     image: str
     labels: Mapping[str, str]
     state: str
     limits: DemoLimits
+    #: Which job of the replay it is.
     number: int
     command: tuple[str, ...] = ()
 

@@ -43,19 +43,7 @@ _ORDER: Final = (Trigger.ARRIVAL, Trigger.DEPARTURE)
 
 
 class DemoEngine:
-    """`core.scheduling.ports.Engine` over a demo host.
-
-    Parameters
-    ----------
-    host
-        The host; its keeper and guard say what may be changed.
-    adopt
-        Which containers, present and new, take part.
-    idle
-        Called a few times a second while anything is waited for; it may raise to end the run.
-    sleep
-        Lets seconds pass.
-    """
+    """`core.scheduling.ports.Engine` over a demo host."""
 
     def __init__(
         self,

@@ -34,41 +34,28 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Followed:
-    """One container of a run.
+    """One container of a run."""
 
-    Parameters
-    ----------
-    container
-        As it was last seen.
-    since
-        When it began or was found, seconds of the run.
-    readings
-        Gives its losses.
-    total
-        The steps of its recording.
-    state, cpu_seconds, steps
-        How far it is.
-    changed, paused_here
-        What the run has done to it and has to take back.
-    news
-        Readings that were not shown yet.
-    submitted
-        Whether its job was submitted.
-    clock
-        How long a step takes.
-    """
-
+    #: As it was last seen.
     container: DemoContainer
+    #: When it began or was found, seconds of the run.
     since: float
+    #: Gives its losses.
     readings: DemoReadings
+    #: The steps of its recording.
     total: int
+    #: How far it is.
     state: JobState = JobState.RUNNING
     cpu_seconds: float = 0.0
     steps: int = 0
+    #: What the run has done to it and has to take back.
     changed: bool = False
     paused_here: bool = False
+    #: Readings that were not shown yet.
     news: list[Reading] = field(default_factory=list)
+    #: Whether its job was submitted.
     submitted: bool = False
+    #: How long a step takes.
     clock: StepClock = field(default_factory=StepClock)
 
 

@@ -49,19 +49,7 @@ class Ending:
 
 
 class DemoHost:
-    """The replay behind the ports of a host.
-
-    Parameters
-    ----------
-    address
-        Its name in the settings.
-    world
-        The replay.
-    keeper
-        Saves limits before they are changed; None: nothing may be changed.
-    guard
-        Which containers may be changed.
-    """
+    """The replay behind the ports of a host."""
 
     def __init__(
         self,
@@ -233,17 +221,7 @@ class DemoHost:
         self._saw(self.world.change(lambda now: now.replay.without(found.number)))
 
     def start(self, asked: Submitted, limits: DemoLimits, first: DemoLimits) -> DemoContainer:
-        """Let a submitted job begin.
-
-        Parameters
-        ----------
-        asked
-            The job.
-        limits
-            What it may use.
-        first
-            The limits that are restored, which are saved before it begins.
-        """
+        """Let a submitted job begin."""
 
         def begin(now: Moment) -> Replay:
             if self._keeper is not None:

@@ -22,17 +22,11 @@ TITLE: Final = "Demo: recorded jobs, replayed"
 
 @dataclass(frozen=True, slots=True)
 class DemoAddress:
-    """Where the demo is: in a folder of the workspace.
+    """Where the demo is: in a folder of the workspace."""
 
-    Parameters
-    ----------
-    folder
-        The folder.
-    name, url, shown
-        As `core.engines.ports.HostAddress` has them.
-    """
-
+    #: The folder.
     folder: Path
+    #: As `core.engines.ports.HostAddress` has them.
     name: str = "demo"
     url: str = ""
     shown: str = "bundled recordings, replayed on this machine"

@@ -11,13 +11,7 @@ if TYPE_CHECKING:
 
 
 class DemoReadings:
-    """What one replayed job printed; each reading is given once.
-
-    Parameters
-    ----------
-    printed
-        Gives all that it has printed by the host's last look.
-    """
+    """What one replayed job printed; each reading is given once."""
 
     def __init__(self, printed: Callable[[], list[Reading]]) -> None:
         self._printed = printed

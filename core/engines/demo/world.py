@@ -43,20 +43,13 @@ _FILE, _LOCK = "world.json", "world.lock"
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The replay at one look.
+    """The replay at one look."""
 
-    Parameters
-    ----------
-    replay
-        What is there.
-    world
-        A random name that no other replay has.
-    seen
-        When it was looked at, seconds since 1970.
-    """
-
+    #: What is there.
     replay: Replay
+    #: A random name that no other replay has.
     world: str
+    #: When it was looked at, seconds since 1970.
     seen: float
 
     def unix(self, at: float) -> float:
@@ -65,19 +58,7 @@ class Moment:
 
 
 class DemoWorld:
-    """The replay of one workspace.
-
-    Parameters
-    ----------
-    folder
-        Where its file is; made where there is none.
-    plan
-        Gives what is replayed on which host; asked when it is first needed.
-    clock
-        Seconds since 1970.
-    before
-        Seconds that a new replay has behind it.
-    """
+    """The replay of one workspace."""
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ from core.scheduling.model import JobState
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.experiments.measures.job_outcome import JobOutcome
+    from core.experiments.measures.measure import JobOutcome
 
 _ROUNDING = 1e-6
 """Seconds by which a job may end after its deadline and still have met it."""
@@ -134,33 +134,23 @@ DEADLINE_MEASURES: dict[str, Measure] = {
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """What became of the deadlines of one run.
+    """What became of the deadlines of one run."""
 
-    Parameters
-    ----------
-    submitted, admitted, met
-        Jobs with a deadline, those of them that were admitted, and those that met it.
-    met_of_admitted
-        Share of the admitted ones that met it; None without any.
-    tardiness_mean, tardiness_p95
-        Seconds by which those were late that missed it and were done; None without any.
-    utilisation
-        Core-seconds used of those allocated, of all jobs; None where nothing was limited.
-    core_seconds_on_missed
-        Used by those that missed it.
-    prediction_error_median, prediction_error_p90
-        How far the ends that were first predicted lay from the real ones, as a share of the time from arrival
-        to end; None where nothing was predicted.
-    """
-
+    #: Jobs with a deadline, those of them that were admitted, and those that met it.
     submitted: int
     admitted: int
     met: int
+    #: Share of the admitted ones that met it; None without any.
     met_of_admitted: float | None
+    #: Seconds by which those were late that missed it and were done; None without any.
     tardiness_mean: float | None
     tardiness_p95: float | None
+    #: Core-seconds used of those allocated, of all jobs; None where nothing was limited.
     utilisation: float | None
+    #: Used by those that missed it.
     core_seconds_on_missed: float
+    #: How far the ends that were first predicted lay from the real ones, as a share of the time from arrival
+    #: to end; None where nothing was predicted.
     prediction_error_median: float | None
     prediction_error_p90: float | None
 

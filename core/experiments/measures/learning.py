@@ -62,25 +62,17 @@ INTERVALS = 80
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Loss and growth efficiency of a run on common intervals.
+    """Loss and growth efficiency of a run on common intervals."""
 
-    Parameters
-    ----------
-    bounds
-        The edges of the n intervals, seconds, shape (n + 1,).
-    loss
-        For each job its loss at every edge as a share of the largest value printed until then, shape
-        (n + 1,): 1 before its first value, its last value after its end.
-    growth
-        For each job G in each interval, per second, shape (n,); NaN while it is not known: before a value
-        was printed before the interval, and from the interval in which the job ends on.
-    arrived
-        When each job arrived, seconds.
-    """
-
+    #: The edges of the n intervals, seconds, shape (n + 1,).
     bounds: Floats
+    #: For each job its loss at every edge as a share of the largest value printed until then, shape (n + 1,):
+    #: 1 before its first value, its last value after its end.
     loss: Mapping[str, Floats]
+    #: For each job G in each interval, per second, shape (n,); NaN while it is not known: before a value was
+    #: printed before the interval, and from the interval in which the job ends on.
     growth: Mapping[str, Floats]
+    #: When each job arrived, seconds.
     arrived: Mapping[str, float]
 
     @property

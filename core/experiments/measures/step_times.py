@@ -22,32 +22,21 @@ _RUNNING = JobState.RUNNING.value
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A job between two changes of its limit.
+    """A job between two changes of its limit."""
 
-    Parameters
-    ----------
-    job
-        Its name.
-    begun
-        When, seconds of the run's clock.
-    limit
-        Cores that it might use, or None without a limit.
-    threads
-        Threads that it had for most of its observations; None where it does not say.
-    seconds
-        How long it ran.
-    steps
-        Training steps that it did.
-    used
-        Cores that it used on average.
-    """
-
+    #: Its name.
     job: str
+    #: When, seconds of the run's clock.
     begun: float
+    #: Cores that it might use, or None without a limit.
     limit: float | None
+    #: Threads that it had for most of its observations; None where it does not say.
     threads: int | None
+    #: How long it ran.
     seconds: float
+    #: Training steps that it did.
     steps: int
+    #: Cores that it used on average.
     used: float
 
     @property
@@ -69,13 +58,7 @@ class _Look:
 
 
 def stages(series: Mapping[str, Any]) -> tuple[Stage, ...]:
-    """The stages of all jobs of a run that say their steps, job by job, from their first step on.
-
-    Parameters
-    ----------
-    series
-        What `core.experiments.series.Series.to_dict` gives; those of earlier releases have no steps.
-    """
+    """The stages of all jobs of a run that say their steps, job by job, from their first step on."""
     found = []
     for name, lines in series["jobs"].items():
         for _, looks in groupby(_looks(series["time"], lines), key=lambda look: look.limit):
@@ -117,32 +100,19 @@ def _stage(name: str, looks: list[_Look]) -> Stage:
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """One stage of one job, as it was under several policies.
+    """One stage of one job, as it was under several policies."""
 
-    Parameters
-    ----------
-    job, number
-        The job, and which of its stages, from 1.
-    limit
-        Cores that it might use.
-    of
-        By policy: its stages, one for each seed.
-    """
-
+    #: The job, and which of its stages, from 1.
     job: str
     number: int
+    #: Cores that it might use.
     limit: float | None
+    #: By policy: its stages, one for each seed.
     of: Mapping[str, tuple[Stage, ...]]
 
 
 def stage_rows(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> tuple[StageRow, ...]:
-    """The stages that all runs of all policies have, with the same cores; others cannot be compared.
-
-    Parameters
-    ----------
-    runs
-        By policy: the series of its runs, one for each seed, in the same order of seeds.
-    """
+    """The stages that all runs of all policies have, with the same cores; others cannot be compared."""
     found = {label: [_numbered(each) for each in series] for label, series in runs.items()}
     every = [run for of in found.values() for run in of]
     if not every:

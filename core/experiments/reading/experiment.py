@@ -10,20 +10,89 @@ from typing import TYPE_CHECKING, Any
 
 from core.experiments.jobs import MAY_BE_NONE, SPANS, Drawn, JobKind, ListedJob, Span
 from core.experiments.parts import Arrivals, Containers, WorkerGroup, World
-from core.experiments.reading.containers import check_docker
+from core.experiments.published import Published
 from core.experiments.reading.fields import listing, mapping, one, only, read, span, typed
 from core.experiments.reading.marked import Path, SpecError, read_marked
-from core.experiments.reading.policies import baseline, policies, seeds
-from core.experiments.reading.published import published
-from core.experiments.reading.tables import with_tables
+from core.experiments.reading.tables import baseline, policies, seeds, with_tables
 from core.experiments.spec import ENGINES, SIMULATED, VERSION, Experiment
+from core.scheduling.policies import POLICIES
 from core.settings_fields import FieldSpec, describe
 from core.simulation.arrivals import SPREADS, possible_spread
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from core.experiments.reading.marked import Path
     from core.experiments.reading.tables import Tables
+    from core.experiments.spec import Arm
+
+
+def published(value: Any) -> tuple[Published, ...]:
+    """The published figures; those of policies that the experiment no longer has are kept and not shown.
+
+    Raises
+    ------
+    SpecError
+        If one says neither its values nor its change, or not which job it is about.
+    """
+    return tuple(
+        _one(each, ("published", at)) for at, each in enumerate(listing(value, ("published",), "published"))
+    )
+
+
+def _one(value: Any, path: Path) -> Published:
+    made = typed(Published, mapping(value, path, "A published figure"), path, "A published figure")
+    if bool(made.value) is not bool(made.base) or bool(made.value) is bool(made.share):
+        raise SpecError(
+            path,
+            "A published figure needs its value and its baseline, or its change.",
+            "Write “value: 57.7, base: 84.7” or “share: -31.9%”.",
+        )
+    if made.measure == "completion" and not made.job:
+        raise SpecError(path, "The completion of one job was published, but not of which.", "Write “job: …”.")
+    return made
+
+
+def check_docker(
+    workers: Sequence[WorkerGroup],
+    kinds: Mapping[str, JobKind],
+    jobs: Sequence[ListedJob],
+    arms: Sequence[Arm],
+) -> None:
+    """Refuse what only a simulator can run.
+
+    Raises
+    ------
+    SpecError
+        If machines have part of a processor, a job has no program, or a policy is an oracle.
+    """
+    for at, group in enumerate(workers):
+        if group.cores != int(group.cores):
+            raise SpecError(
+                ("workers", at, "cores"),
+                f"“{group.id}” has {group.cores:g} cores, but containers are pinned to whole processors.",
+                "Give every machine a whole number of cores.",
+            )
+    for name, kind in kinds.items():
+        if not kind.program.strip():
+            raise SpecError(
+                ("kinds", name),
+                f"Jobs of kind “{name}” have no program to run in a container.",
+                "Write “program: …”, the name of a training program and its options.",
+            )
+    for at, job in enumerate(jobs):
+        if not job.kind:
+            raise SpecError(
+                ("jobs", at), f"Job “{job.id}” has no kind, so no program.", "Give it a kind with a program."
+            )
+    for at, arm in enumerate(arms):
+        if POLICIES[arm.policy].oracle:
+            raise SpecError(
+                ("policies", at),
+                f"“{arm.policy}” needs to know how much work is left, which no real engine can tell.",
+                "Leave it out, or run the experiment in the simulator.",
+            )
+
 
 _FIELDS = (
     "version", "name", "about", "engine", "workers", "world", "kinds", "jobs", "drawn", "arrivals",
@@ -36,13 +105,6 @@ _TIME = FieldSpec("times", "float", 0.0, "Time of arrival", "", low=0.0, unit="s
 
 def read_experiment(text: str, tables: Tables | None = None) -> Experiment:
     """Read an experiment from YAML or JSON.
-
-    Parameters
-    ----------
-    text
-        As it is written.
-    tables
-        Gives the text of a table that it names; None: it may name none.
 
     Raises
     ------

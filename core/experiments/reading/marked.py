@@ -36,15 +36,7 @@ _DEEPEST = 12
 
 
 class SpecError(InputError):
-    """Something in an experiment is invalid; `path` says where in its values.
-
-    Parameters
-    ----------
-    path
-        Keys and positions from the outermost value to the wrong one.
-    message, hint
-        As for every error.
-    """
+    """Something in an experiment is invalid; `path` says where in its values."""
 
     def __init__(self, path: Path, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
@@ -53,17 +45,11 @@ class SpecError(InputError):
 
 @dataclass(frozen=True)
 class Marked:
-    """Values and the line on which each begins.
+    """Values and the line on which each begins."""
 
-    Parameters
-    ----------
-    values
-        Plain dictionaries, lists, text and numbers.
-    lines
-        The line of each value, counted from 1, by its path.
-    """
-
+    #: Plain dictionaries, lists, text and numbers.
     values: dict[str, Any]
+    #: The line of each value, counted from 1, by its path.
     lines: dict[Path, int] = field(default_factory=dict)
 
     def line(self, path: Path) -> int:

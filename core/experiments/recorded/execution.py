@@ -75,30 +75,21 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What is known of one execution.
+    """What is known of one execution."""
 
-    Parameters
-    ----------
-    name, kind
-        Its name, and its workload.
-    start, duration
-        The time of its first sample, and the seconds that its samples stand for.
-    work, demand
-        Core-seconds, and the most cores that it can use.
-    losses, printed
-        The recorded loss at even shares of the work, and how many different values there were; or nothing.
-    limited, gaps, missing
-        Whether its use came near its limit, how many gaps it has, and the share of its time without CPU.
-    """
-
+    #: Its name, and its workload.
     name: str
     kind: str
+    #: The time of its first sample, and the seconds that its samples stand for.
     start: float
     duration: float
+    #: Core-seconds, and the most cores that it can use.
     work: float
     demand: float
+    #: The recorded loss at even shares of the work, and how many different values there were; or nothing.
     losses: tuple[float, ...]
     printed: int
+    #: Whether its use came near its limit, how many gaps it has, and the share of its time without CPU.
     limited: bool
     gaps: int
     missing: float

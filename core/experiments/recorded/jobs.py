@@ -45,26 +45,17 @@ _POLICIES = ("fewest", "specon", "phasedock")
 
 @dataclass(frozen=True, slots=True)
 class MadeJobs:
-    """The jobs, and what a person has to know of how they were made.
+    """The jobs, and what a person has to know of how they were made."""
 
-    Parameters
-    ----------
-    jobs
-        In order of arrival.
-    kinds
-        The kinds that they name.
-    durations
-        Seconds that each job took when it was recorded, by its id.
-    left_out
-        Executions that were asked for and cannot be made.
-    notes
-        What is uncertain, one sentence each.
-    """
-
+    #: In order of arrival.
     jobs: tuple[ListedJob, ...]
+    #: The kinds that they name.
     kinds: Mapping[str, JobKind]
+    #: Seconds that each job took when it was recorded, by its id.
     durations: Mapping[str, float]
+    #: Executions that were asked for and cannot be made.
     left_out: tuple[LeftOut, ...]
+    #: What is uncertain, one sentence each.
     notes: tuple[str, ...]
 
     @property

@@ -21,15 +21,7 @@ STEPS_PER_EPOCH = 20
 
 
 class Order:
-    """Goes through 0 … count−1 again and again, each time in a new order.
-
-    Parameters
-    ----------
-    count
-        Number of examples.
-    rng
-        Draws the orders; the caller saves its state.
-    """
+    """Goes through 0 … count−1 again and again, each time in a new order."""
 
     def __init__(self, count: int, rng: np.random.Generator) -> None:
         self._rng, self._order, self._position = rng, rng.permutation(count), 0
@@ -62,15 +54,7 @@ def restore_generator(rng: np.random.Generator, text: str) -> None:
 
 
 class BatchProgram(ABC):
-    """A program of PyTorch or TensorFlow: a step learns the next twentieth of the data, batch by batch.
-
-    Parameters
-    ----------
-    seed
-        Seeds everything random.
-    size
-        How much data there is, and so how long a step takes and how much memory it needs; 1 is the default.
-    """
+    """A program of PyTorch or TensorFlow: a step learns the next twentieth of the data, batch by batch."""
 
     suffix: ClassVar[str]
     rate: ClassVar[float] = 1e-3

@@ -55,19 +55,7 @@ def real_digits() -> tuple[Images, Labels]:
 def made_digits(
     count: int, seed: int, tick: Callable[[], None], *, held_out: bool = False
 ) -> tuple[Images, Labels]:
-    """Return `count` images (count, 256), made of the real ones to learn from or of those held out.
-
-    Parameters
-    ----------
-    count
-        Number of images.
-    seed
-        Seeds their choice and changes.
-    tick
-        Called now and then.
-    held_out
-        Whether they are made of the held-out images.
-    """
+    """Return `count` images (count, 256), made of the real ones to learn from or of those held out."""
     images, labels = real_digits()
     part = slice(-HELD_OUT, None) if held_out else slice(None, -HELD_OUT)
     images, labels = images[part], labels[part]
@@ -80,13 +68,7 @@ def made_digits(
 
 
 def seen_rows(count: int, seed: int, *, held_out: bool = False) -> Labels:
-    """Return how many rows of each image are seen, from half of them to all, for networks of any length.
-
-    Parameters
-    ----------
-    count, seed, held_out
-        As for `made_digits`.
-    """
+    """Return how many rows of each image are seen, from half of them to all, for networks of any length."""
     rng = np.random.default_rng([seed, int(held_out), SIDE])
     return rng.integers(SIDE // 2, SIDE + 1, size=count)
 

@@ -24,15 +24,7 @@ _KNOTS = 5
 
 
 def distorted_digits(count: int, seed: tuple[int, ...]) -> tuple[Images, Labels]:
-    """Return `count` images (count, 256) made of the real ones to learn from, and their digits.
-
-    Parameters
-    ----------
-    count
-        Number of images.
-    seed
-        Seeds their choice and changes.
-    """
+    """Return `count` images (count, 256) made of the real ones to learn from, and their digits."""
     images, labels = real_digits()
     images, labels = images[:-HELD_OUT], labels[:-HELD_OUT]
     rng = np.random.default_rng(seed)

@@ -17,17 +17,7 @@ _NOISE = 0.05
 
 
 def made_waves(count: int, seed: int, *, held_out: bool = False) -> tuple[Series, Series]:
-    """Return the seen values (count, 32, 1) and those to be told (count, 8), of variance near 1.
-
-    Parameters
-    ----------
-    count
-        Number of series.
-    seed
-        Seeds their amplitudes, frequencies, phases and noise.
-    held_out
-        Whether they are for judging, so others than those to learn from.
-    """
+    """Return the seen values (count, 32, 1) and those to be told (count, 8), of variance near 1."""
     rng = np.random.default_rng([seed, int(held_out)])
     size, frequency, phase = rng.uniform(
         [[[0.4], [0.1], [0.0]]], [[[1.1], [0.9], [2 * np.pi]]], size=(count, 3, 3)

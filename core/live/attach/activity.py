@@ -20,7 +20,7 @@ from core.scheduling.actions import (
     Start,
     Stop,
 )
-from core.scheduling.policies.autopilot.evidence import Book
+from core.scheduling.policies.autopilot.steering_evidence import Book
 from core.units import format_cores
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from core.scheduling.actions import Action
     from core.scheduling.loop import Entry
     from core.scheduling.model import Job
-    from core.scheduling.policies.autopilot.evidence import Evidence
+    from core.scheduling.policies.autopilot.steering_evidence import Evidence
 
 
 MOST_POINTS = 240

@@ -29,8 +29,8 @@ from core.sampling.sources import RingSamples
 from core.sampling.usage_wrapper import showing_use
 from core.sampling.values import Attached, Mode
 from core.scheduling.actions import Pause, Resume
+from core.scheduling.engine_wrapper import OverEngine
 from core.scheduling.loop import drive
-from core.scheduling.over import OverEngine
 from core.scheduling.policies import POLICIES
 from core.scheduling.policies.autopilot import AutopilotSettings
 from core.traces.validation import many

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 from core.errors import PhaseDockError
 from core.live.queue.values import QueueState, standing, write_standings
 from core.scheduling.actions import Start
-from core.scheduling.deadlines.earlier import Courses
+from core.scheduling.deadline_planning.earlier_finishes import Courses
+from core.scheduling.engine_wrapper import OverEngine
 from core.scheduling.model import Failure, JobState
-from core.scheduling.over import OverEngine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -35,7 +35,7 @@ from core.sampling.values import (
     Recording,
     Totals,
 )
-from core.scheduling.policies.autopilot.evidence import evidence_from
+from core.scheduling.policies.autopilot.steering_evidence import evidence_from
 from core.workspace.files import new_id
 
 if TYPE_CHECKING:

@@ -14,16 +14,18 @@ silhouettes up to 0.5 is weak, up to 0.25 there is none (Kaufman and Rousseeuw, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.errors import InputError
 from core.phases.clustering import distinct, fit_centres, one_thread, subsample, within_squares
+from core.phases.describing.describe import phase_statistics
 from core.phases.encoders import nearest_of
-from core.phases.prediction import model_windows
-from core.progress_reporting import Progress, silent
+from core.phases.fitting import clustered, fit
+from core.phases.prediction import model_windows, predict
+from core.progress_reporting import Progress, part_of, silent
 from core.units import format_number
 
 if TYPE_CHECKING:
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
 
     from core.phases.encoders import Codes, Labels
     from core.phases.model import PhaseModel
+    from core.phases.settings import PhaseSettings
     from core.traces.model import FloatArray, TraceSet
+
 
 SAMPLE, SILHOUETTE_SAMPLE = 5_000, 2_000
 KEPT_SILHOUETTE = 2 / 3
@@ -47,23 +51,15 @@ LEAST_SAMPLES = 10
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One number of phases and how well it does.
+    """One number of phases and how well it does."""
 
-    Parameters
-    ----------
-    k
-        The number of phases.
-    within
-        The within-cluster sum of squares as a share of the total, 0 to 1.
-    silhouette
-        The mean silhouette, −1 to 1.
-    stability
-        The mean adjusted Rand index over the bootstrap refits, at most 1.
-    """
-
+    #: The number of phases.
     k: int
+    #: The within-cluster sum of squares as a share of the total, 0 to 1.
     within: float
+    #: The mean silhouette, −1 to 1.
     silhouette: float
+    #: The mean adjusted Rand index over the bootstrap refits, at most 1.
     stability: float
 
 
@@ -241,3 +237,51 @@ def _reason(chosen: Candidate, why: str) -> str:
         f"{chosen.k} phases {why} (silhouette {format_number(chosen.silhouette)}, "
         f"stability {format_number(chosen.stability)} over refits)."
     )
+
+
+COUNTS = range(2, 9)
+_TRAINED, _CHOSEN = 0.7, 0.95
+
+
+def fit_best_count(
+    traces: TraceSet,
+    settings: PhaseSettings,
+    features: Sequence[str],
+    counts: Sequence[int] = COUNTS,
+    progress: Progress = silent,
+) -> tuple[PhaseModel, Choice]:
+    """Fit a model and choose how many phases it has (see `core.phases.choosing.phase_count`).
+
+    Parameters
+    ----------
+    traces
+        The samples to learn from.
+    settings
+        What to fit; its number of phases does not count.
+    features
+        The names of the columns to read.
+    counts
+        The numbers of phases to choose from.
+    progress
+        Called as `core.phases.fit` calls it.
+
+    Raises
+    ------
+    InputError
+        As `core.phases.fit` and `choose_k`.
+    """
+    least = replace(settings, phases=min(counts))
+    trained = fit(traces, least, features, part_of(progress, 0.0, _TRAINED))
+    windows = model_windows(trained, traces)
+    choice = choose_k(
+        trained.encoder.codes(windows),
+        counts,
+        seed=settings.seed,
+        progress=part_of(progress, _TRAINED, _CHOSEN),
+    )
+    progress(_CHOSEN, f"{choice.recommended} phases")
+    chosen = replace(settings, phases=choice.recommended)
+    model = clustered(traces, trained.features, trained.scaler, windows, trained.encoder, chosen)
+    statistics = phase_statistics(traces, predict(model, traces), model.phases)
+    progress(1.0, "Done")
+    return replace(model, training=trained.training, statistics=statistics), choice

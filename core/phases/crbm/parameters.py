@@ -41,26 +41,17 @@ def aligned(*shape: int) -> Matrix:
 
 @dataclass(frozen=True, eq=False)
 class Crbm:
-    """The parameters of a CRBM, float32.
+    """The parameters of a CRBM, float32."""
 
-    Parameters
-    ----------
-    W
-        Hidden from visible, shape (hidden, n).
-    A
-        Visible from history, shape (n, history · n).
-    B
-        Hidden from history, shape (hidden, history · n).
-    visible_bias
-        b_v, shape (n,).
-    hidden_bias
-        b_h, shape (hidden,).
-    """
-
+    #: Hidden from visible, shape (hidden, n).
     W: Matrix
+    #: Visible from history, shape (n, history · n).
     A: Matrix
+    #: Hidden from history, shape (hidden, history · n).
     B: Matrix
+    #: b_v, shape (n,).
     visible_bias: Matrix
+    #: b_h, shape (hidden,).
     hidden_bias: Matrix
 
     @property
@@ -91,20 +82,13 @@ class Crbm:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where each part of a CRBM lies in the flat, padded array that kernels work on.
+    """Where each part of a CRBM lies in the flat, padded array that kernels work on."""
 
-    Parameters
-    ----------
-    features
-        n, the number of visible units.
-    history
-        The number of earlier rows in a window.
-    hidden
-        The number of hidden units.
-    """
-
+    #: n, the number of visible units.
     features: int
+    #: The number of earlier rows in a window.
     history: int
+    #: The number of hidden units.
     hidden: int
 
     @property

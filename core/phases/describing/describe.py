@@ -32,22 +32,15 @@ LOADING, CLEAR = 1.25, 3.0
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Maximal stretches of one phase, none across an execution's boundary or a gap.
+    """Maximal stretches of one phase, none across an execution's boundary or a gap."""
 
-    Parameters
-    ----------
-    start, length
-        First sample and number of samples, shape (n_runs,).
-    phase
-        The phase of each.
-    seconds
-        How long each lasted: until the next one begins, and the last before a gap or the end for one period
-        after its last sample. Those of a stretch without a gap add up to its duration.
-    """
-
+    #: First sample and number of samples, shape (n_runs,).
     start: IntArray
     length: IntArray
+    #: The phase of each.
     phase: Labels
+    #: How long each lasted: until the next one begins, and the last before a gap or the end for one period
+    #: after its last sample. Those of a stretch without a gap add up to its duration.
     seconds: FloatArray
 
 

@@ -16,74 +16,49 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FeatureStatistics:
-    """One feature within one phase, in the feature's unit.
+    """One feature within one phase, in the feature's unit."""
 
-    Parameters
-    ----------
-    name, role, unit
-        The feature.
-    mean, sd
-        Mean and population standard deviation.
-    quantiles
-        The 5th, 25th, 50th, 75th and 95th percentiles, linear between samples.
-    """
-
+    #: The feature.
     name: str
     role: Role
     unit: Unit
+    #: Mean and population standard deviation.
     mean: float
     sd: float
+    #: The 5th, 25th, 50th, 75th and 95th percentiles, linear between samples.
     quantiles: tuple[float, float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class GpuIdle:
-    """How much of a phase its GPUs idle.
+    """How much of a phase its GPUs idle."""
 
-    Parameters
-    ----------
-    share
-        The share of its time in which all of a container's GPUs idle.
-    loading
-        Whether data is being loaded meanwhile: more is computed by processors, or read, than otherwise.
-    """
-
+    #: The share of its time in which all of a container's GPUs idle.
     share: float
+    #: Whether data is being loaded meanwhile: more is computed by processors, or read, than otherwise.
     loading: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseStatistics:
-    """One phase over a labelled trace set.
+    """One phase over a labelled trace set."""
 
-    Parameters
-    ----------
-    phase
-        Its id, or −1 for warm-up.
-    samples, share
-        How many samples it has, and its share of the time of all samples.
-    runs
-        How often it was entered.
-    median_stay
-        The median dwell time in seconds.
-    memory_growth
-        The change of memory per minute within runs, in the memory feature's unit; 0 where none is known.
-    features
-        Every feature's statistics in the set's order.
-    description
-        A plain description that no other phase of the model has.
-    gpu_idle
-        How much of it the GPUs idle; None where nothing is known of a GPU.
-    """
-
+    #: Its id, or −1 for warm-up.
     phase: int
+    #: How many samples it has, and its share of the time of all samples.
     samples: int
     share: float
+    #: How often it was entered.
     runs: int
+    #: The median dwell time in seconds.
     median_stay: float
+    #: The change of memory per minute within runs, in the memory feature's unit; 0 where none is known.
     memory_growth: float
+    #: Every feature's statistics in the set's order.
     features: tuple[FeatureStatistics, ...]
+    #: A plain description that no other phase of the model has.
     description: str = ""
+    #: How much of it the GPUs idle; None where nothing is known of a GPU.
     gpu_idle: GpuIdle | None = None
 
     def named(self, name: str) -> FeatureStatistics | None:

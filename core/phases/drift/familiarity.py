@@ -34,21 +34,14 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """One feature beside the training.
+    """One feature beside the training."""
 
-    Parameters
-    ----------
-    name
-        The feature.
-    above, below
-        The shares of its samples above the training's 99th and below its 1st percentile.
-    reach
-        Its 99th percentile as a share of the training's; 1 where that is not above zero.
-    """
-
+    #: The feature.
     name: str
+    #: The shares of its samples above the training's 99th and below its 1st percentile.
     above: float
     below: float
+    #: Its 99th percentile as a share of the training's; 1 where that is not above zero.
     reach: float = 1.0
 
     @property
@@ -59,18 +52,12 @@ class Outside:
 
 @dataclass(frozen=True, slots=True)
 class Familiarity:
-    """How traces compare with what a model was trained on.
+    """How traces compare with what a model was trained on."""
 
-    Parameters
-    ----------
-    period, trained_period
-        The sampling periods in seconds; 0 where the model does not say.
-    outside
-        Every feature that the model reads; empty where the model does not say what it was trained on.
-    """
-
+    #: The sampling periods in seconds; 0 where the model does not say.
     period: float
     trained_period: float
+    #: Every feature that the model reads; empty where the model does not say what it was trained on.
     outside: tuple[Outside, ...]
 
     @property

@@ -31,17 +31,11 @@ _ROUNDING = 1e-4
 
 
 class Strangeness(NamedTuple):
-    """How strange windows are, each of shape (n_windows,).
+    """How strange windows are, each of shape (n_windows,)."""
 
-    Parameters
-    ----------
-    distance
-        Of the code to the nearest centre, Euclidean.
-    error
-        Of the window's last row, ‖v − v⁻‖₂, in standard deviations; 0 where a code keeps all of a window.
-    """
-
+    #: Of the code to the nearest centre, Euclidean.
     distance: npt.NDArray[np.float64]
+    #: Of the window's last row, ‖v − v⁻‖₂, in standard deviations; 0 where a code keeps all of a window.
     error: npt.NDArray[np.float64]
 
 

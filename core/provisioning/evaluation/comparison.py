@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.provisioning.evaluation.exam import TARGETS
 from core.provisioning.evaluation.intervals import (
     LEAST_UNITS,
     Interval,
@@ -17,7 +18,6 @@ from core.provisioning.evaluation.intervals import (
     resampled,
     saving_interval,
 )
-from core.provisioning.evaluation.matched_violation import TARGETS
 from core.provisioning.evaluation.metrics import figures, over, resizes_per_cycle, under_time_0, under_time_05
 from core.provisioning.policy import PolicyKind
 
@@ -47,23 +47,15 @@ def best_reactive(exams: Sequence[Exam]) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """All exams for one resource on the same held-out containers.
+    """All exams for one resource on the same held-out containers."""
 
-    Parameters
-    ----------
-    exams
-        One per policy.
-    groups
-        The group of each held-out container.
-    draws
-        The number of bootstrap samples.
-    seed
-        Seeds the bootstrap samples.
-    """
-
+    #: One per policy.
     exams: tuple[Exam, ...]
+    #: The group of each held-out container.
     groups: tuple[str, ...]
+    #: The number of bootstrap samples.
     draws: int
+    #: Seeds the bootstrap samples.
     seed: int
 
     @cached_property

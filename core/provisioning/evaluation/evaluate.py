@@ -28,12 +28,10 @@ from core.provisioning.evaluation.reporting import (
     trained_on,
 )
 from core.provisioning.evaluation.splitting import Split, split
-from core.provisioning.evaluation.totals import age_bins, total_over_age
 from core.provisioning.policies import chosen
 from core.provisioning.policy import WHY_NOT, Need
-from core.provisioning.verdict.evidence import Side, workload_evidence
-from core.provisioning.verdict.present import present_amount
-from core.provisioning.verdict.workloads import workloads_of
+from core.provisioning.verdict.candidates import Side, present_amount, workload_evidence
+from core.provisioning.verdict.savings import workloads_of
 from core.settings_fields import build, setting
 
 if TYPE_CHECKING:
@@ -43,10 +41,31 @@ if TYPE_CHECKING:
     from core.progress_reporting import Progress
     from core.provisioning.building import Provisioning
     from core.provisioning.evaluation.exam import Exam
-    from core.provisioning.fleet import Demand, Fleet, Floats, Resource
+    from core.provisioning.fleet import Demand, Fleet, Floats, Integers, Resource
     from core.provisioning.policy import Policy
-    from core.provisioning.verdict.workloads import Workloads
+    from core.provisioning.verdict.savings import Workloads
     from core.traces.model import TraceSet
+
+
+BINS = 240
+_SLACK = 1e-4
+
+
+def age_bins(fleet: Fleet, bins: int = BINS) -> tuple[Floats, Integers]:
+    """Where bins of age begin in seconds, and the bin of each sample, (n,)."""
+    age = fleet.time - np.repeat(fleet.time[fleet.offsets[:-1]], fleet.lengths)
+    # whole periods, or bins would hold one sample of a container here and two there, and totals would jump
+    periods = np.ceil(float(age.max(initial=0.0)) / fleet.period / bins - _SLACK)
+    width = max(float(periods), 1.0) * fleet.period
+    place = np.floor(age / width + _SLACK).astype(np.int64)
+    n = int(place.max(initial=0)) + 1
+    return np.arange(n).astype(np.float64) * width, place
+
+
+def total_over_age(values: Floats, fleet: Fleet, starts: Floats, place: Integers) -> Floats:
+    """The mean over each bin of the sum over all containers, in the values' unit."""
+    width = float(starts[1] - starts[0]) if len(starts) > 1 else float(max(fleet.seconds.max(), 1e-9))
+    return np.bincount(place, values * fleet.seconds, minlength=len(starts)) / width
 
 
 _READY, _DONE = 0.05, 0.97
@@ -100,20 +119,13 @@ class EvaluationSettings:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What came out.
+    """What came out."""
 
-    Parameters
-    ----------
-    report
-        All figures, as JSON takes them.
-    held_out
-        The held-out containers' demand for each resource.
-    allocations
-        Each policy's allocation of each held-out sample, by resource and policy.
-    """
-
+    #: All figures, as JSON takes them.
     report: dict[str, Any]
+    #: The held-out containers' demand for each resource.
     held_out: Mapping[Resource, Demand]
+    #: Each policy's allocation of each held-out sample, by resource and policy.
     allocations: Mapping[Resource, Mapping[str, Floats]]
 
 
@@ -126,21 +138,6 @@ def evaluate(
     progress: Progress | None = None,
 ) -> Evaluation:
     """Compare policies on a trace set.
-
-    Parameters
-    ----------
-    traces
-        The samples.
-    model
-        Gives the phases; without it policies that need phases are left out, which the report says.
-    settings
-        How to compare.
-    policies
-        Their names, or ``all``.
-    own_settings
-        Settings of individual policies by name.
-    progress
-        Called as the work goes on; it may raise `Cancelled`.
 
     Raises
     ------

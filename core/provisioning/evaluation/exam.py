@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.provisioning.evaluation.matched_violation import TARGETS, factors
 from core.provisioning.evaluation.metrics import Tally, surplus_and_share, tally
 from core.provisioning.evaluation.splitting import Split, folds
 from core.provisioning.policies.budget_oracle import allocation_at, steps_of
@@ -19,6 +18,34 @@ if TYPE_CHECKING:
     from core.progress_reporting import Progress
     from core.provisioning.fleet import Demand, Floats
     from core.provisioning.policy import Policy
+
+
+TARGETS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2)
+_ROUNDING = 1e-12
+
+
+def factors(demand: Demand, allocation: Floats, targets: tuple[float, ...] = (0.05,)) -> tuple[float, ...]:
+    """The least factor at which the share of time with D > s·A is at most each target.
+
+    Parameters
+    ----------
+    demand
+        D of n samples.
+    allocation
+        A, shape (n,).
+    targets
+        Shares of time, each between 0 and 1.
+    """
+    values, seconds = demand.values, demand.fleet.seconds
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(values > 0, values / allocation, 0.0)
+    order = np.argsort(ratio)[::-1]
+    lasting = np.cumsum(seconds[order])
+    limits = np.array(targets) * lasting[-1] * (1 + _ROUNDING)
+    place = np.searchsorted(lasting, limits, side="right")
+    found = ratio[order[np.minimum(place, len(order) - 1)]]
+    found = np.where(place >= len(order), 0.0, found) * (1 + _ROUNDING)
+    return tuple(np.where(np.isfinite(found), found, 1.0).tolist())
 
 
 COMMON = ("kappa", "under_time", "target")
@@ -36,37 +63,25 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Exam:
-    """What a policy did, for one resource.
+    """What a policy did, for one resource."""
 
-    Parameters
-    ----------
-    policy
-        The policy.
-    allocation
-        A of each held-out sample, as the policy gave it.
-    sums, cold, warm
-        Its sums on held-out containers: of all samples, of first cycles, and of the others.
-    factor
-        The factor that matches its violation on training containers; 1 for a bound.
-    training_over
-        Its over-allocation on training containers at that factor.
-    matched
-        Its sums on held-out containers at that factor.
-    frontier
-        The results at each of `TARGETS` on held-out containers, with the factors from training.
-    exact
-        Each held-out container's surplus with the factor that makes their own violation the target.
-    """
-
+    #: The policy.
     policy: Policy
+    #: A of each held-out sample, as the policy gave it.
     allocation: Floats
+    #: Its sums on held-out containers: of all samples, of first cycles, and of the others.
     sums: Tally
     cold: Tally
     warm: Tally
+    #: The factor that matches its violation on training containers; 1 for a bound.
     factor: float
+    #: Its over-allocation on training containers at that factor.
     training_over: float
+    #: Its sums on held-out containers at that factor.
     matched: Tally
+    #: The results at each of `TARGETS` on held-out containers, with the factors from training.
     frontier: tuple[Point, ...]
+    #: Each held-out container's surplus with the factor that makes their own violation the target.
     exact: Floats
 
 
@@ -92,23 +107,7 @@ def sit(
     seed: int,
     progress: Progress | None = None,
 ) -> Exam:
-    """Examine a policy: fit and scale it on training containers, judge it on the others.
-
-    Parameters
-    ----------
-    policy
-        The policy.
-    training, held_out
-        Demand of containers to learn from, and of others to be judged on.
-    settings
-        The policy's own.
-    target
-        The share of time that may fall short in the matched comparison.
-    seed
-        Seeds the folds of training containers.
-    progress
-        Called as fitting goes on.
-    """
+    """Examine a policy: fit and scale it on training containers, judge it on the others."""
     allocate = fit_policy(policy, training, settings, progress)
     given = allocate(held_out)
     cold = held_out.fleet.cold

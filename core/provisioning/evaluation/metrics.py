@@ -24,35 +24,24 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """What the figures are made of, each of shape (n_containers,).
+    """What the figures are made of, each of shape (n_containers,)."""
 
-    Parameters
-    ----------
-    demand, allocated
-        ΣDΔ and ΣAΔ.
-    surplus, shortage
-        Σ(A−D)⁺Δ and Σ(D−A)⁺Δ.
-    seconds
-        ΣΔ.
-    violated, violated_05
-        The seconds with D > A, and with D > 1.05·A.
-    events
-        Maximal runs of samples with D > A.
-    resizes
-        How often the allocation changed.
-    cycles
-        The number of cycles.
-    """
-
+    #: ΣDΔ and ΣAΔ.
     demand: Floats
     allocated: Floats
+    #: Σ(A−D)⁺Δ and Σ(D−A)⁺Δ.
     surplus: Floats
     shortage: Floats
+    #: ΣΔ.
     seconds: Floats
+    #: The seconds with D > A, and with D > 1.05·A.
     violated: Floats
     violated_05: Floats
+    #: Maximal runs of samples with D > A.
     events: Floats
+    #: How often the allocation changed.
     resizes: Floats
+    #: The number of cycles.
     cycles: Floats
 
     def pooled(self) -> Tally:

@@ -16,18 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Positions of containers in the fleet: to learn from, and to be judged on. They share no group.
+    """Positions of containers in the fleet: to learn from, and to be judged on. They share no group."""
 
-    Parameters
-    ----------
-    training, held_out
-        The positions.
-    tested
-        False where both are the same container because there is no other, so that nothing is tested.
-    """
-
+    #: The positions.
     training: Integers
     held_out: Integers
+    #: False where both are the same container because there is no other, so that nothing is tested.
     tested: bool = True
 
 

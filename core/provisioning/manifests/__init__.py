@@ -10,43 +10,247 @@ One module per kind of file, one line per format in the register.
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from core.csv_export import csv_lines
 from core.errors import InputError
-from core.provisioning.manifests.docker import as_docker
-from core.provisioning.manifests.kubernetes import as_patch, as_vpa
-from core.provisioning.manifests.tables import as_csv, as_json
+from core.provisioning.fleet import Resource
+from core.provisioning.manifests.facts import can_be_written, comments, exportable, left_out, one_line
+from core.provisioning.recommendation.exports import (
+    autoscaler,
+    block_yaml,
+    free_name,
+    kubernetes_name,
+    quantity,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from core.provisioning.manifests.evidence import About
-    from core.provisioning.verdict.answer import Verdict
+    from core.provisioning.manifests.facts import About
+    from core.provisioning.verdict.answer import Card, Line, Option, Verdict
+
+
+_LEAST_MIB = 6
+
+
+def as_docker(found: Verdict, about: About) -> str:
+    """One command per workload; a placeholder stands where its containers' names go.
+
+    Raises
+    ------
+    InputError
+        If there is nothing that can be set.
+    """
+    lines = [f"# {line}" for line in about.lines()]
+    lines += [
+        "# The last word of each command is a placeholder made from the workload’s name, not a container:",
+        "# put the names of its containers there, with spaces between them.",
+        f"# Docker takes no less than {_LEAST_MIB} MiB of memory.",
+        *left_out(found),
+    ]
+    for card, parts in exportable(found):
+        name = re.sub(r"[^a-zA-Z0-9_.-]+", "-", card.name).strip("-._") or "container"
+        lines += ["", *comments(card, parts)]
+        lines.append(f"# in place of {name}: the names of the containers of “{one_line(card.name)}”")
+        lines.append(f"docker update {' '.join(_options(parts))} {shlex.quote(name)}")
+    return "\n".join(lines) + "\n"
+
+
+def _options(lines: Sequence[Line]) -> list[str]:
+    options = []
+    for line in lines:
+        if line.exported is None:
+            continue
+        amount = line.exported.found["request"]
+        if line.resource is Resource.CPU:
+            options.append(f"--cpus {max(amount, 0.01):.2f}")
+        else:
+            whole = max(round(amount / 2**20), _LEAST_MIB)
+            options += [f"--memory {whole}m", f"--memory-swap {whole}m"]
+    return options
+
+
+_PATCH = (
+    "Names are made from the workloads’: put your pod’s name into metadata, your container’s into spec.",
+    "Then, for one document at a time: kubectl patch pod NAME --subresource resize --patch-file FILE",
+)
+_VPA = (
+    "Names are made from the workloads’ names: put your job’s or deployment’s kind and name into targetRef.",
+    "An autoscaler keeps the ratio of limit to request of the pod template: make them equal there.",
+    "Then: kubectl apply -f FILE",
+)
+
+
+def as_patch(found: Verdict, about: About) -> str:
+    """One patch of a pod's resources per workload.
+
+    Raises
+    ------
+    InputError
+        If there is nothing that can be set.
+    """
+    return _documents(found, about, _pod, _PATCH)
+
+
+def as_vpa(found: Verdict, about: About) -> str:
+    """One VerticalPodAutoscaler per workload, whose least and most allowed are the same amount.
+
+    Raises
+    ------
+    InputError
+        If there is nothing that can be set.
+    """
+    return _documents(found, about, _vpa, _VPA)
+
+
+def _documents(
+    found: Verdict,
+    about: About,
+    make: Callable[[str, Mapping[str, str]], dict[str, Any]],
+    how: Sequence[str],
+) -> str:
+    head = [f"# {line}" for line in (*about.lines(), *how)] + left_out(found)
+    parts, taken = [], set[str]()
+    for card, lines in exportable(found):
+        name = free_name(kubernetes_name(card.name), taken)
+        parts.append("\n".join([*comments(card, lines), *block_yaml(make(name, _amounts(lines)))]))
+    return "\n".join(head) + "\n---\n" + "\n---\n".join(parts) + "\n"
+
+
+def _amounts(lines: Sequence[Line]) -> dict[str, str]:
+    return {
+        line.resource.value: quantity(line.exported.found["request"], line.unit)
+        for line in lines
+        if line.exported is not None
+    }
+
+
+def _pod(name: str, amounts: Mapping[str, str]) -> dict[str, Any]:
+    resources = {"requests": dict(amounts), "limits": dict(amounts)}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {"containers": [{"name": name, "resources": resources}]},
+    }
+
+
+def _vpa(name: str, amounts: Mapping[str, str]) -> dict[str, Any]:
+    return autoscaler(name, amounts, amounts)
+
+
+_NAMES = (
+    *(
+        "workload",
+        "containers",
+        "learned_from",
+        "held_out",
+        "resource",
+        "unit",
+        "now",
+        "now_is",
+        "way",
+        "policy",
+    ),
+    *("recommended", "exported", "amount", "request", "saved_per_container", "saved_low", "saved_high"),
+    *("time_short_0", "time_short_05", "short_low", "short_high", "resizes_per_hour", "events"),
+    *("containers_short", "saved_at_once", "saved_per_day", "saved_money_per_day", "state", "said"),
+)
+
+
+def rows(found: Verdict) -> Iterator[dict[str, Any]]:
+    """One row per workload, resource and way to give it."""
+    for card in found.cards:
+        for line in card.lines:
+            options = [
+                each
+                for each in (line.steered, line.fixed, line.exported, line.recommended)
+                if each is not None
+            ]
+            for option in {each.way: each for each in options}.values():
+                yield _row(card, line, option)
+
+
+def _row(card: Card, line: Line, option: Option) -> dict[str, Any]:
+    values, interval = option.found, option.interval or (None, None)
+    return {
+        "workload": card.name,
+        "containers": card.containers,
+        "learned_from": card.training,
+        "held_out": card.held_out,
+        "resource": line.resource.value,
+        "unit": line.unit.value,
+        "now": line.now,
+        "now_is": line.now_is,
+        "way": option.way,
+        "policy": option.policy,
+        "recommended": option is line.recommended,
+        "exported": option is line.exported and can_be_written(card, line),
+        "amount": option.amount,
+        "request": values.get("request"),
+        "saved_per_container": line.now - option.amount,
+        "saved_low": interval[0],
+        "saved_high": interval[1],
+        "time_short_0": values["under_time_0"],
+        "time_short_05": values["under_time_05"],
+        "short_low": values.get("short_low"),
+        "short_high": values.get("short_high"),
+        "resizes_per_hour": values["resizes_per_hour"],
+        "events": values["events"],
+        "containers_short": values["containers_short"],
+        "saved_at_once": option.saved.amount,
+        "saved_per_day": option.saved.per_day,
+        "saved_money_per_day": option.saved.money,
+        "state": option.standing.state.value,
+        "said": option.standing.sentence,
+    }
+
+
+def as_json(found: Verdict, about: About) -> str:
+    """Everything, one object."""
+    head = {
+        "traces": about.traces,
+        "model": about.model,
+        "date": about.date,
+        "workloads_by": found.by,
+        "settings": dict(about.report["settings"]),
+        "assumptions": list(about.assumptions),
+        "policies": {
+            resource.value: {"policy": each.policy, "why": each.sentence}
+            for resource, each in found.picks.items()
+        },
+    }
+    document = {"about": head, "workloads": list(rows(found))}
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+
+
+def as_csv(found: Verdict, about: About) -> str:
+    """One line per workload, resource and way; cells that a spreadsheet would run are escaped."""
+    source = (about.traces, about.model, about.date)
+    cells = ([*(row[name] for name in _NAMES), *source] for row in rows(found))
+    return "".join(csv_lines((*_NAMES, "traces", "model", "date"), cells, "\n"))
+
 
 __all__ = ["FORMATS", "ManifestFormat", "write"]
 
 
 @dataclass(frozen=True, slots=True)
 class ManifestFormat:
-    """One way to write a verdict.
+    """One way to write a verdict."""
 
-    Parameters
-    ----------
-    name
-        Its name in addresses and on the command line.
-    title
-        Its name for people.
-    ending, mime
-        The file extension, without the dot, and the MIME type.
-    write
-        Writes the text; it may raise `InputError` where there is nothing that can be set.
-    """
-
+    #: Its name in addresses and on the command line.
     name: str
+    #: Its name for people.
     title: str
+    #: The file extension, without the dot, and the MIME type.
     ending: str
     mime: str
+    #: Writes the text; it may raise `InputError` where there is nothing that can be set.
     write: Callable[[Verdict, About], str]
 
 

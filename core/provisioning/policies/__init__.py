@@ -57,11 +57,6 @@ def policy(name: str) -> Policy:
 def checked_settings(own: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, Any]]:
     """Settings of individual policies, each converted to its type; policies without any are left out.
 
-    Parameters
-    ----------
-    own
-        Values, or their text, by policy and setting.
-
     Raises
     ------
     NotFoundError

@@ -38,29 +38,19 @@ class BudgetSettings:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The steps along all cycles' hulls, those that save most surplus per second first.
+    """The steps along all cycles' hulls, those that save most surplus per second first."""
 
-    Parameters
-    ----------
-    cycle
-        The cycle of each step.
-    seconds
-        How much more time is short after it.
-    saved
-        How much less surplus there is, in unit·seconds.
-    level
-        The cycle's allocation after it.
-    start
-        Each cycle's allocation before any step: its maximum, shape (n_cycles,).
-    surplus
-        The total surplus before any step.
-    """
-
+    #: The cycle of each step.
     cycle: Integers
+    #: How much more time is short after it.
     seconds: Floats
+    #: How much less surplus there is, in unit·seconds.
     saved: Floats
+    #: The cycle's allocation after it.
     level: Floats
+    #: Each cycle's allocation before any step: its maximum, shape (n_cycles,).
     start: Floats
+    #: The total surplus before any step.
     surplus: float
 
 

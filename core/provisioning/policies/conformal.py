@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from core.provisioning.advising.advice import cycle_number
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import cycle_number, kept
 from core.provisioning.policy import Fitted, Policy, PolicyKind, fit_policy
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
-    from core.provisioning.advising.advice import Adviser, Seen
+    from core.provisioning.advice import Adviser, Seen
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers
 
 SUFFIX = "+conformal"
@@ -87,29 +86,20 @@ def _fit(policy: Policy, training: Demand, settings: ConformalSettings, progress
 
 
 class Adapted(NamedTuple):
-    """A container whose level is adapted.
+    """A container whose level is adapted."""
 
-    Parameters
-    ----------
-    inner, wrapped
-        The wrapped policy's state, and its amount.
-    begun
-        When its first sample came, seconds.
-    number, cold
-        The cycle that it is in, and whether that is its first.
-    alpha, factor
-        Its level, and what that makes of the wrapped amount in this cycle.
-    short, lasted
-        Seconds of this cycle: short, and all.
-    """
-
+    #: The wrapped policy's state, and its amount.
     inner: Any
     wrapped: float
+    #: When its first sample came, seconds.
     begun: float
+    #: The cycle that it is in, and whether that is its first.
     number: int = 0
     cold: bool = True
+    #: Its level, and what that makes of the wrapped amount in this cycle.
     alpha: float = 0.0
     factor: float = 1.0
+    #: Seconds of this cycle: short, and all.
     short: float = 0.0
     lasted: float = 0.0
 

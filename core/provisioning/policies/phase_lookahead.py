@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.advising.advice import CycleAdviser
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import CycleAdviser, kept
 from core.provisioning.fleet import Resource
 from core.provisioning.phase_table import places
 from core.provisioning.policy import Fitted, Need, Policy, PolicyKind
@@ -22,7 +21,7 @@ from core.settings_fields import setting
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
-    from core.provisioning.advising.advice import Ended
+    from core.provisioning.advice import Ended
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers
 
 _LONGEST = 1000
@@ -116,17 +115,11 @@ def _fit(training: Demand, settings: LookaheadSettings, _progress: Progress | No
 @kept
 @dataclass(frozen=True, eq=False)
 class Lookahead:
-    """What follows the phase of a cycle's last sample.
+    """What follows the phase of a cycle's last sample."""
 
-    Parameters
-    ----------
-    cycle
-        The length of a cycle, seconds.
-    level
-        The amount after each phase (`core.provisioning.phase_table.places`), shape (n_phases + 2,).
-    """
-
+    #: The length of a cycle, seconds.
     cycle: float
+    #: The amount after each phase (`core.provisioning.phase_table.places`), shape (n_phases + 2,).
     level: Floats
 
     def nothing(self) -> None:

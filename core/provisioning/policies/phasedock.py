@@ -18,21 +18,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.advising.advice import CycleAdviser
-from core.provisioning.cycles import maxima, rules
-from core.provisioning.evaluation.matched_violation import factors
+from core.provisioning.advice import CycleAdviser
+from core.provisioning.cycles import Previous, maxima, p95, previous, rules
+from core.provisioning.evaluation.exam import factors
 from core.provisioning.evaluation.metrics import over, resizes_per_cycle, tally
 from core.provisioning.outlook import MAY, Outlook, learn
 from core.provisioning.policy import Fitted, Policy, PolicyKind
-from core.provisioning.previous import Previous, p95, previous
 from core.provisioning.pricing import Payer, Prices, fitted_price, follow
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
+    from core.provisioning.cycles import Statistic
     from core.provisioning.distribution import Shares
     from core.provisioning.fleet import Demand, Floats, Integers
-    from core.provisioning.previous import Statistic
     from core.provisioning.recent import Recent
 
 HORIZON = 1.0

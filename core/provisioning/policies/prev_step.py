@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.provisioning.advising.advice import CycleAdviser
-from core.provisioning.cycles import maxima, rules
+from core.provisioning.advice import CycleAdviser
+from core.provisioning.cycles import Previous, maxima, p95, previous, rules
 from core.provisioning.policy import Fitted, Policy, PolicyKind
-from core.provisioning.previous import Previous, p95, previous
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
+    from core.provisioning.cycles import Statistic
     from core.provisioning.fleet import Demand
-    from core.provisioning.previous import Statistic
     from core.settings_fields import NoSettings
 
 

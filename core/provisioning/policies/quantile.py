@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from core.provisioning.advising.advice import cycle_number
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import cycle_number, kept
 from core.provisioning.evaluation.metrics import tally, under_time_0
 from core.provisioning.outlook import FEATURES, Outlook, at_cycles, learn
 from core.provisioning.policy import Fitted, Need, Policy, PolicyKind
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.progress_reporting import Progress
-    from core.provisioning.advising.advice import Seen
+    from core.provisioning.advice import Seen
     from core.provisioning.distribution import Shares
     from core.provisioning.fleet import Demand, Floats, Integers
     from core.provisioning.outlook import Forecaster

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import kept
 from core.provisioning.policy import Allocate, Fitted, Need, Policy, PolicyKind, cold_start
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
-    from core.provisioning.advising.advice import Seen
+    from core.provisioning.advice import Seen
     from core.provisioning.fleet import Demand, Floats
     from core.settings_fields import NoSettings
 

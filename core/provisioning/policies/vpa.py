@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.advising.advice import CycleAdviser, cycle_number
-from core.provisioning.advising.keeping import kept
+from core.provisioning.advice import CycleAdviser, cycle_number, kept
 from core.provisioning.fleet import Resource
 from core.provisioning.policy import Fitted, Policy, PolicyKind
 from core.settings_fields import setting
@@ -25,7 +24,7 @@ from core.units import Unit
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
-    from core.provisioning.advising.advice import Ended
+    from core.provisioning.advice import Ended
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers
 
 FIRST = {Unit.CORES: (0.01, 1000.0), Unit.BYTES: (1e7, 1e12), Unit.SHARE: (0.001, 10.0)}
@@ -131,20 +130,13 @@ def _fit(training: Demand, settings: VpaSettings, _progress: Progress | None) ->
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """A container's decaying histogram, with weights as of the beginning of its cycle.
+    """A container's decaying histogram, with weights as of the beginning of its cycle."""
 
-    Parameters
-    ----------
-    begun
-        When the container's first sample came, seconds; None before it has ended a cycle.
-    weights
-        Of each bucket; empty before that.
-    window, peak
-        The window of its last sample, and its peak so far; only of memory.
-    """
-
+    #: When the container's first sample came, seconds; None before it has ended a cycle.
     begun: float | None = None
+    #: Of each bucket; empty before that.
     weights: Floats = field(default_factory=lambda: np.empty(0))
+    #: The window of its last sample, and its peak so far; only of memory.
     window: int = -1
     peak: float = 0.0
 
@@ -152,23 +144,16 @@ class Histogram:
 @kept
 @dataclass(frozen=True, eq=False)
 class Recommender:
-    """The recommender for one container.
+    """The recommender for one container."""
 
-    Parameters
-    ----------
-    cycle
-        The length of a rescaling cycle, seconds.
-    buckets, life, percentile, margin
-        Of its histogram.
-    peaks
-        Whether it takes the peaks of windows as long as the half-life, as for memory, or every sample.
-    """
-
+    #: The length of a rescaling cycle, seconds.
     cycle: float
+    #: Of its histogram.
     buckets: Buckets
     life: float
     percentile: float
     margin: float
+    #: Whether it takes the peaks of windows as long as the half-life, as for memory, or every sample.
     peaks: bool
 
     def nothing(self) -> Histogram:

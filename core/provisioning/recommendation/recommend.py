@@ -61,47 +61,33 @@ class RecommendSettings:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to give to a group of containers in a phase.
+    """What to give to a group of containers in a phase."""
 
-    Parameters
-    ----------
-    group
-        The group's name.
-    phase
-        The phase's id, −1 for warm-up, or None for a container's whole life.
-    resource, unit
-        What is given, in which unit.
-    request, limit
-        What to reserve, and what not to exceed.
-    samples, containers
-        How many there were to learn from.
-    mean, sd, peak
-        Of the demand.
-    expected_violation
-        The share of time in which containers left out exceed their request; of the same containers
-        where there is only one.
-    given
-        What these containers have on average, or None if unknown.
-    saving
-        `given` − `request`, or None.
-    reason
-        Why, in a sentence.
-    """
-
+    #: The group's name.
     group: str
+    #: The phase's id, −1 for warm-up, or None for a container's whole life.
     phase: int | None
+    #: What is given, in which unit.
     resource: Resource
     unit: Unit
+    #: What to reserve, and what not to exceed.
     request: float
     limit: float
+    #: How many there were to learn from.
     samples: int
     containers: int
+    #: Of the demand.
     mean: float
     sd: float
     peak: float
+    #: The share of time in which containers left out exceed their request; of the same containers where there
+    #: is only one.
     expected_violation: float
+    #: What these containers have on average, or None if unknown.
     given: float | None
+    #: `given` − `request`, or None.
     saving: float | None
+    #: Why, in a sentence.
     reason: str
 
     @property

@@ -24,68 +24,47 @@ STEERED, FIXED, EXACT, KEEP = "steered", "fixed", "exact", "keep"
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One way to give a workload a resource, with what it was measured to do.
+    """One way to give a workload a resource, with what it was measured to do."""
 
-    Parameters
-    ----------
-    way
-        ``steered`` by a policy, ``exact`` where that policy never changes it, ``fixed`` in its place, or
-        ``keep`` where neither kept containers alive, so that they stay as they are.
-    policy
-        The policy's name; for a fixed amount, the policy that it stands for.
-    amount
-        What a container gets on average, in the resource's unit.
-    found
-        The figures (`core.provisioning.verdict.evidence`).
-    saved
-        Against now, for all containers of the workload.
-    saved_share, interval
-        As a share of what they have now, with its 95% interval, None for few containers.
-    standing
-        How far it can be trusted.
-    kept
-        Whether it did what it promises where it was tested.
-    """
-
+    #: ``steered`` by a policy, ``exact`` where that policy never changes it, ``fixed`` in its place, or
+    #: ``keep`` where neither kept containers alive, so that they stay as they are.
     way: str
+    #: The policy's name; for a fixed amount, the policy that it stands for.
     policy: str
+    #: What a container gets on average, in the resource's unit.
     amount: float
+    #: The figures (`core.provisioning.verdict.candidates`).
     found: Mapping[str, Any]
+    #: Against now, for all containers of the workload.
     saved: Saved
+    #: As a share of what they have now, with its 95% interval, None for few containers.
     saved_share: float | None
     interval: tuple[float, float] | None
+    #: How far it can be trusted.
     standing: Standing
+    #: Whether it did what it promises where it was tested.
     kept: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One resource of one workload.
+    """One resource of one workload."""
 
-    Parameters
-    ----------
-    resource, unit
-        What it is.
-    now, given, of
-        What a container has on average; the limits of how many of the containers are in the traces. Others
-        count with their own peak.
-    steered, fixed
-        The ways to give it; None where a way was not measured.
-    recommended
-        One of them, or None where there is neither.
-    exported
-        What a manifest says: the policy itself where it never changes, else the fixed amount; None where
-        there is neither, or nobody can give what the policy gives.
-    """
-
+    #: What it is.
     resource: Resource
     unit: Unit
+    #: What a container has on average; the limits of how many of the containers are in the traces. Others
+    #: count with their own peak.
     now: float
     given: int
     of: int
+    #: The ways to give it; None where a way was not measured.
     steered: Option | None
     fixed: Option | None
+    #: One of them, or None where there is neither.
     recommended: Option | None
+    #: What a manifest says: the policy itself where it never changes, else the fixed amount; None where there
+    #: is neither, or nobody can give what the policy gives.
     exported: Option | None
 
     @property
@@ -110,28 +89,19 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """The verdict on one workload, or on all together.
+    """The verdict on one workload, or on all together."""
 
-    Parameters
-    ----------
-    name
-        The workload's; empty for all together.
-    containers, training, held_out
-        How many there are, were learned from, and were tested on.
-    tested_on
-        The held-out containers' names.
-    judged_seconds
-        How long the containers that figures are of were recorded, together.
-    lines
-        One per resource.
-    """
-
+    #: The workload's; empty for all together.
     name: str
+    #: How many there are, were learned from, and were tested on.
     containers: int
     training: int
     held_out: int
+    #: The held-out containers' names.
     tested_on: tuple[str, ...]
+    #: How long the containers that figures are of were recorded, together.
     judged_seconds: float
+    #: One per resource.
     lines: tuple[Line, ...]
 
     @property
@@ -160,26 +130,17 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a comparison comes to.
+    """What a comparison comes to."""
 
-    Parameters
-    ----------
-    by
-        The attribute that tells workloads apart, or None where all containers are one group.
-    picks
-        The policy taken for each resource.
-    whole
-        All containers together.
-    cards
-        The workloads, those that save most first; only `whole` again where they are one group.
-    risk
-        How far what is recommended can be trusted over all workloads together, by resource.
-    """
-
+    #: The attribute that tells workloads apart, or None where all containers are one group.
     by: str | None
+    #: The policy taken for each resource.
     picks: Mapping[Resource, Pick]
+    #: All containers together.
     whole: Card
+    #: The workloads, those that save most first; only `whole` again where they are one group.
     cards: tuple[Card, ...]
+    #: How far what is recommended can be trusted over all workloads together, by resource.
     risk: Mapping[Resource, Standing]
 
     def total(self, resource: Resource) -> Saved | None:

@@ -18,23 +18,15 @@ _WITH_PHASES = (PolicyKind.PUBLISHED, PolicyKind.OURS)
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """The policy taken for a resource.
+    """The policy taken for a resource."""
 
-    Parameters
-    ----------
-    policy
-        Its name, or None where nothing was compared that could be taken.
-    better
-        Whether its interval against the best reactive rule excludes zero.
-    by_hand
-        Whether a person chose it.
-    sentence
-        Why.
-    """
-
+    #: Its name, or None where nothing was compared that could be taken.
     policy: str | None
+    #: Whether its interval against the best reactive rule excludes zero.
     better: bool
+    #: Whether a person chose it.
     by_hand: bool
+    #: Why.
     sentence: str
 
 
@@ -52,15 +44,6 @@ def pick(part: Mapping[str, Any], held_out: int, wanted: str | None = None) -> P
     the held-out containers' time, so that no policy wins by falling short more often than it was calibrated
     to. Of those, the one with the highest lower bound. With fewer than `LEAST_UNITS` held-out containers, or
     groups of them, nothing can be shown, so the rule is taken.
-
-    Parameters
-    ----------
-    part
-        The resource's part of a report.
-    held_out
-        How many containers were held out, or groups of them (`units`).
-    wanted
-        The policy that a person chose, or None.
     """
     rows, best = list(part["policies"]), part.get("best_reactive")
     if wanted is not None and any(row["policy"] == wanted for row in rows):

@@ -38,20 +38,13 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What may be said of a result.
+    """What may be said of a result."""
 
-    Parameters
-    ----------
-    state
-        In a word.
-    sentence
-        In a sentence or two.
-    missing
-        How many more containers it would take for intervals; 0 where there are enough.
-    """
-
+    #: In a word.
     state: State
+    #: In a sentence or two.
     sentence: str
+    #: How many more containers it would take for intervals; 0 where there are enough.
     missing: int = 0
 
 
@@ -61,15 +54,7 @@ def unseen(containers: int) -> float:
 
 
 def more_needed(held_out: int, containers: int, holdout: float) -> int:
-    """How many more containers are needed until `LEAST_UNITS` of them are held out.
-
-    Parameters
-    ----------
-    held_out, containers
-        How many there are of both.
-    holdout
-        The share that is held out.
-    """
+    """How many more containers are needed until `LEAST_UNITS` of them are held out."""
     if held_out >= LEAST_UNITS:
         return 0
     return max(math.ceil(LEAST_UNITS / holdout - 1e-9) - containers, LEAST_UNITS - held_out)
@@ -85,23 +70,7 @@ def standing(
     tested: bool = True,
     groups: int | None = None,
 ) -> Standing:
-    """What may be said of one workload's figures for one resource.
-
-    Parameters
-    ----------
-    found
-        The figures (`core.provisioning.verdict.evidence`): of a policy or of a fixed amount.
-    resource
-        What they are of.
-    held_out, containers
-        How many containers the figures are of, and how many there are.
-    settings
-        The comparison's.
-    tested
-        Whether the containers are others than those that were learned from.
-    groups
-        How many whole groups the held-out containers are, where they are not of all groups.
-    """
+    """What may be said of one workload's figures for one resource."""
     if not tested or held_out == 0:
         return _untested(containers, settings)
     said = _of_containers(found, resource, held_out, containers, settings)

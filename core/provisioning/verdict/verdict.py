@@ -31,17 +31,7 @@ def verdict(
     wanted: Mapping[Resource, str] | None = None,
     prices: PriceSettings | None = None,
 ) -> Verdict | None:
-    """Read the verdict from a report; None where it was made before reports had what this needs.
-
-    Parameters
-    ----------
-    report
-        A comparison's (`core.provisioning.evaluation.evaluate.Evaluation`).
-    wanted
-        Policies that a person chose, by resource; the others are chosen here.
-    prices
-        What an hour costs.
-    """
+    """Read the verdict from a report; None where it was made before reports had what this needs."""
     parts = {Resource(name): part for name, part in report["resources"].items()}
     if "recorded" not in report or not all(map(_readable, parts.values())):
         return None

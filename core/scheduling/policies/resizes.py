@@ -57,26 +57,17 @@ class ResizesSettings:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Whose turn it is, and since when.
+    """Whose turn it is, and since when."""
 
-    Parameters
-    ----------
-    settings
-        What was chosen.
-    number
-        Of the last observation.
-    job
-        Whose turn it is; empty before the first.
-    since
-        When its turn began, seconds of the run's clock.
-    done
-        How many of the numbers it was given.
-    """
-
+    #: What was chosen.
     settings: ResizesSettings
+    #: Of the last observation.
     number: int = -1
+    #: Whose turn it is; empty before the first.
     job: str = ""
+    #: When its turn began, seconds of the run's clock.
     since: float = 0.0
+    #: How many of the numbers it was given.
     done: int = 0
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from core.scheduling.actions import Mark
 from core.scheduling.placement import placement_setting, placer
 from core.scheduling.ports import Decision, SchedulingPolicy
-from core.scheduling.shares.weighing import Weighed, WeighingState, decide_by_weights, quantum_setting
+from core.scheduling.weighing import Weighed, WeighingState, decide_by_weights, quantum_setting
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from core.scheduling.growth import Track, Tracks
     from core.scheduling.model import Job, Observation, Worker
-    from core.scheduling.shares.weighing import Memory
+    from core.scheduling.weighing import Memory
 
 _LEAST_SECONDS = 1e-6
 
@@ -42,24 +42,16 @@ class SlaqSettings:
 
 
 class Gain(NamedTuple):
-    """What is known of a job's loss against its processor time.
+    """What is known of a job's loss against its processor time."""
 
-    Parameters
-    ----------
-    cpu_seconds, level
-        Core-seconds and E (raw) when it was last measured.
-    seconds
-        Core-seconds of the interval that the gain is from.
-    gain
-        Loss reduction per core-second, or None before it was measured.
-    decay
-        By which the gain falls per core-second; at least 0.
-    """
-
+    #: Core-seconds and E (raw) when it was last measured.
     cpu_seconds: float
     level: float
+    #: Core-seconds of the interval that the gain is from.
     seconds: float = 0.0
+    #: Loss reduction per core-second, or None before it was measured.
     gain: float | None = None
+    #: By which the gain falls per core-second; at least 0.
     decay: float = 0.0
 
 

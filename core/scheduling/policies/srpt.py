@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from core.scheduling.placement import placement_setting, placer
 from core.scheduling.ports import Decision, SchedulingPolicy
-from core.scheduling.shares.priority import in_order
-from core.scheduling.shares.weighing import WeighingState, decide_by_weights, quantum_setting
+from core.scheduling.shares import in_order
+from core.scheduling.weighing import WeighingState, decide_by_weights, quantum_setting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from core.scheduling.model import Job, Observation, Worker
-    from core.scheduling.shares.weighing import Memory, Weighed
+    from core.scheduling.weighing import Memory, Weighed
 
 
 @dataclass(frozen=True)

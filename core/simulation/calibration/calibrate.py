@@ -18,8 +18,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.scheduling.model import JobState
-from core.simulation.calibration.curve_fit import fit_curve
-from core.simulation.calibration.golden_section import golden_section
+from core.simulation.calibration.curve_fit import fit_curve, golden_section
 from core.simulation.calibration.histories import Costs, given, histories_of
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 from core.simulation.speedup import PENALTY
@@ -47,45 +46,27 @@ _ALL_THREADS: Final = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What a recorded run says about its machines and jobs.
+    """What a recorded run says about its machines and jobs."""
 
-    Parameters
-    ----------
-    scenario
-        The same workers, with the cores that their jobs really had, and the same jobs, with fitted constants.
-    families
-        For each job, the family of the loss curve that fits best.
-    curve_errors
-        For each job, root mean square of its curve's residuals, as a share of E(0).
-    progress_error
-        Root mean square of the printed values' distances from even positions, as shares of the work.
-    gamma_known
-        False where no job's number of neighbours ever changed while it trained with no thread too many, so
-        that γ is only assumed 0: what comes with threads too many is put down to them.
-    penalty_known
-        False where no job's threads too many changed in number while it trained, so that p is only assumed.
-    left_out
-        Jobs that did not complete, printed too little, or all at one moment.
-    """
-
+    #: The same workers, with the cores that their jobs really had, and the same jobs, with fitted constants.
     scenario: Scenario
+    #: For each job, the family of the loss curve that fits best.
     families: tuple[str, ...]
+    #: For each job, root mean square of its curve's residuals, as a share of E(0).
     curve_errors: tuple[float, ...]
+    #: Root mean square of the printed values' distances from even positions, as shares of the work.
     progress_error: float
+    #: False where no job's number of neighbours ever changed while it trained with no thread too many, so
+    #: that γ is only assumed 0: what comes with threads too many is put down to them.
     gamma_known: bool
+    #: False where no job's threads too many changed in number while it trained, so that p is only assumed.
     penalty_known: bool
+    #: Jobs that did not complete, printed too little, or all at one moment.
     left_out: tuple[str, ...]
 
 
 def calibrate(observations: Sequence[Observation], contention: Contention = "count") -> Calibration:
     """Fit the simulator to a run.
-
-    Parameters
-    ----------
-    observations
-        All observations of a run without limits, pauses and migrations, in order.
-    contention
-        How jobs are counted that share a worker.
 
     Raises
     ------

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from math import exp, log
+from math import exp, log, sqrt
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from core.simulation.calibration.golden_section import golden_section
 from core.simulation.loss import Exponential, Hyperbolic, Replayed, Weibull
 
 if TYPE_CHECKING:
@@ -22,29 +21,41 @@ if TYPE_CHECKING:
 
     from core.simulation.loss import Floats, LossCurve
 
+
+_GOLDEN: Final = (sqrt(5) - 1) / 2
+
+
+def golden_section(cost: Callable[[float], float], low: float, high: float, steps: int = 60) -> float:
+    """Where `cost` is least between two bounds; a step leaves 0.618 of the interval (Kiefer, 1953)."""
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = cost(left), cost(right)
+    for _ in range(steps):
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = cost(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = cost(right)
+    return (low + high) / 2
+
+
 _TOO_FAR: Final = 0.05  # of the whole fall: beyond that the recorded points say more than a family
 _SHAPES: Final = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.2)
 
 
 @dataclass(frozen=True, slots=True)
 class CurveFit:
-    """A fitted curve.
+    """A fitted curve."""
 
-    Parameters
-    ----------
-    curve
-        The curve, from 1 down, or the recorded points where no family comes near.
-    family
-        ``exponential``, ``hyperbolic``, ``weibull`` or ``replayed``.
-    error
-        Root mean square of the residuals, as a share of E(0).
-    phi
-        Correlation of one residual with the next, from 0 to 0.95.
-    """
-
+    #: The curve, from 1 down, or the recorded points where no family comes near.
     curve: LossCurve
+    #: ``exponential``, ``hyperbolic``, ``weibull`` or ``replayed``.
     family: str
+    #: Root mean square of the residuals, as a share of E(0).
     error: float
+    #: Correlation of one residual with the next, from 0 to 0.95.
     phi: float
 
 

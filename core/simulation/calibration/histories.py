@@ -43,36 +43,24 @@ class _Stretch(NamedTuple):
 
 @dataclass(frozen=True)
 class History:
-    """One job from its start to its end.
+    """One job from its start to its end."""
 
-    Parameters
-    ----------
-    last
-        The job as it was shown last.
-    time
-        Start and ends of its stretches, seconds, shape (n + 1,).
-    usage
-        Core-seconds used in each stretch, shape (n,).
-    crowd
-        n_e in each stretch, the job included, shape (n,).
-    excess
-        Threads too many for each core that it could have (`core.simulation.speedup.excess`), shape (n,);
-        none while it does not train, since only one computes then.
-    trains
-        Whether a stretch lies in its training, shape (n,).
-    idle
-        Whether its worker had cores to spare, shape (n,).
-    read_at, values
-        When it printed E, and the values, shape (m,).
-    """
-
+    #: The job as it was shown last.
     last: Job
+    #: Start and ends of its stretches, seconds, shape (n + 1,).
     time: Floats
+    #: Core-seconds used in each stretch, shape (n,).
     usage: Floats
+    #: n_e in each stretch, the job included, shape (n,).
     crowd: Floats
+    #: Threads too many for each core that it could have (`core.simulation.speedup.excess`), shape (n,); none
+    #: while it does not train, since only one computes then.
     excess: Floats
+    #: Whether a stretch lies in its training, shape (n,).
     trains: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    #: Whether its worker had cores to spare, shape (n,).
     idle: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    #: When it printed E, and the values, shape (m,).
     read_at: Floats
     values: Floats
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from core.scheduling.shares.water_filling import water_fill
+from core.scheduling.shares import water_fill
 from core.simulation.replay.state import DONE, KEPT, KILLED, Replay, ReplayedJob
 
 if TYPE_CHECKING:
@@ -27,17 +27,7 @@ _ALMOST: Final = 1e-9
 
 
 def advance(plan: ReplayPlan, now: Replay, until: float) -> Replay:
-    """Let time pass until `until`; what lies behind changes nothing.
-
-    Parameters
-    ----------
-    plan
-        The host and its recordings.
-    now
-        The replay as it is.
-    until
-        Seconds of the replay's own time.
-    """
+    """Let time pass until `until`; what lies behind changes nothing."""
     while True:
         now = _forget(_begin(plan, now))
         if now.at >= until:

@@ -16,32 +16,23 @@ if TYPE_CHECKING:
 class Recording:
     """One job, step by step; every column has one value per step.
 
-    Parameters
-    ----------
-    name
-        What the job is.
-    period
-        Seconds that a step took.
-    cores
-        Cores used in each step: what the job makes use of, if it gets them.
-    memory
-        Bytes held in each step.
-    loss
-        The last value that was printed by the end of each step; NaN before the first.
-    io
-        Bytes per second read and written in each step.
-
     Raises
     ------
     ValueError
         If there is no step, or a column has another length than the others.
     """
 
+    #: What the job is.
     name: str
+    #: Seconds that a step took.
     period: float
+    #: Cores used in each step: what the job makes use of, if it gets them.
     cores: tuple[float, ...]
+    #: Bytes held in each step.
     memory: tuple[float, ...]
+    #: The last value that was printed by the end of each step; NaN before the first.
     loss: tuple[float, ...]
+    #: Bytes per second read and written in each step.
     io: tuple[float, ...]
 
     def __post_init__(self) -> None:

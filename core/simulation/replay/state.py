@@ -24,48 +24,31 @@ DONE, STOPPED, KILLED = "done", "stopped", "killed"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where jobs run, one after the other, and what each is allowed when it begins.
+    """Where jobs run, one after the other, and what each is allowed when it begins."""
 
-    Parameters
-    ----------
-    cores
-        Cores at most; None without a limit.
-    memory
-        Bytes at most; None without a limit.
-    first
-        When its first job begins, seconds.
-    labelled
-        Whether its jobs are meant to be steered.
-    """
-
+    #: Cores at most; None without a limit.
     cores: float | None = None
+    #: Bytes at most; None without a limit.
     memory: float | None = None
+    #: When its first job begins, seconds.
     first: float = 0.0
+    #: Whether its jobs are meant to be steered.
     labelled: bool = True
 
 
 @dataclass(frozen=True)
 class ReplayPlan:
-    """A host and what is replayed on it.
+    """A host and what is replayed on it."""
 
-    Parameters
-    ----------
-    cores
-        Its processors.
-    memory
-        Its bytes of memory.
-    recordings
-        Taken in turn, as jobs begin.
-    places
-        How many jobs there can be at once, and what is allowed to them.
-    pause
-        Seconds between the end of a job and the beginning of the next in its place; infinite: there is none.
-    """
-
+    #: Its processors.
     cores: float
+    #: Its bytes of memory.
     memory: float
+    #: Taken in turn, as jobs begin.
     recordings: tuple[Recording, ...]
+    #: How many jobs there can be at once, and what is allowed to them.
     places: tuple[Place, ...]
+    #: Seconds between the end of a job and the beginning of the next in its place; infinite: there is none.
     pause: float = 10.0
 
     def recording(self, job: ReplayedJob) -> Recording:
@@ -76,75 +59,50 @@ class ReplayPlan:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """What somebody asked for who let a job begin beside those of the plan.
+    """What somebody asked for who let a job begin beside those of the plan."""
 
-    Parameters
-    ----------
-    id, name
-        The id under which it was submitted, and what it is called.
-    container
-        What its container is called.
-    recording
-        Which recording it follows.
-    """
-
+    #: The id under which it was submitted, and what it is called.
     id: str
     name: str
+    #: What its container is called.
     container: str
+    #: Which recording it follows.
     recording: int
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedJob:
-    """One job of a replay.
+    """One job of a replay."""
 
-    Parameters
-    ----------
-    number
-        Counts the jobs from 0; says which recording it follows.
-    place
-        Which of the places it has; `NO_PLACE` of one that was submitted.
-    begun
-        When it began, seconds.
-    limit, weight
-        Cores at most (None: no limit), and its weight where cores are scarce; 1 is usual.
-    memory_limit
-        Bytes at most, or None.
-    paused
-        Whether it stands still.
-    left
-        When each step that is over ended, seconds.
-    part
-        How much of the present step is done, 0 to 1.
-    used
-        Core-seconds used.
-    limited
-        Seconds for which it ran under a limit.
-    held_back
-        Seconds for which that limit was less than it would have used.
-    withheld
-        Core-seconds by which it was less.
-    ended, outcome
-        When it ended, and how; None and empty before.
-    submitted
-        What was asked for, of a job that is remembered until it is removed; None of a job of the plan.
-    """
-
+    #: Counts the jobs from 0; says which recording it follows.
     number: int
+    #: Which of the places it has; `NO_PLACE` of one that was submitted.
     place: int
+    #: When it began, seconds.
     begun: float
+    #: Cores at most (None: no limit), and its weight where cores are scarce; 1 is usual.
     limit: float | None = None
     weight: float = 1.0
+    #: Bytes at most, or None.
     memory_limit: float | None = None
+    #: Whether it stands still.
     paused: bool = False
+    #: When each step that is over ended, seconds.
     left: tuple[float, ...] = ()
+    #: How much of the present step is done, 0 to 1.
     part: float = 0.0
+    #: Core-seconds used.
     used: float = 0.0
+    #: Seconds for which it ran under a limit.
     limited: float = 0.0
+    #: Seconds for which that limit was less than it would have used.
     held_back: float = 0.0
+    #: Core-seconds by which it was less.
     withheld: float = 0.0
+    #: When it ended, and how; None and empty before.
     ended: float | None = None
     outcome: str = ""
+    #: What was asked for, of a job that is remembered until it is removed; None of a job of the plan.
     submitted: Submitted | None = None
 
     @property
@@ -166,23 +124,15 @@ class ReplayedJob:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A replay at one moment.
+    """A replay at one moment."""
 
-    Parameters
-    ----------
-    at
-        Seconds of its own time.
-    due
-        When the next job of each place begins; infinite while one is there.
-    jobs
-        Those that run, and those that ended within `KEPT` seconds, in order of their beginnings.
-    begun
-        How many have begun in all.
-    """
-
+    #: Seconds of its own time.
     at: float
+    #: When the next job of each place begins; infinite while one is there.
     due: tuple[float, ...]
+    #: Those that run, and those that ended within `KEPT` seconds, in order of their beginnings.
     jobs: tuple[ReplayedJob, ...] = field(default=())
+    #: How many have begun in all.
     begun: int = 0
 
     @classmethod

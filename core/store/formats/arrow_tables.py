@@ -41,20 +41,6 @@ def raw_from_arrow(
 ) -> RawTable:
     """Take over the columns of a table, freeing each one once it is converted.
 
-    Parameters
-    ----------
-    columns
-        Features as numbers, or as dictionaries of texts that hold numbers; execution and attributes as
-        strings or dictionaries; time as numbers, timestamps or dictionaries of dates. Left empty.
-    mapping
-        What the columns are.
-    name
-        The execution's name where the mapping has no column for it.
-    first_row
-        The row number of the first row.
-    style
-        How texts write numbers.
-
     Raises
     ------
     pyarrow.ArrowInvalid

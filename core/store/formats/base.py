@@ -70,30 +70,19 @@ class ExactSource(Source, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of file that traces come in.
+    """A kind of file that traces come in."""
 
-    Parameters
-    ----------
-    name
-        Its name in the register.
-    title
-        Its name for people, in sentences that list what can be read; formats of one title are listed once.
-    suffixes
-        How names of such files usually end, for the dialog that chooses files.
-    recognise
-        Whether a file that begins like this is of this format. The formats are asked in the register's order.
-    open
-        The file as a source of columns; raises `InputError` where it is damaged.
-    example
-        A small file with five samples or more, for its exam.
-    turns
-        Whether such a table is turned: its columns, or texts in its rows, name executions and metrics.
-    """
-
+    #: Its name in the register.
     name: str
+    #: Its name for people, in sentences that list what can be read; formats of one title are listed once.
     title: str
+    #: How names of such files usually end, for the dialog that chooses files.
     suffixes: tuple[str, ...]
+    #: Whether a file that begins like this is of this format. The formats are asked in the register's order.
     recognise: Callable[[Beginning], bool]
+    #: The file as a source of columns; raises `InputError` where it is damaged.
     open: Callable[[Beginning], Source]
+    #: A small file with five samples or more, for its exam.
     example: str | bytes = ""
+    #: Whether such a table is turned: its columns, or texts in its rows, name executions and metrics.
     turns: bool = False

@@ -51,11 +51,6 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 class Unpacked(io.RawIOBase):
     """A gzip file's content as a stream that refuses decompression bombs and says where a cut-off file ends.
 
-    Parameters
-    ----------
-    path
-        The compressed file.
-
     Raises
     ------
     RefusedError
@@ -150,17 +145,13 @@ def plain(text: str) -> str:
 class Beginning:
     """The beginning of a file, by which its format is recognised; each part is read once and when needed.
 
-    Parameters
-    ----------
-    path
-        The file.
-
     Raises
     ------
     InputError
         When a part is read, if the file is not there, cannot be read, is empty or damaged.
     """
 
+    #: The file.
     path: Path
     _opened: dict[Callable[[Path], Any], Any] = field(default_factory=dict, compare=False, repr=False)
 

@@ -32,28 +32,7 @@ def numbers(
     style: NumberStyle = POINT,
     unit: FileUnit = _PLAIN,
 ) -> tuple[FloatArray, list[int]]:
-    """Read cells as numbers in a unit; missing and unparsable ones become NaN.
-
-    Parameters
-    ----------
-    cells
-        Strings, shape (n,); a unit written in one counts (see `core.traces.cells.quantities`).
-    rows
-        Their row numbers.
-    column
-        The column's name, for the report.
-    log
-        Where unparsable cells are reported, and units of which nobody can be sure.
-    style
-        How the table writes numbers.
-    unit
-        The column's unit.
-
-    Returns
-    -------
-    tuple
-        The values, shape (n,), and the positions of the cells that were reported.
-    """
+    """Read cells as numbers in a unit; missing and unparsable ones become NaN."""
     if style.decimal == ".":
         try:
             quick = np.fromiter(map(float, cells), dtype=np.float64, count=len(cells))

@@ -50,13 +50,6 @@ _ANYTHING = ("spaced", "csv")
 def open_source(path: Path, as_written: bool = False) -> Source:
     """Look at the beginning of a file and choose its reader.
 
-    Parameters
-    ----------
-    path
-        The file.
-    as_written
-        Whether a table is read as it is written, even where it looks like one of series.
-
     Raises
     ------
     InputError

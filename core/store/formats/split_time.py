@@ -36,17 +36,11 @@ _DIGITS = re.compile(r"(?:19|20)\d{6}")
 
 @dataclass(frozen=True)
 class DatedTable:
-    """A table in whose header one name stands for the date and the time of day.
+    """A table in whose header one name stands for the date and the time of day."""
 
-    Parameters
-    ----------
-    source
-        The table as it is written.
-    date, clock
-        The two columns.
-    """
-
+    #: The table as it is written.
     source: Source
+    #: The two columns.
     date: str
     clock: str
 

@@ -22,21 +22,14 @@ LOOKED_AT = 4_000
 
 @dataclass(frozen=True)
 class Unread:
-    """A kind of file that is known and not read.
+    """A kind of file that is known and not read."""
 
-    Parameters
-    ----------
-    name
-        What it is, for people, behind “is”.
-    begins
-        What is found in the beginning of such a file, at the start of a line. It is looked for without
-        backtracking, which thousands of empty lines would make endless.
-    instead
-        What to do to have a file that is read.
-    """
-
+    #: What it is, for people, behind “is”.
     name: str
+    #: What is found in the beginning of such a file, at the start of a line. It is looked for without
+    #: backtracking, which thousands of empty lines would make endless.
     begins: str
+    #: What to do to have a file that is read.
     instead: str
 
     @cached_property
@@ -136,13 +129,7 @@ UNREAD = (
 
 
 def unread(beginning: Beginning) -> InputError | None:
-    """What to say of a file that nothing reads, where it is one of `UNREAD`.
-
-    Parameters
-    ----------
-    beginning
-        The beginning of the file.
-    """
+    """What to say of a file that nothing reads, where it is one of `UNREAD`."""
     start, name = beginning.text[:LOOKED_AT].encode(errors="replace"), beginning.path.name
     for one in UNREAD:
         if one.found.search(start):

@@ -55,21 +55,6 @@ def import_ai4dl(
 ) -> PhaseModel:
     """Import an AI4DL model, whole or in parts.
 
-    Parameters
-    ----------
-    folder
-        A folder with all three parts, as AI4DL saves them; parts given by name take precedence.
-    crbm
-        The CRBM's folder, or its ``model_dict.pickle``.
-    initializer
-        Its ``model_initializer.json``, where that is not beside it.
-    kmeans, scaler
-        The joblib files.
-    base
-        A model that supplies the parts that are not given.
-    features
-        The columns that the model reads, in its order, where they are not AI4DL's eight.
-
     Raises
     ------
     RefusedError

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from core.errors import InputError
 from core.phases.describing.statistics import PhaseStatistics
 from core.phases.describing.wording import described
-from core.phases.encoder_kinds import ENCODERS
+from core.phases.encoders import ENCODERS
 from core.phases.model import Expansion, PhaseModel, TrainingRecord
 from core.phases.rows import Scaler
 from core.phases.settings import PhaseSettings

@@ -52,16 +52,6 @@ BYTES: Final = {"SHORT_BINBYTES": "<B", "BINBYTES": "<I", "BINBYTES8": "<Q"}
 def read_pickle(data: bytes) -> Any:
     """Read a pickle or a joblib file that holds arrays, numbers and known classes only.
 
-    Parameters
-    ----------
-    data
-        The file's bytes, possibly compressed with zlib or gzip.
-
-    Returns
-    -------
-    object
-        Dictionaries, lists, tuples, texts, numbers, NumPy arrays, and `Bag` for a known class.
-
     Raises
     ------
     RefusedError

@@ -62,21 +62,6 @@ def write_trace_set(
 ) -> StoredInfo:
     """Write a trace set into an empty directory.
 
-    Parameters
-    ----------
-    directory
-        Created if it is not there. Whoever calls moves it to its final place when all went well.
-    traces
-        What to write.
-    report
-        What was wrong with its file.
-    summary
-        The table of executions, if it was computed before.
-    progress
-        Called with the fraction done (0 to 1) and a sentence; may raise `Cancelled`.
-    durable
-        Also sync everything to disk.
-
     Raises
     ------
     ConflictError

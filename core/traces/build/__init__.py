@@ -33,15 +33,6 @@ def build(
 ) -> tuple[TraceSet, Report]:
     """Check a file's columns and make a trace set of them.
 
-    Parameters
-    ----------
-    raw
-        The columns; its arrays may be reused but are never changed.
-    mapping
-        What they stand for.
-    progress
-        Called with the fraction done (0 to 1) and a sentence; may raise `Cancelled`.
-
     Raises
     ------
     UnusableError

@@ -32,19 +32,7 @@ RowOf = Callable[[int], int]
 def finished(
     recorded: TraceSet, mapping: ColumnMapping, log: ProblemLog, row_of: RowOf | None = None
 ) -> tuple[TraceSet, int]:
-    """The trace set of samples as they were recorded; also how many of these are in it.
-
-    Parameters
-    ----------
-    recorded
-        Checked samples, not resampled yet.
-    mapping
-        What the columns were.
-    log
-        Where it is said what was found.
-    row_of
-        The number in the file of a recorded sample; None where there is no one file.
-    """
+    """The trace set of samples as they were recorded; also how many of these are in it."""
     with ThreadPoolExecutor(1) as pool:  # passes over whole columns leave a processor to what looks at few
         beside = pool.submit(lambda: (list(changed(recorded)), list(mixtures(recorded))))
         traces = resampled(recorded, mapping, log)
@@ -61,15 +49,6 @@ def finished(
 
 def resampled(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> TraceSet:
     """Bring samples as they were recorded to the mapping's period, or to the usual one of the executions.
-
-    Parameters
-    ----------
-    traces
-        Executions of one sample and more, without breaks.
-    mapping
-        Its period, rule of resampling and longest gap count.
-    log
-        Where it is said what was not regular.
 
     Raises
     ------

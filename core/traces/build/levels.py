@@ -34,13 +34,7 @@ RARE = 0.2
 
 
 def changed(recorded: TraceSet) -> Iterator[tuple[str, str]]:
-    """The columns of CPU and memory whose numbers may change their meaning, each with a question.
-
-    Parameters
-    ----------
-    recorded
-        Samples as they were recorded, in canonical units.
-    """
+    """The columns of CPU and memory whose numbers may change their meaning, each with a question."""
     step = max(recorded.n_executions // MOST_LOOKED_AT, 1)
     for feature, values in zip(recorded.features, recorded.columns, strict=True):
         if feature.role not in FACTORS:

@@ -165,21 +165,6 @@ def resample(
 ) -> Resampled:
     """Bring the samples of all executions to one period.
 
-    Parameters
-    ----------
-    time
-        Seconds, shape (n_samples,), strictly increasing within each execution.
-    columns
-        Arrays of shape (n_samples,).
-    offsets
-        Bounds of the executions, shape (n_executions + 1,); none of them empty.
-    period
-        Seconds.
-    rule
-        The resampling rule.
-    max_gap
-        Steps longer than this many periods split an execution.
-
     Raises
     ------
     InputError

@@ -32,13 +32,7 @@ MOST_PHASES = 50
 
 
 def mixtures(recorded: TraceSet) -> Iterator[str]:
-    """Questions for executions that look like several, or like the phases of one.
-
-    Parameters
-    ----------
-    recorded
-        Samples as they were recorded.
-    """
+    """Questions for executions that look like several, or like the phases of one."""
     lengths = np.diff(recorded.offsets)
     long = np.flatnonzero(lengths >= LEAST_SAMPLES)
     looked_at = long[:: max(1, -(-len(long) // MOST_LOOKED_AT))].tolist()

@@ -10,15 +10,7 @@ if TYPE_CHECKING:
 
 
 def columns_of_rows(rows: Sequence[Sequence[str]], width: int) -> list[tuple[str, ...]]:
-    """The cells of each column, blanks around them left out; of a row that is too short the last are missing.
-
-    Parameters
-    ----------
-    rows
-        Cells as strings.
-    width
-        How many columns there are; cells behind the last one do not count.
-    """
+    """The stripped cells of each column; the last cells of a short row are missing."""
     if rows and min(map(len, rows)) >= width:
         return [tuple(map(str.strip, cells)) for cells in islice(zip(*rows, strict=False), width)]
     return [tuple([row[i].strip() for row in rows if i < len(row)]) for i in range(width)]

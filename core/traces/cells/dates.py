@@ -203,13 +203,7 @@ def is_clock(text: str) -> bool:
 
 
 def kind_of(texts: Iterable[str]) -> tuple[str, ...]:
-    """How a column of dates can be read: one of the keys above, more where their meaning stays open, or none.
-
-    Parameters
-    ----------
-    texts
-        Cells, in the order of the file.
-    """
+    """Ways to read a column of dates: one of the keys above, several if ambiguous, or none."""
     filled = [text.strip() for text in texts if text.strip() not in EMPTY]
     fits = {key: [read(text) for text in filled] for key, read in READERS.items()}
     good = {key: sum(value is not None for value in values) for key, values in fits.items()}

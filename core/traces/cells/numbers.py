@@ -60,15 +60,7 @@ def is_number(text: str) -> bool:
 
 
 def read(text: str, style: NumberStyle = POINT) -> Number | None:
-    """The number and the unit of a cell; None where it is something else, or could be two numbers.
-
-    Parameters
-    ----------
-    text
-        The cell; blanks around it do not count.
-    style
-        How its table writes numbers.
-    """
+    """The number and the unit of a cell; None where it is something else, or could be two numbers."""
     bare = text.strip()
     if style.decimal == "." and len(bare) <= MOST_CELL and _BARE.fullmatch(bare):
         return Number(float(bare), "")  # nearly every cell of nearly every file

@@ -187,15 +187,7 @@ _OF_BARE = re.compile(r"[0-9.eE+-]*")
 
 
 def bare_numbers(filled: Sequence[str], style: NumberStyle = POINT) -> list[float] | None:
-    """What `read` makes of cells that all are numbers without units; None where one may be something else.
-
-    Parameters
-    ----------
-    filled
-        Cells that are not empty, without blanks around them.
-    style
-        How their table writes numbers.
-    """
+    """What `read` makes of cells that all are numbers without units; None where one may be something else."""
     if style.decimal != "." or not _OF_BARE.fullmatch("".join(filled)):
         return None
     try:

@@ -44,17 +44,7 @@ Mapped = list[tuple["MappedColumn", bool]]
 
 
 def in_context(mapped: Mapped, columns: Mapping[str, Column], names: Sequence[str]) -> Mapped:
-    """The features of a table and whether they are sure, in the light of all its columns.
-
-    Parameters
-    ----------
-    mapped
-        What each column says alone.
-    columns
-        All columns, by name.
-    names
-        Those that name executions.
-    """
+    """The features of a table and whether they are sure, in the light of all its columns."""
     pods = _of_pods(columns, names)
     nodes = any(_NODES & set(words(name)) and not column.numeric for name, column in columns.items())
     bytes_of = _meant(columns)

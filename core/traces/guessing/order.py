@@ -171,17 +171,7 @@ def telling_apart(
     header: Sequence[str],
     rows: Sequence[Sequence[str]],
 ) -> list[str]:
-    """Those of other columns that tell apart what the names of executions do not.
-
-    Parameters
-    ----------
-    names, others
-        The columns that name executions, and those that may do so, too.
-    time
-        The column of time: rows of one execution at one time are of several series.
-    header, rows
-        The table's first rows.
-    """
+    """Those of other columns that tell apart what the names of executions do not."""
     found: list[str] = []
     moment = None if time is None else header.index(time)
     for name in others:

@@ -35,15 +35,7 @@ def are_shares(values: Sequence[float]) -> bool:
 def without_shares(
     mapping: ColumnMapping, header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> ColumnMapping:
-    """The mapping in which a percentage that may be a share of one has an unknown unit.
-
-    Parameters
-    ----------
-    mapping
-        What the names of the columns say.
-    header, rows
-        The columns' names, and the first rows as strings.
-    """
+    """The mapping in which a percentage that may be a share of one has an unknown unit."""
     style = style_of_rows(rows)
 
     def doubtful(name: str) -> bool:
@@ -61,15 +53,7 @@ def without_shares(
 
 
 def of_cpu(values: Sequence[float], said: Sequence[str]) -> str:
-    """The unit of a percentage of CPU; `UNKNOWN` where nobody can know of what it is.
-
-    Parameters
-    ----------
-    values
-        The percentages.
-    said
-        The words of the column's name.
-    """
+    """The unit of a percentage of CPU; `UNKNOWN` where nobody can know of what it is."""
     if of_one_core(said):
         return "percent_of_core"
     if _OF_MACHINE & set(said):

@@ -27,15 +27,7 @@ DRIFTS, RISES = 0.2, 0.9
 def other_clock(
     time: str, executions: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> str | None:
-    """The first other column of dates that drifts away from the times that are read; None where none does.
-
-    Parameters
-    ----------
-    time, executions
-        The column of time, and those that name executions.
-    header, rows
-        The table's first rows.
-    """
+    """The first other column of dates that drifts away from the times that are read; None where none does."""
     longest = max(by_execution(executions, header, rows), key=len, default=[])
     others = [
         (name, [row[place].strip() for row in longest])

@@ -54,17 +54,7 @@ class Times(NamedTuple):
 
 
 def look_at(name: str, cells: Sequence[str], own: Sequence[str] = ()) -> Times:
-    """How a column of time can be read.
-
-    Parameters
-    ----------
-    name
-        The column's name: of numbers that are no dates, it tells seconds from milliseconds.
-    cells
-        Its cells in the order of the file.
-    own
-        Those of one execution, where a column names executions: rows of several are nearer to each other.
-    """
+    """How a column of time can be read."""
     filled = [cell.strip() for cell in cells if cell.strip() not in EMPTY]
     numbers = _numbers(filled)
     compact = numbers and all(len(cell) == 14 and cell.isdigit() for cell in filled)

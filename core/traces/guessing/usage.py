@@ -100,17 +100,11 @@ _LONGEST: Final = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The column that is CPU or memory usage.
+    """The column that is CPU or memory usage."""
 
-    Parameters
-    ----------
-    column
-        The likeliest one; None where there is none.
-    rivals
-        Others that it may be, which a person has to say.
-    """
-
+    #: The likeliest one; None where there is none.
     column: str | None
+    #: Others that it may be, which a person has to say.
     rivals: tuple[str, ...] = ()
 
 
@@ -135,17 +129,7 @@ def strange(name: str, role: Role) -> frozenset[str]:
 def taken_for(
     one: MappedColumn, features: Sequence[MappedColumn], executions: Sequence[str] = ()
 ) -> str | None:
-    """What is said of a column that is only taken for CPU or memory usage; None where its name is known.
-
-    Parameters
-    ----------
-    one
-        The column.
-    features
-        All columns of its table.
-    executions
-        Those that name executions.
-    """
+    """What is said of a column that is only taken for CPU or memory usage; None where its name is known."""
     if one.role not in SCORES:
         return None
     what = WHAT[one.role]
@@ -199,17 +183,7 @@ def scope(name: str) -> str:
 
 
 def find(role: Role, names: Sequence[str], still: Collection[str] = ()) -> Usage:
-    """The column that is CPU or memory usage.
-
-    Parameters
-    ----------
-    role
-        CPU or memory.
-    names
-        The columns of numbers.
-    still
-        Those that never change.
-    """
+    """The column that is CPU or memory usage."""
     there = candidates(role, names)
     there = [name for name in there if name not in still] or there
     known = [name for name in there if not strange(name, role)]
@@ -256,17 +230,7 @@ def asked_for(name: str) -> Role | None:
 
 
 def about_gpus(memory: str, executions: Sequence[str], names: Sequence[str], roles: Collection[Role]) -> bool:
-    """Whether a column called memory may be the memory of a GPU.
-
-    Parameters
-    ----------
-    memory
-        The column.
-    executions
-        The columns that name executions.
-    names, roles
-        All columns of numbers, and what is measured besides memory.
-    """
+    """Whether a column called memory may be the memory of a GPU."""
     if scope(memory) == "inside" or {"rss", "working"} & set(words(memory)):
         return False
     if any({"gpu", "cuda", "device"} & set(words(name)) for name in executions):
@@ -279,17 +243,7 @@ def about_gpus(memory: str, executions: Sequence[str], names: Sequence[str], rol
 def unchanging(
     names: Sequence[str], executions: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> frozenset[str]:
-    """The columns that have one value in each execution, or a few round ones, as sizes that change have.
-
-    Parameters
-    ----------
-    names
-        The columns to look at.
-    executions
-        Those that name executions.
-    header, rows
-        The table's first rows.
-    """
+    """The columns that have one value in each execution, or a few round ones, as sizes that change have."""
     groups = [group for group in by_execution(executions, header, rows) if len(group) >= LEAST_SAMPLES]
 
     def still(name: str, group: Sequence[Sequence[str]]) -> bool:

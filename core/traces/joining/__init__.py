@@ -37,30 +37,18 @@ _BEFORE_COUNTER = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """What several files are together.
+    """What several files are together."""
 
-    Parameters
-    ----------
-    traces
-        The executions with every file's columns, not resampled.
-    problems
-        What found no partner, and what was put together.
-    weight
-        Rows of the files that one sample stands for.
-    """
-
+    #: The executions with every file's columns, not resampled.
     traces: TraceSet
+    #: What found no partner, and what was put together.
     problems: tuple[Problem, ...]
+    #: Rows of the files that one sample stands for.
     weight: int
 
 
 def join(parts: Sequence[Part]) -> Joined:
     """Bring the samples of several files together by execution and time.
-
-    Parameters
-    ----------
-    parts
-        At least one file; features of one name are the same quantity in all of them.
 
     Raises
     ------

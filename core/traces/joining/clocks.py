@@ -31,17 +31,7 @@ ZONES, LEAST_SHIFT = 900.0, 1800.0
 
 
 def clock_of(unit: str, cells: Sequence[str], first: float) -> str:
-    """What the times of a file count from.
-
-    Parameters
-    ----------
-    unit
-        How they are read, a key of `core.traces.mapping.TIME_UNITS`.
-    cells
-        Some of them, as they are written.
-    first
-        The first of them in seconds.
-    """
+    """What the times of a file count from."""
     if unit in (*TIME_FACTORS, MINUTES):
         return START if first < EARLIEST else EPOCH
     zoned = any(is_date(cell) and _ZONE.fullmatch(cell.strip()) for cell in cells)
@@ -49,13 +39,7 @@ def clock_of(unit: str, cells: Sequence[str], first: float) -> str:
 
 
 def differing(clocks: Mapping[str, str]) -> Iterator[Problem]:
-    """What is doubtful about the clocks of files that were joined.
-
-    Parameters
-    ----------
-    clocks
-        Of every file, what its times count from.
-    """
+    """What is doubtful about the clocks of files that were joined."""
     own, local, zoned = (
         [file for file, clock in clocks.items() if clock == which] for which in (START, LOCAL, ZONED)
     )
@@ -70,19 +54,7 @@ def differing(clocks: Mapping[str, str]) -> Iterator[Problem]:
 def shifts(
     stacks: Sequence[Stack], kept: Sequence[Sequence[IntArray]], common: Sequence[str], period: float
 ) -> Iterator[Problem]:
-    """Where one file begins and another ends without partners, for as long as time zones are apart.
-
-    Parameters
-    ----------
-    stacks
-        What was joined.
-    kept
-        Of each, and of every common execution, the rows that have partners.
-    common
-        The executions that all have.
-    period
-        The longest sampling period in seconds.
-    """
+    """Where one file begins and another ends without partners, for as long as time zones are apart."""
     first = next(e for e in range(len(common)) if len(kept[0][e]))
     ends = []
     for stack, rows in zip(stacks, kept, strict=True):

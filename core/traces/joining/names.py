@@ -40,15 +40,7 @@ def stem(file: str) -> str:
 
 
 def bare(file: str, roles: Iterable[Role] = ()) -> str:
-    """What a file's name says beside what it measures: ``train-1`` of ``cpu_train-1.csv``.
-
-    Parameters
-    ----------
-    file
-        Its name.
-    roles
-        What it measures; words of other quantities are left in. Where it is not known, all go.
-    """
+    """What a file's name says beside what it measures: ``train-1`` of ``cpu_train-1.csv``."""
     known = {_ALIKE[role] for role in roles if role in _ALIKE} or set(_WORDS)
     metric = "|".join([_ANY, *(_WORDS[role] for role in sorted(known))])
     text = re.sub(rf"(?i)(?<![a-z])(?:{metric})(?![a-z])", "", stem(file))
@@ -60,19 +52,7 @@ def _bare(part: Part) -> str:
 
 
 def renamed(parts: Sequence[Part]) -> tuple[list[Part], list[Problem]]:
-    """Name the executions of files that name none.
-
-    Parameters
-    ----------
-    parts
-        All files.
-
-    Returns
-    -------
-    tuple
-        The files, and what was decided. Files with the same columns are different executions, named after the
-        files. Of files with different ones, those whose names differ only in what they measure are one.
-    """
+    """Name the executions of files that name none."""
     unnamed = [part for part in parts if part.unnamed]
     shapes = {frozenset(feature.name for feature in part.traces.features) for part in parts}
     if not unnamed or len(shapes) == 1:

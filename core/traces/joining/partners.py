@@ -11,21 +11,7 @@ if TYPE_CHECKING:
 
 
 def partners(a: FloatArray, b: FloatArray, limit: float) -> tuple[IntArray, IntArray]:
-    """The samples of two recordings that are each other's nearest and less than `limit` apart.
-
-    Parameters
-    ----------
-    a, b
-        Seconds, strictly increasing, at least one each.
-    limit
-        Seconds.
-
-    Returns
-    -------
-    tuple
-        Positions in `a` and in `b`, both of shape (n_pairs,) and increasing. Of two samples that are equally
-        near, the earlier one is the nearest.
-    """
+    """The samples of two recordings that are each other's nearest and less than `limit` apart."""
     there, back = _nearest(a, b), _nearest(b, a)
     mutual = back[there] == np.arange(len(a))
     mine = np.flatnonzero(mutual & (np.abs(a - b[there]) < limit))

@@ -24,23 +24,15 @@ class NotJoinedError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What was read of one file.
+    """What was read of one file."""
 
-    Parameters
-    ----------
-    file
-        Its name.
-    traces
-        Its checked samples, not resampled.
-    unnamed
-        Whether it names no execution: its own is named after the file.
-    counted
-        Whether the first sample of each execution only started a counter.
-    """
-
+    #: Its name.
     file: str
+    #: Its checked samples, not resampled.
     traces: TraceSet
+    #: Whether it names no execution: its own is named after the file.
     unnamed: bool = False
+    #: Whether the first sample of each execution only started a counter.
     counted: bool = False
 
 

@@ -52,35 +52,20 @@ for _layout in declared(
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """Which layout a table was recognised as.
+    """Which layout a table was recognised as."""
 
-    Parameters
-    ----------
-    layout
-        The name of the layout in `LAYOUTS`.
-    label
-        Its name for people.
-    mapping
-        The suggested mapping.
-    reasons
-        Sentences that say why, for the mapping form.
-    """
-
+    #: The name of the layout in `LAYOUTS`.
     layout: str
+    #: Its name for people.
     label: str
+    #: The suggested mapping.
     mapping: ColumnMapping
+    #: Sentences that say why, for the mapping form.
     reasons: tuple[str, ...]
 
 
 def recognise(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...], made: str = "") -> Recognition:
     """Find the layout of a table and suggest a mapping.
-
-    Parameters
-    ----------
-    header, rows
-        The columns' names, and the first rows as strings.
-    made
-        The layout that a format's reader made the table in; "" for a table as it is written.
 
     Raises
     ------

@@ -17,18 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The beginning of a table.
+    """The beginning of a table."""
 
-    Parameters
-    ----------
-    header, rows
-        Its columns' names, and some rows as strings.
-    made
-        The name of the layout that a format's reader made the table in; "" for a table as it is written.
-    """
-
+    #: Its columns' names, and some rows as strings.
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    #: The name of the layout that a format's reader made the table in; "" for a table as it is written.
     made: str = ""
 
     def column(self, name: str) -> tuple[str, ...]:
@@ -39,30 +33,20 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A known layout of columns.
+    """A known layout of columns."""
 
-    Parameters
-    ----------
-    name
-        Its name in the register and in stored mappings.
-    label
-        Its name for people, as in “The columns look like: …”.
-    recognise
-        The mapping of a table of this layout, or None for a table of another layout.
-    headerless
-        The header of a table of this layout that comes without one, recognised by its first row, or None.
-    example
-        A header of such a table, names between commas, for its exam: those of texts begin with ``*``.
-    only_made
-        Whether only the reader of a format makes such tables: columns of these names that a file has
-        itself measure what nobody knows.
-    """
-
+    #: Its name in the register and in stored mappings.
     name: str
+    #: Its name for people, as in “The columns look like: …”.
     label: str
+    #: The mapping of a table of this layout, or None for a table of another layout.
     recognise: Callable[[Head], ColumnMapping | None]
+    #: The header of a table of this layout that comes without one, recognised by its first row, or None.
     headerless: Callable[[tuple[str, ...]], tuple[str, ...] | None] | None = None
+    #: A header of such a table, names between commas, for its exam: those of texts begin with ``*``.
     example: str = ""
+    #: Whether only the reader of a format makes such tables: columns of these names that a file has itself
+    #: measure what nobody knows.
     only_made: bool = False
 
 

@@ -10,13 +10,13 @@ import pytest
 
 from app.context import EXTENSION, workspace
 from app.main import create_app
-from app.pages.live.queue import deadlines, submit
+from app.pages.live import deadlines, submit
 from app.pages.live.state import Queue, signatures
 from core.config import Settings
 from core.live.queue.spec import JobSpec
 from core.live.queue.values import QueuedJob, QueueState, Standing
 from core.sampling.values import EngineInfo, EngineState, LiveView
-from core.scheduling.deadlines.earlier import Course, Pace
+from core.scheduling.deadline_planning.earlier_finishes import Course, Pace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

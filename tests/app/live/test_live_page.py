@@ -11,15 +11,13 @@ import numpy as np
 import pytest
 
 from app.context import EXTENSION, Choice
-from app.figures.live_history import history_figure
+from app.figures.live import history_figure
 from app.main import create_app
-from app.pages.live import actions, limit, others, page, record
+from app.pages.live import actions, callbacks, limit, page, policy, record
 from app.pages.live.callbacks import drawn, show_mode, view_of
-from app.pages.live.layout import body, every
+from app.pages.live.layout import body, columns, every
+from app.pages.live.policy import evidence
 from app.pages.live.state import able, attached_signature, model_of, notices, signatures
-from app.pages.live.steering import policy
-from app.pages.live.steering.evidence import evidence
-from app.pages.live.table import columns
 from app.shell.layout import choice_of
 from app.ui.engines import dot, engine_named, engine_options
 from app.ui.links import Query
@@ -41,7 +39,7 @@ from core.sampling.values import (
     Totals,
 )
 from core.scheduling.policies import POLICIES
-from core.scheduling.policies.autopilot.evidence import ContainerEvidence, Evidence
+from core.scheduling.policies.autopilot.steering_evidence import ContainerEvidence, Evidence
 from core.workspace.samples import load_samples
 from tests.app.live.feed import Feed, container
 from tests.data.make_synthetic import SYNTHETIC
@@ -322,17 +320,17 @@ def test_the_recording_shows_how_much_there_is(server: Flask) -> None:
 
 
 def test_other_containers_are_listed_apart_and_picked_ones_too() -> None:
-    shown = text(others.panel(view(), control=True))
+    shown = text(callbacks.panel(view(), control=True))
     assert "left alone" in shown
     assert '"data-act": "pick"' in shown
     assert "Selected by hand" not in shown
     picked = replace(container(0), labelled=False, picked=True)
-    both = text(others.panel(view(rows=(picked,)), control=False))
+    both = text(callbacks.panel(view(rows=(picked,)), control=False))
     assert '"data-act": "unpick"' in both
     assert '"disabled": true' in both
-    assert others.panel(view(foreign=()), control=True) is None
+    assert callbacks.panel(view(foreign=()), control=True) is None
     many = tuple(replace(FOREIGN, id=f"{i:064x}") for i in range(130))
-    assert "and 30 more" in text(others.panel(view(foreign=many), control=True))
+    assert "and 30 more" in text(callbacks.panel(view(foreign=many), control=True))
 
 
 def test_the_window_of_a_container_says_what_it_is_and_when_it_cannot_be_changed(server: Flask) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.figures.provisioning import frontier, gains, totals
+from app.figures.provisioning import frontier, totals
 from app.pages.provisioning.query import MATCHED, View
 from app.pages.provisioning.values import Values, sorted_rows
 from app.ui.links import Query
@@ -90,10 +90,10 @@ def test_labels_are_moved_apart_in_their_order(places: list[float], gap: float) 
 @given(st.lists(st.tuples(st.floats(-3, 1), st.floats(0, 0.5), st.floats(0, 0.5)), min_size=1, max_size=8))
 def test_dots_and_whiskers_stay_on_the_track(rows: list[tuple[float, float, float]]) -> None:
     intervals = [(value, value - below, value + above) for value, below, above in rows]
-    on = gains.track(intervals)
+    on = frontier.track(intervals)
     assert on.left < 0 < on.right
     for value, low, high in intervals:
-        mark = gains.mark(value, low, high, on)
+        mark = frontier.mark(value, low, high, on)
         assert 0 <= mark.start <= mark.end <= 100
         assert (mark.dot is None) == bool(mark.off)
         if mark.dot is not None:

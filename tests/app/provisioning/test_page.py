@@ -10,15 +10,14 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from app.context import chosen
-from app.pages.phases.execution import execution_timeline
-from app.pages.phases.overlay import overlays, sentence
+from app.pages.phases.executions import execution_timeline
 from app.pages.phases.view import View as PhasesView
+from app.pages.phases.view import overlays, sentence
 from app.pages.provisioning import results
 from app.pages.provisioning.query import View
-from app.ui import evaluations
+from app.ui import evaluations, task_card
 from app.ui.evaluations import address_values
 from app.ui.links import Query
-from app.ui.tasks import kinds
 from core.bootstrap import worker_for
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES
@@ -218,7 +217,7 @@ def test_the_card_of_a_comparison_leads_to_what_it_made(
     first = place.tasks.list(1)[0]
     later = results.submit(chosen(), EvaluationSettings(cycle=90.0, draws=100), FEW[:2])
     worker_for(place).work(later)
-    link = kinds.result_link(place.tasks.get(first.id))
+    link = task_card.result_link(place.tasks.get(first.id))
     assert link is not None
     where = urlsplit(link)
     assert where.path == "/provisioning"
@@ -231,7 +230,7 @@ def test_a_comparison_that_failed_or_that_no_address_can_say_has_no_link(
     place: Workspace, evaluated: dict[str, str], model: ModelInfo
 ) -> None:
     done = place.tasks.list(1)[0]
-    assert kinds.result_link(replace(done, result=None)) is None
+    assert task_card.result_link(replace(done, result=None)) is None
     own = {**done.params, "own_settings": {"vpa": {"margin": 0.2}}}
-    assert kinds.result_link(replace(done, params=own)) is None
-    assert kinds.result_link(replace(done, params={"settings": {"cycle": -1}, "trace_set": "x"})) is None
+    assert task_card.result_link(replace(done, params=own)) is None
+    assert task_card.result_link(replace(done, params={"settings": {"cycle": -1}, "trace_set": "x"})) is None

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from app.context import chosen
-from app.pages.provisioning import results
-from app.pages.provisioning.form import own_settings
-from app.pages.provisioning.form.callbacks import price_values, read_prices
-from app.pages.provisioning.form.layout import given_settings, policies_asked, proposed, summary
+from app.pages.provisioning import policy_settings, results
+from app.pages.provisioning.form import given_settings, policies_asked, proposed, summary
+from app.pages.provisioning.form_callbacks import price_values, read_prices
 from app.pages.provisioning.query import View
 from app.ui.evaluations import ALL, USUAL, address_values
 from app.ui.links import Query
@@ -58,7 +57,7 @@ def test_the_proposed_cycle_fits_short_executions(traces: TraceSetInfo) -> None:
 
 def own_fields(policy: str) -> tuple[list[dict[str, str]], list[Any], list[bool | None]]:
     """The controls of a policy's settings, as a callback gets them."""
-    (made,) = own_settings.controls([policy], {})
+    (made,) = policy_settings.controls([policy], {})
     found = [each for each in made._traverse() if isinstance(getattr(each, "id", None), dict)]
     values, checked = ([getattr(each, part, None) for each in found] for part in ("value", "checked"))
     return [each.id for each in found], values, checked
@@ -68,9 +67,9 @@ def own_fields(policy: str) -> tuple[list[dict[str, str]], list[Any], list[bool 
 def test_every_setting_of_every_policy_is_in_the_form_and_defaults_change_nothing(name: str) -> None:
     ids, values, checked = own_fields(name)
     assert [each["name"] for each in ids] == [spec.name for spec in describe(POLICIES[name].settings)]
-    given = own_settings.entered(ids, values, checked)
+    given = policy_settings.entered(ids, values, checked)
     assert list(given) == [name]
-    assert own_settings.read_own(given) == ({}, {})
+    assert policy_settings.read_own(given) == ({}, {})
 
 
 def test_a_setting_of_a_policy_goes_from_the_form_into_the_address_and_the_question(
@@ -78,16 +77,16 @@ def test_a_setting_of_a_policy_goes_from_the_form_into_the_address_and_the_quest
 ) -> None:
     ids, values, checked = own_fields("vpa")
     values[[each["name"] for each in ids].index("margin")] = "0.3"
-    own, wrong = own_settings.read_own(own_settings.entered(ids, values, checked))
+    own, wrong = policy_settings.read_own(policy_settings.entered(ids, values, checked))
     assert (own, wrong) == ({"vpa": {"margin": 0.3}}, {})
-    query = {"policies": "vpa", "own": own_settings.text_of(own) or ""}
+    query = {"policies": "vpa", "own": policy_settings.text_of(own) or ""}
     view = View.read(Query("/provisioning", query))
     assert (view.own, view.problem) == (own, None)
     assert results.question(chosen(), EvaluationSettings(), ("vpa",), own).own_settings == own
 
 
 def test_what_a_policy_may_not_be_set_to_is_said_at_its_field_and_of_the_address() -> None:
-    wrong = own_settings.read_own({"vpa": {"margin": "much", "growth": 0.1}})[1]
+    wrong = policy_settings.read_own({"vpa": {"margin": "much", "growth": 0.1}})[1]
     assert list(wrong) == [("policy vpa", "margin")]
     view = View.read(Query("/provisioning", {"policies": "vpa", "own": "vpa.margin=much"}))
     assert view.problem is not None

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from app.figures.runs import arm_lines, job_areas, job_bars, lanes
+from app.figures.runs import arm_lines, job_bars, lanes
 from app.figures.runs.arm_styles import arm_styles
 from app.figures.runs.steps import Stay, stays
 from app.pages.runs import page, stored
 from app.pages.runs.arms import board, choice, standings
 from app.pages.runs.arms.jobs import usual
 from app.pages.runs.build import callbacks
-from app.pages.runs.build.from_traces import traces_part
+from app.pages.runs.build.layout import traces_part
 from app.pages.runs.compare.differences import kind_of
 from app.pages.runs.query import View
-from app.pages.runs.words import change
+from app.pages.runs.stored import change
 from app.ui.links import Query
 from core.bootstrap import worker_for
 from core.experiments.published import Published
@@ -250,7 +250,7 @@ def test_figures_of_many_policies_draw_what_they_are_given() -> None:
     assert np.diff(places).min() > 0.05
     single = arm_lines.job_rows([("x", same), ("y", same)], "loss", 2.0, 1.0)
     assert [trace.yaxis for trace in single.data] == ["y"] * 3 + ["y2"] * 3
-    areas = job_areas.job_areas(series(), ["one", "two", "none"], 40, 4, "two")
+    areas = job_bars.job_areas(series(), ["one", "two", "none"], 40, 4, "two")
     assert [trace.name for trace in areas.data] == ["one", "two"]
     assert max(areas.data[0].y) == 2.0
     assert {note.text for note in areas.layout.annotations} >= {"one", "two"}

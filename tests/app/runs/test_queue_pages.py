@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from app.pages.runs import page, stored
-from app.pages.runs.arms import board_file, choice, standings
-from app.pages.runs.compare.differences import in_words, kind_of, quantity
-from app.pages.runs.compare.times import times_card
+from app.pages.runs.arms import board, choice, standings
+from app.pages.runs.compare.differences import in_words, kind_of, quantity, times_card
 from app.pages.runs.ledger.queue import waiting, whys
 from app.pages.runs.query import View
 from app.ui.links import Query
@@ -68,7 +67,7 @@ def test_the_leaderboard_has_columns_of_the_queue_where_somebody_waits(
     shown = standings.columns(rows, view)
     assert list(shown.titles)[:3] == ["mean", "waiting", "longest_wait"]
     assert not shown.single
-    picture = board_file.picture(info, choice.chosen(info, view), view)
+    picture = board.picture(info, choice.chosen(info, view), view)
     assert any(each.text == "Cores used" for each in picture.layout.annotations)
     assert standings.drawn_measure(view) == "jobs_per_hour"
 

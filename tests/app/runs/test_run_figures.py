@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.figures.runs import areas as run_areas
-from app.figures.runs import bands as run_bands
-from app.figures.runs import bars as run_bars
+from app.figures.runs import areas as run_bands
 from app.figures.runs import lanes as run_lanes
 from app.figures.runs import rows as run_rows
+from app.figures.runs import time_bars as run_bars
 from app.figures.runs.steps import (
     LOSS_STAGES,
     Stay,
@@ -28,7 +28,7 @@ from app.figures.runs.steps import (
     stays,
     used_share,
 )
-from app.pages.runs.ledger.tick import history, sentence
+from app.pages.runs.ledger.moment import history, sentence
 from core.scheduling.actions import Migrate, SetLimit, Start
 
 

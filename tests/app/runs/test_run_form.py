@@ -8,9 +8,9 @@ import pytest
 import yaml
 from dash import no_update
 
-from app.pages.runs.build import bundled, callbacks
-from app.pages.runs.build.changes import changed
+from app.pages.runs.build import callbacks, layout
 from app.pages.runs.build.draft import (
+    changed,
     checked,
     field_of,
     from_fields,
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from core.application import Workspace
 
 
-@pytest.mark.parametrize("name", [each.name for each in bundled.bundled()])
+@pytest.mark.parametrize("name", [each.name for each in layout.bundled()])
 def test_what_is_written_is_read_as_the_same_experiment(name: str) -> None:
-    experiment = bundled.find(name).experiment
+    experiment = layout.find(name).experiment
     assert read_experiment(written(experiment.to_dict())) == experiment
 
 
@@ -59,10 +59,10 @@ def fields_of(draft: dict[str, Any]) -> dict[str, Any]:
     return fields_in(form(draft))
 
 
-@pytest.mark.parametrize("name", [each.name for each in bundled.bundled()])
+@pytest.mark.parametrize("name", [each.name for each in layout.bundled()])
 def test_the_form_says_the_experiment_that_it_shows(place: Workspace, name: str) -> None:
     assert place
-    experiment = bundled.find(name).experiment
+    experiment = layout.find(name).experiment
     again, problem = checked(text_of(fields_of(experiment.to_dict())))
     assert problem is None
     assert again is not None
@@ -87,7 +87,7 @@ def test_the_form_says_the_experiment_that_it_shows(place: Workspace, name: str)
     ],
 )
 def test_what_is_wrong_is_shown_at_its_field_and_line(field: str, value: str, words: str) -> None:
-    given_ = fields_of(dict(bundled.NEW)) | {field: value}
+    given_ = fields_of(dict(layout.NEW)) | {field: value}
     text = text_of(given_)
     _, problem = checked(text)
     assert problem is not None
@@ -105,7 +105,7 @@ def test_text_that_is_no_yaml_names_its_line() -> None:
 
 
 def test_parts_are_added_and_taken_away() -> None:
-    draft = dict(bundled.NEW)
+    draft = dict(layout.NEW)
     more = changed(changed(draft, "add-policies", ""), "add-kinds", "")
     assert len(more["policies"]) == 3
     assert list(more["kinds"]) == ["VAE", "GRU", "kind-1"]
@@ -115,7 +115,7 @@ def test_parts_are_added_and_taken_away() -> None:
 
 
 def test_two_kinds_of_one_name_stay_two() -> None:
-    given = fields_of(dict(bundled.NEW)) | {"kinds/1/name": "VAE"}
+    given = fields_of(dict(layout.NEW)) | {"kinds/1/name": "VAE"}
     made = from_fields(given)["kinds"]
     assert list(made) == ["VAE", "VAE (again)"]
     assert made["VAE"]["work"] == [200, 600]
@@ -160,7 +160,7 @@ def through_yaml(draft: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> tupl
 
 
 def test_what_was_typed_survives_yaml_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    experiment = bundled.find("flowcon-5-random").experiment
+    experiment = layout.find("flowcon-5-random").experiment
     typed = experiment.to_dict() | {"name": "Typed", "about": "by hand"}
     text, (_, back, form_hidden, text_hidden, mode) = through_yaml(typed, monkeypatch)
     assert (form_hidden, text_hidden, mode) == (False, True, no_update)
@@ -175,7 +175,7 @@ def test_a_list_of_seeds_with_gaps_stays_text(monkeypatch: pytest.MonkeyPatch) -
     """A count and a first seed cannot say it, and the form would run others in silence."""
     said: list[Any] = []
     monkeypatch.setattr(callbacks, "set_props", lambda _, props: said.append(props))
-    text = written(dict(bundled.NEW) | {"seeds": [4, 8, 15]})
+    text = written(dict(layout.NEW) | {"seeds": [4, 8, 15]})
     answer = callbacks.switch("form", text, [], [], [], [], [])
     assert answer[2:] == (True, False, "yaml")
     assert "seeds with gaps" in str(said)
@@ -185,7 +185,7 @@ def test_a_list_of_seeds_with_gaps_stays_text(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_jobs_with_recorded_losses_go_through_the_form() -> None:
-    draft = dict(bundled.NEW) | {
+    draft = dict(layout.NEW) | {
         "kinds": {"VAE": {"work": 5}, "mine": {"losses": [3.0, 2.0, 1.5], "values": 9}}
     }
     given = fields_of(draft)
@@ -201,4 +201,4 @@ def test_jobs_with_recorded_losses_go_through_the_form() -> None:
 
 
 def test_the_new_experiment_is_valid() -> None:
-    assert from_dict(dict(bundled.NEW)).n_jobs == 8
+    assert from_dict(dict(layout.NEW)).n_jobs == 8

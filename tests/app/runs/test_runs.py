@@ -10,16 +10,15 @@ import pytest
 from dash import no_update
 
 from app.pages.runs import listing, page, stored
-from app.pages.runs.build import bundled
+from app.pages.runs.build import layout
 from app.pages.runs.compare.differences import quantity, said
-from app.pages.runs.compare.layout import more_seeds
-from app.pages.runs.compare.predicted import predicted_card
+from app.pages.runs.compare.layout import more_seeds, predicted_card
 from app.pages.runs.compare.shown import facts_of
-from app.pages.runs.ledger.tick import lines, sentence
+from app.pages.runs.ledger.moment import lines, sentence
 from app.pages.runs.query import View
-from app.pages.runs.words import policies, titled
+from app.pages.runs.stored import policies, titled
+from app.ui import task_card
 from app.ui.links import Query
-from app.ui.tasks import kinds
 from core.bootstrap import worker_for
 from core.errors import NotFoundError
 from core.experiments.compare import MEASURES
@@ -47,7 +46,7 @@ def text_of_page(**values: str) -> str:
 def test_the_empty_page_starts_a_bundled_experiment_with_one_click(server: Flask) -> None:
     text = text_of_page()
     assert "No runs yet" in text
-    assert all(each.experiment.name in text for each in bundled.bundled())
+    assert all(each.experiment.name in text for each in layout.bundled())
 
 
 def test_an_experiment_is_compared(experiment: str) -> None:
@@ -233,7 +232,7 @@ def test_results_are_drawn_as_they_come(
 
 def test_a_finished_task_leads_to_its_experiment(place: Workspace, experiment: str) -> None:
     task = next(task for task in place.tasks.list() if task.kind == "simulate")
-    assert kinds.result_link(task) == f"/runs?experiment={experiment}"
+    assert task_card.result_link(task) == f"/runs?experiment={experiment}"
 
 
 def test_quantities_have_their_units() -> None:
@@ -304,6 +303,6 @@ def test_a_policy_without_a_label_of_its_own_is_called_by_its_title(
 
 
 def test_a_list_of_policies_is_short_enough_to_say_how_many_more_there_are() -> None:
-    for each in bundled.bundled():
+    for each in layout.bundled():
         words, count = policies(each.experiment), len(each.experiment.policies)
         assert count < 4 or words.endswith(f" and {count - 2} more"), each.name

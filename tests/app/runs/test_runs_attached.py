@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from app.pages.runs import page
-from app.pages.runs.ledger.tick import lines
+from app.pages.runs.ledger.moment import lines
 from app.ui.attached_runs import address, attached_card
 from app.ui.links import Query
 from core.errors import NotFoundError

@@ -7,8 +7,7 @@ from itertools import product
 import pytest
 from flask import Flask, jsonify
 
-from app.request_origin import Authority, is_same_origin, read_authority
-from app.security import install
+from app.security import Authority, install, is_same_origin, read_authority
 from core.config import Settings
 
 OURS = "127.0.0.1:8050"

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from app import session_key as keys
-from app.session_key import KEY_BYTES, session_key
+from app import security as keys
+from app.security import KEY_BYTES, session_key
 
 ROOT = Path(__file__).resolve().parents[3]
 ASK = """
 import sys, pathlib
-from app.session_key import session_key
+from app.security import session_key
 print("ready", flush=True)
 sys.stdin.readline()
 print(session_key(pathlib.Path(sys.argv[1])).hex())
 """
 DIE = """
 import os, pathlib, sys
-from app import session_key as keys
+from app import security as keys
 setattr(os if sys.argv[2] == "fsync" else pathlib.Path, sys.argv[2], lambda *_: os._exit(9))
 keys.session_key(pathlib.Path(sys.argv[1]))
 """

@@ -8,8 +8,7 @@ import pytest
 
 from core.errors import InputError, NotFoundError
 from core.phases import predict
-from core.provisioning.advising.advice import fold
-from core.provisioning.advising.keeping import from_plain, to_plain
+from core.provisioning.advice import fold, from_plain, to_plain
 from core.provisioning.building import prepare
 from core.provisioning.evaluation.metrics import tally, under_time_0
 from core.provisioning.fleet import Resource

@@ -14,7 +14,7 @@ from core.runs.runner import run_arm
 from core.runs.stages import simulated_stage
 from core.scheduling.actions import SetLimit, Start
 from core.scheduling.policies.autopilot import AUTOPILOT, ReadySettings
-from core.scheduling.policies.autopilot.fitted import FittedPolicy
+from core.scheduling.policies.autopilot.settings import FittedPolicy
 from tests.provisioning.making import demand_of
 
 CYCLE = 5.0

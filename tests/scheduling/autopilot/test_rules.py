@@ -15,11 +15,8 @@ from core.provisioning.policies import POLICIES
 from core.provisioning.policy import fit_policy
 from core.scheduling.model import Use
 from core.scheduling.policies.autopilot import cpu, memory
-from core.scheduling.policies.autopilot.evidence import Account, evidence_of
-from core.scheduling.policies.autopilot.fitted import Clock
-from core.scheduling.policies.autopilot.growth import growth
-from core.scheduling.policies.autopilot.held import Held
-from core.scheduling.policies.autopilot.settings import AutopilotSettings
+from core.scheduling.policies.autopilot.settings import AutopilotSettings, Clock, Held, growth
+from core.scheduling.policies.autopilot.steering_evidence import Account, evidence_of
 from core.units import GIB, MIB
 from tests.provisioning.making import demand_of, random_demand
 

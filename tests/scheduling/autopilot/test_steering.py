@@ -15,10 +15,9 @@ from core.scheduling.actions import SetLimit, SetMemory
 from core.scheduling.loop import drive, replay
 from core.scheduling.model import Failure, Job, JobState, Observation, Trigger, Use, Worker
 from core.scheduling.policies.autopilot import AUTOPILOT, ReadySettings
-from core.scheduling.policies.autopilot.evidence import Book
-from core.scheduling.policies.autopilot.fitted import FittedPolicy
-from core.scheduling.policies.autopilot.growth import Growth
 from core.scheduling.policies.autopilot.policy import UNFAMILIAR
+from core.scheduling.policies.autopilot.settings import FittedPolicy, Growth
+from core.scheduling.policies.autopilot.steering_evidence import Book
 from core.store.ledger import pack, unpack
 from core.units import GIB
 from tests.provisioning.making import demand_of, random_demand

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.scheduling.deadlines.earlier import Course, Earlier, Pace
-from core.scheduling.deadlines.foresight import foreseen, spread
+from core.scheduling.deadline_planning.earlier_finishes import Course, Earlier, Pace
+from core.scheduling.deadline_planning.foresight import foreseen, spread
 from core.scheduling.model import Job, JobState
 
 STARTUP = 4.0

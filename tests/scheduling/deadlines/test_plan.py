@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.scheduling.deadlines.plan import (
+from core.scheduling.deadline_planning.plan import (
     Wish,
     continued,
     least_share,
@@ -16,8 +16,8 @@ from core.scheduling.deadlines.plan import (
     slot_edges,
     with_one_more,
 )
-from core.scheduling.deadlines.rates import rates
-from core.scheduling.forecasting.step_time import StepTime
+from core.scheduling.deadline_planning.rates import rates
+from core.scheduling.forecasting import StepTime
 
 PARTS = st.tuples(st.floats(0.0, 2.0), st.floats(0.05, 5.0), st.floats(0.0, 0.5))
 CAPACITY = st.integers(1, 12)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core.engines.simulated import simulated
 from core.scheduling import lookup
 from core.scheduling.actions import Pause, Refuse, Resume, SetLimit, SetThreads, Start
-from core.scheduling.forecasting.step_time import StepTime, fitted
+from core.scheduling.forecasting import StepTime, fitted
 from core.scheduling.loop import drive, replay
 from core.scheduling.model import Failure, JobState, Terms, Trigger, Worker
 from core.scheduling.policies import POLICIES

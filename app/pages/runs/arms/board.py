@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dash import html
 
-from app.figures.provisioning import gains
-from app.pages.runs.arms.board_file import VERDICTS, picture, published_text
+from app.figures.provisioning import frontier
+from app.figures.runs.board_picture import PictureRow, board_picture
 from app.pages.runs.arms.choice import MOST_DRAWN, toggled
 from app.pages.runs.arms.standings import (
     SINGLE,
@@ -22,7 +22,7 @@ from app.pages.runs.arms.standings import (
 )
 from app.pages.runs.compare.differences import EXCEPT, in_words, kind_of, quantity
 from app.pages.runs.query import COLUMNS, LEDGER
-from app.pages.runs.words import change
+from app.pages.runs.stored import change
 from app.ui.basics import Node, aria, card, gain_dot, icon, notice, scrolling
 from app.ui.graph import graph
 from app.ui.links import link, segments
@@ -34,6 +34,8 @@ from core.units import format_share
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import plotly.graph_objects as go
+
     from app.figures.runs.arm_styles import ArmStyle
     from app.pages.runs.arms.choice import Chosen
     from app.pages.runs.arms.standings import Columns
@@ -44,13 +46,79 @@ if TYPE_CHECKING:
     from core.runs.values import ExperimentInfo
 
 
+VERDICTS = {
+    True: (" ✓", "ok", "reproduced: within the middle 90% of seeds"),
+    False: (" ✗", "", "not within the middle 90% of seeds"),
+    None: ("", "", "too few seeds to say whether it is reproduced"),
+}
+_OF_JOBS = {
+    "mean": "mean",
+    "makespan": "makespan",
+    "sooner": "jobs sooner",
+    "best": "best job",
+    "worst": "worst job",
+}
+
+
+def published_text(each: Published, verdict: bool | None) -> str:
+    """One published figure, with what the runs say of it."""
+    what = each.job if each.measure == "completion" else _OF_JOBS[each.measure]
+    value = format_share(each.change, 0) if each.measure == "sooner" else change(each.change)
+    return f"{what} {value}{VERDICTS[verdict][0]}"
+
+
+def picture(info: ExperimentInfo, asked: Chosen, view: View) -> go.Figure:
+    """The table as a picture: what is shown, in the same order."""
+    made, measure, told = rows(info, asked, view), drawn_measure(view), told_of(info, asked)
+    titles = {side.key: side.title for side in asked.sides}
+    shown = columns(made, view)
+    heads = ["Policy", "Change", "95% interval", *shown.titles.values()]
+    heads += [*SINGLE.values(), *(["Published"] if told else [])] if shown.single else []
+    lines = []
+    for at, row in enumerate(made, 1):
+        found_ = row.differences.get(measure)
+        known = found_ if found_ is not None and found_.value is not None else None
+        cells = [f"{at}  {titles[row.label]}", *_texts(row, measure, shown, told)]
+        if known is None or known.value is None:
+            lines.append(PictureRow(cells, None, None, None, "open"))
+        else:
+            kind = kind_of(measure, known.value, known.low, known.high)
+            lines.append(PictureRow(cells, known.value, known.low, known.high, kind))
+    n = len(asked.seeds)
+    title = f"{info.name}, against {asked.base.title}, {f'{n} paired seeds' if n != 1 else 'one seed'}"
+    return board_picture(title, heads, lines, title_of(measure))
+
+
+def _texts(row: Standing, measure: str, shown: Columns, told: Sequence[Published]) -> list[str]:
+    cells = list(in_words(measure, row.differences.get(measure)) or ("", ""))
+    for name in shown.titles:
+        each = in_words(name, row.differences.get(name))
+        cells.append(quantity(name, row.measures.get(name)) + (f"<br>{each[0]}" if each else ""))
+    return [*cells, *(_job_texts(row, told) if shown.single else [])]
+
+
+def _job_texts(row: Standing, told: Sequence[Published]) -> list[str]:
+    cells: list[str] = []
+    jobs = row.jobs
+    if jobs is None:
+        cells += ["", "", ""]
+    else:
+        ends = ((jobs.best_job, jobs.best), (jobs.worst_job, jobs.worst))
+        cells.append(format_share(jobs.sooner, 0))
+        cells += [f"{name} {change(mean)}<br>of a run {change(each)}" for (name, mean), each in ends]
+    if told:
+        own = [published_text(each, reproduced(each, row)) for each in about(told, row.label)]
+        cells.append("<br>".join(own))
+    return cells
+
+
 def board_card(info: ExperimentInfo, asked: Chosen, view: View, tools: Sequence[Node]) -> html.Section:
     """The card with the table."""
     made = rows(info, asked, view)
     names = {side.key: side for side in asked.sides}
     styles = {side.key: style for side, style in zip(asked.drawn, asked.styles, strict=True)}
     measure = drawn_measure(view)
-    on = gains.track(
+    on = frontier.track(
         (each.value, each.low, each.high)
         for row in made
         if (each := row.differences.get(measure)) is not None and each.value is not None
@@ -166,7 +234,7 @@ class _Shown:
     columns: Columns
 
 
-def _row(place: int, row: Standing, of: _Shown, on: gains.Track, told: Sequence[Published]) -> html.Tr:
+def _row(place: int, row: Standing, of: _Shown, on: frontier.Track, told: Sequence[Published]) -> html.Tr:
     cells: list[Node] = [
         html.Td(_switch(of.side, of.style, of.asked, of.view)),
         html.Th(_name(place, row, of.side, of.asked, of.view), scope="row"),
@@ -213,7 +281,7 @@ def _name(place: int, row: Standing, side: Side, asked: Chosen, view: View) -> h
     return html.Div(parts, className="row")
 
 
-def _difference(row: Standing, measure: str, on: gains.Track) -> list[Node]:
+def _difference(row: Standing, measure: str, on: frontier.Track) -> list[Node]:
     made, words = row.differences.get(measure), in_words(measure, row.differences.get(measure))
     if made is None or words is None:
         return [html.Td("", colSpan=3)]
@@ -222,7 +290,7 @@ def _difference(row: Standing, measure: str, on: gains.Track) -> list[Node]:
         dot: Node = html.Span("baseline has none", className="ink3 small")
         kind = ""
     else:
-        mark = gains.mark(made.value, made.low, made.high, on)
+        mark = frontier.mark(made.value, made.low, made.high, on)
         kind = kind_of(measure, made.value, made.low, made.high)
         dot = gain_dot(mark, on, kind, f"{row.label}, {EVERY_MEASURE[measure]}: {text}, {interval}")
     return [

@@ -25,24 +25,16 @@ _APART = "|"
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The policies of an experiment.
+    """The policies of an experiment."""
 
-    Parameters
-    ----------
-    sides
-        All that have been run, in the experiment's order.
-    base
-        The one that the others are compared with.
-    drawn, styles
-        Those in the figures, in order, and how each looks.
-    seeds
-        The seeds that all of them have.
-    """
-
+    #: All that have been run, in the experiment's order.
     sides: tuple[Side, ...]
+    #: The one that the others are compared with.
     base: Side
+    #: Those in the figures, in order, and how each looks.
     drawn: tuple[Side, ...]
     styles: tuple[ArmStyle, ...]
+    #: The seeds that all of them have.
     seeds: tuple[int, ...]
 
 

@@ -7,14 +7,36 @@ from typing import TYPE_CHECKING, Any
 from dash import html
 
 from app.figures.runs import job_bars
-from app.pages.runs.arms.keys import arm_keys
 from app.pages.runs.compare.differences import quantity
 from app.pages.runs.query import BARS, MEASURES, QUANTITIES
-from app.pages.runs.words import change
+from app.pages.runs.stored import change
 from app.ui.basics import Node, aria, card, scrolling
 from app.ui.export import download, export_menu
 from app.ui.graph import graph
 from app.ui.links import link, segments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from app.figures.runs.arm_styles import ArmStyle
+    from app.pages.runs.compare.shown import Shown
+    from app.pages.runs.query import View
+
+
+def arm_keys(
+    pairs: Iterable[tuple[Shown, ArmStyle]], view: View, kind: str = "swatch"
+) -> list[html.Span | html.A]:
+    """A key for each policy."""
+    return [_key(each, style, view, kind) for each, style in pairs]
+
+
+def _key(each: Shown, style: ArmStyle, view: View, kind: str) -> html.Span | html.A:
+    label: list[Node] = [html.Span(className=f"{kind} {style.swatch}"), style.title]
+    if style.swatch in ("lit", "base"):
+        return html.Span(label, className="armkey")
+    text = f"Highlight {style.title}"
+    return link(label, view.query(lit=each.side.key), className="armkey", title=text, **aria(label=text))
+
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,21 +76,7 @@ def jobs_card(
     csv: str,
     told: Sequence[Published],
 ) -> html.Section:
-    """The card.
-
-    Parameters
-    ----------
-    shown, styles
-        The drawn policies' runs on one seed, and their looks.
-    base
-        The baseline's run on that seed, drawn or not.
-    view
-        The address.
-    csv
-        Where the times are as a file.
-    told
-        What was published.
-    """
+    """The card."""
     jobs = shown[0].jobs[:_MOST_JOBS]
     how = view.bars or usual(len(jobs), len(shown))
     arms = [(style, times(each, jobs, view.measure)) for each, style in zip(shown, styles, strict=True)]

@@ -15,8 +15,8 @@ from app.pages.runs.arms.choice import chosen
 from app.pages.runs.arms.loads import loads_card
 from app.pages.runs.arms.standings import rows
 from app.pages.runs.arms.steps import steps_card
+from app.pages.runs.compare.differences import times_card
 from app.pages.runs.compare.shown import Shown, facts_of
-from app.pages.runs.compare.times import times_card
 from app.ui.basics import Node, aria, icon
 from app.ui.export import export_menu
 from app.ui.links import link

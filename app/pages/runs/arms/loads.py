@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from dash import html
 
-from app.cache import cached
-from app.context import workspace
+from app.context import cached, workspace
+from app.figures.runs.arm_lines import Reached, load_lines
 from app.figures.runs.arm_styles import arm_styles
-from app.figures.runs.load_lines import Reached, load_lines
 from app.pages.runs import stored
 from app.pages.runs.arms.choice import MOST_DRAWN
 from app.pages.runs.query import ACT
@@ -69,15 +68,7 @@ def missing(info: ExperimentInfo, known: Collection[float]) -> list[Experiment]:
 
 
 def loads_card(info: ExperimentInfo, asked: Chosen, where: str) -> Node:
-    """The card; None where jobs do not come at a load, or have no deadlines.
-
-    Parameters
-    ----------
-    info, asked
-        The experiment and the policies that are drawn.
-    where
-        The figures as a table in a file.
-    """
+    """The card; None where jobs do not come at a load, or have no deadlines."""
     if info.experiment.arrivals.by != "load":
         return None
     known = at_loads(info)

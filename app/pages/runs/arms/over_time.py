@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from dash import html
 
-from app.cache import cached
-from app.context import workspace
-from app.figures.runs import arm_lines, job_areas
-from app.pages.runs.arms.keys import arm_keys
+from app.context import cached, workspace
+from app.figures.runs import arm_lines, job_bars
+from app.pages.runs.arms.jobs import arm_keys
 from app.pages.runs.compare import charts
 from app.pages.runs.compare.shown import drawn, ends
 from app.pages.runs.query import LINES, OVER
@@ -108,17 +107,7 @@ def _grid(cards: Sequence[Node]) -> html.Div:
 
 
 def learning_cards(pairs: Sequence[tuple[Shown, ArmStyle]], view: View, where: str | None) -> list[Node]:
-    """ΣG and the mean loss of all drawn policies, and loss or growth of a few jobs.
-
-    Parameters
-    ----------
-    pairs
-        Runs with their looks.
-    view
-        The address.
-    where
-        Where their lines are as a file, or None.
-    """
+    """ΣG and the mean loss of all drawn policies, and loss or growth of a few jobs."""
     jobs = pairs[0][0].jobs
     if len(jobs) > _MOST_JOBS:
         text = f"Loss and growth are drawn for runs of at most {_MOST_JOBS:,} jobs."
@@ -218,7 +207,7 @@ def _cpu_card(each: Shown, view: View, end: float, top: float) -> html.Section:
     jobs = each.jobs[:_MOST_BANDS]
 
     def make() -> go.Figure:
-        return job_areas.job_areas(each.series, jobs, end, top, view.job)
+        return job_bars.job_areas(each.series, jobs, end, top, view.job)
 
     cut = f", the first {_MOST_BANDS}" if len(each.jobs) > _MOST_BANDS else ""
     lines = f"/api/runs/{each.run}/lines.csv"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.cache import cached
-from app.context import workspace
+from app.context import cached, workspace
 from core.experiments.leaderboard import JOB_MEASURES, further_columns, leaderboard, ranked, standings
 from core.experiments.measures.further import FURTHER_MEASURES
 from core.experiments.published import about
@@ -61,20 +60,13 @@ def drawn_measure(view: View) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of the leaderboard.
+    """The columns of the leaderboard."""
 
-    Parameters
-    ----------
-    titles
-        Measures with columns of their own, and what stands over them.
-    single
-        Whether single jobs have columns, and what was published.
-    ways
-        The sets of columns that there are to go to, beside those of completion.
-    """
-
+    #: Measures with columns of their own, and what stands over them.
     titles: Mapping[str, str]
+    #: Whether single jobs have columns, and what was published.
     single: bool
+    #: The sets of columns that there are to go to, beside those of completion.
     ways: tuple[str, ...]
 
 

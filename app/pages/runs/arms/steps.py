@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dash import html
 
-from app.cache import cached
+from app.context import cached
 from app.pages.runs import stored
 from app.pages.runs.compare.differences import in_words
 from app.ui.basics import Node, card, scrolling
@@ -57,15 +57,7 @@ def rows(sides: Sequence[Side], seeds: Sequence[int]) -> tuple[list[int], tuple[
 
 
 def steps_card(asked: Chosen, where: str) -> Node:
-    """The card; None where the policies are no such ones, or their series were not kept.
-
-    Parameters
-    ----------
-    asked
-        The policies.
-    where
-        The table as a file.
-    """
+    """The card; None where the policies are no such ones, or their series were not kept."""
     sides = compared(asked)
     seeds, made = rows(sides, asked.seeds) if sides else ([], ())
     if not made:

@@ -8,14 +8,10 @@ import dash
 from dash import ALL, Input, Output, State, set_props
 
 from app.context import LOCATION, workspace
-from app.pages.runs.build.changes import changed
-from app.pages.runs.build.draft import checked, from_fields, gapped, text_of
-from app.pages.runs.build.form import ENGINE, form
-from app.pages.runs.build.from_traces import FORM as TRACES
-from app.pages.runs.build.from_traces import made_draft, said
-from app.pages.runs.build.layout import fields, preview, problems
-from app.pages.runs.build.pieces import FORM, FORM_ACT, SHAPE
-from app.pages.runs.build.policies import settings_names
+from app.pages.runs.build.draft import FORM, FORM_ACT, SHAPE, changed, checked, from_fields, gapped, text_of
+from app.pages.runs.build.form import ENGINE, form, settings_names
+from app.pages.runs.build.layout import FORM as TRACES
+from app.pages.runs.build.layout import fields, made_draft, preview, problems, said
 from app.pages.runs.query import PATH
 from app.ui.basics import notice
 from app.ui.errors import problem

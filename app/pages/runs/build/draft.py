@@ -7,12 +7,16 @@ its field; reading the same text as YAML gives the line.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import dash_mantine_components as dmc
 import yaml
+from dash import html
 
 from app.pages.runs.build.yaml import written
+from app.ui.basics import Node, data, icon, icon_button
+from app.ui.forms import ORDER, control, field_id
 from core.errors import InputError
 from core.experiments.jobs import MAY_BE_NONE, SPANS, Drawn, JobKind
 from core.experiments.parts import Arrivals, Containers, WorkerGroup, World
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 
     from core.experiments.reading.marked import Path
     from core.experiments.spec import Experiment
+
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _SPAN = re.compile(r"\s*(?:to|–|,|;)\s*|(?<=[\d.])\s*-\s*")
@@ -243,3 +248,114 @@ def gapped(draft: Mapping[str, Any]) -> bool:
     if not isinstance(seeds, list) or not seeds or not all(isinstance(each, int) for each in seeds):
         return False
     return seeds != list(range(seeds[0], seeds[0] + len(seeds)))
+
+
+FORM = "run"
+SHAPE = "run-shape"
+"""Fields whose values decide which others there are."""
+FORM_ACT = "run-form-act"
+
+
+def controls(
+    cls: type[Any], path: str, values: Mapping[str, Any], only: Sequence[str] | None = None
+) -> list[Node]:
+    """The controls of a part at a path; spans and values that may be left out are text fields."""
+    made: list[Node] = []
+    for spec in describe(cls):
+        if only is not None and spec.name not in only:
+            continue
+        value = values.get(spec.name, spec.default)
+        if cls is JobKind and spec.name in (*SPANS, *MAY_BE_NONE):
+            spec, value = replace(spec, kind="text"), shown(value)  # noqa: PLW2901 - a field of text instead
+        made.append(control(FORM, replace(spec, name=f"{path}/{spec.name}"), value))
+    return made
+
+
+def rest(cls: type[Any], main: Sequence[str]) -> list[str]:
+    """The settings of a part that are not among its main ones."""
+    return [spec.name for spec in describe(cls) if spec.name not in main]
+
+
+def text(name: str, label: str, value: str, help_: str = "", **more: Any) -> html.Div:
+    """A field of text."""
+    made = dmc.TextInput(
+        id=field_id(FORM, name),
+        label=label,
+        description=help_ or None,
+        value=value,
+        size="xs",
+        inputWrapperOrder=ORDER,
+        **more,
+    )
+    return html.Div(made, className="field", **data(field=name))
+
+
+def does(act: str, place: object = "") -> dict[str, Any]:
+    """The action that a button of the form requests, as its attributes."""
+    return data(act=act, id=place, store=FORM_ACT)
+
+
+def section(title: str, *body: Node, tools: Sequence[Node] = ()) -> html.Fieldset:
+    """A section of the form, with its buttons at the right of its title."""
+    head = [html.H2(title), html.Div(list(tools), className="tools")] if tools else [html.H2(title)]
+    return html.Fieldset(
+        [html.Legend(title, className="sr"), html.Div(head, className="parthead"), *body], className="part"
+    )
+
+
+def item(title: str, controls: list[Node], act: str, place: int, more: Sequence[Node] = ()) -> html.Div:
+    """One of several parts, with the button that removes it."""
+    remove = icon_button("x", f"Remove {title}", **does(act, place))
+    return html.Div(
+        [html.Div([html.H3(title), remove], className="row between"),
+         html.Div(controls, className="formgrid"), *more],
+        className="partitem",
+    )  # fmt: skip
+
+
+def more(title: str, controls: list[Node]) -> html.Details:
+    """Further controls, folded."""
+    summary = html.Summary([icon("chevron-right", "sm"), title])
+    return html.Details([summary, html.Div(controls, className="formgrid")], className="unfold")
+
+
+def changed(draft: Mapping[str, Any], act: str, place: str) -> dict[str, Any]:
+    """A draft with one part added or removed."""
+    made = dict(draft)
+    verb, _, part = act.partition("-")
+    lists: dict[str, list[Any]] = {
+        "workers": groups(draft),
+        "kinds": list((draft.get("kinds") or {}).items()),
+        "policies": arms(draft),
+    }
+    if part not in lists:
+        return made
+    items = lists[part]
+    if verb == "add":
+        items.append(_new(part, draft))
+    elif place.isdecimal() and int(place) < len(items):
+        items.pop(int(place))
+    made[part] = dict(items) if part == "kinds" else items
+    return made
+
+
+def _new(part: str, draft: Mapping[str, Any]) -> Any:
+    if part == "workers":
+        return {"id": f"worker-{chr(ord('a') + len(groups(draft)))}", "count": 1, "cores": 4.0}
+    if part == "kinds":
+        names = set(draft.get("kinds") or {})
+        return next(f"kind-{n}" for n in range(1, 1000) if f"kind-{n}" not in names), {}
+    used = {each.get("policy") for each in arms(draft)}
+    return {"policy": next((name for name in POLICIES if name not in used), next(iter(POLICIES)))}
+
+
+def groups(draft: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The groups of machines of a draft, which a file may give as one mapping."""
+    found = draft.get("workers") or []
+    return [found] if isinstance(found, dict) else [each for each in found if isinstance(each, dict)]
+
+
+def arms(draft: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The policies of a draft, which a file may give by name alone."""
+    found = draft.get("policies") or []
+    return [{"policy": each} if isinstance(each, str) else dict(each) for each in found]

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from dash import html
 
-from app.figures.runs import areas, bands, lanes, lives
+from app.figures.runs import areas, lanes, lives
 from app.figures.runs import rows as run_rows
-from app.figures.runs.bars import pair_bars
 from app.figures.runs.steps import LOSS_STAGES, by_label, by_loss
+from app.figures.runs.time_bars import pair_bars
+from app.pages.runs.compare.differences import state_keys
 from app.pages.runs.compare.shown import Shown, drawn
-from app.pages.runs.compare.times import state_keys
 from app.pages.runs.query import JOBS_PER_PAGE, MEASURES, QUANTITIES
 from app.ui.basics import Node, card
 from app.ui.export import export_menu
@@ -143,7 +143,7 @@ def bands_card(each: Shown, end: float) -> Node:
             each,
             "bands",
             f"The list that {each.side.title} has each job in, over time",
-            lambda: bands.label_bands(each.series, names, each.jobs[:_MOST_BANDS], end),
+            lambda: areas.label_bands(each.series, names, each.jobs[:_MOST_BANDS], end),
             end,
         ),
         note=f"one row is one job{_first(each.jobs, _MOST_BANDS)}",

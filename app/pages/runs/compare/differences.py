@@ -7,17 +7,52 @@ from typing import TYPE_CHECKING
 
 from dash import html
 
-from app.figures.provisioning import gains
-from app.pages.runs.words import NOTHING, change
+from app.figures.provisioning import frontier
+from app.figures.runs.time_bars import TimeRow, time_bars
+from app.pages.runs.stored import NOTHING, change
 from app.ui.basics import Node, card, gain_dot, scrolling
+from app.ui.export import export_menu
+from app.ui.graph import graph
 from core.experiments.measures.further import COUNTS, FURTHER_MEASURES, RISING
+from core.experiments.measures.queue_measures import queues
 from core.units import GIB, format_number, format_share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from app.pages.runs.stored import Row
     from core.experiments.compare import Difference
+
+
+STATE_KEYS = {"waiting": "outline", "running": "w1", "paused": "lines"}
+"""The states of jobs with the classes of their keys in style sheets (``runs.css``)."""
+
+
+def state_keys(*states: str) -> list[Node]:
+    """The keys of some states."""
+    return [html.Span(state, className=f"key box {STATE_KEYS[state]}") for state in states]
+
+
+def times_card(
+    rows: Sequence[tuple[str, Mapping[str, float | None]]], files: Sequence[tuple[str, str]]
+) -> Node:
+    """The card; None where nobody waits under any of the policies, or nothing is known of that."""
+    known = [(title, means) for title, means in rows if means.get("service") is not None]
+    if not any(queues(means) for _, means in known):
+        return None
+    bars = [
+        TimeRow(title, *(means.get(name) or 0.0 for name in ("waiting", "service", "paused")))
+        for title, means in known
+    ]
+    states = [name for name in STATE_KEYS if name != "paused" or any(bar.paused for bar in bars)]
+    titles = " and ".join(title for title, _ in known)
+    return card(
+        "Where jobs’ time goes",
+        graph("times", time_bars(bars), f"Mean waiting, running and total time of a job under {titles}"),
+        note="means of a job, all seeds",
+        tools=[*state_keys(*states), export_menu("times", "waiting, service and total time", files)],
+    )
+
 
 BETTER = {"better": "worse", "worse": "better", "open": "open"}
 _COUNTS = ("migrations", "failed_jobs", *COUNTS)
@@ -55,7 +90,7 @@ def kind_of(name: str, value: float, low: float | None, high: float | None) -> s
     """Whether a measure's difference is ``better``, ``worse`` or ``open``: one written as 0.0% is open."""
     if abs(value) < NOTHING:
         return "open"
-    found = gains.verdict(low, high)
+    found = frontier.verdict(low, high)
     return found if name in RISING else BETTER[found]
 
 
@@ -106,20 +141,8 @@ def said(row: Row) -> str:
 def differences_card(
     rows: Sequence[Row], names: tuple[str, str], seeds: int, tools: Sequence[Node]
 ) -> html.Section:
-    """The card with the table.
-
-    Parameters
-    ----------
-    rows
-        As `app.pages.runs.stored.differences` gives them.
-    names
-        What A and B are called.
-    seeds
-        How many seeds both were run on.
-    tools
-        What stands at the right of the title.
-    """
-    on = gains.track((row.value, row.low, row.high) for row in rows if row.value is not None)
+    """The card with the table."""
+    on = frontier.track((row.value, row.low, row.high) for row in rows if row.value is not None)
     head = html.Tr(
         [
             html.Th(f"{seeds} paired seeds" if seeds != 1 else "1 seed", scope="col"),
@@ -144,7 +167,7 @@ def differences_card(
     )
 
 
-def _row(row: Row, on: gains.Track) -> html.Tr:
+def _row(row: Row, on: frontier.Track) -> html.Tr:
     cells: list[Node] = [
         html.Th(_SHORT.get(row.name, row.label), scope="row", title=row.label),
         html.Td(quantity(row.name, row.a), className="num"),
@@ -186,9 +209,9 @@ def _worse(kind: str) -> str:
     return "bad" if kind == "worse" else ""
 
 
-def _dot(row: Row, on: gains.Track) -> html.Div:
+def _dot(row: Row, on: frontier.Track) -> html.Div:
     """The dot and whisker of one row on the common track."""
-    found = gains.mark(row.value or 0.0, row.low, row.high, on)
+    found = frontier.mark(row.value or 0.0, row.low, row.high, on)
     return gain_dot(found, on, kind_of(row.name, row.value or 0.0, row.low, row.high), said(row))
 
 

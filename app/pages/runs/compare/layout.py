@@ -15,12 +15,11 @@ from app.pages.runs.arms import over_time
 from app.pages.runs.arms.choice import chosen, many, named
 from app.pages.runs.arms.layout import arms_cards, base_picker, table_address
 from app.pages.runs.compare import charts, exports
-from app.pages.runs.compare.differences import differences_card
-from app.pages.runs.compare.predicted import predicted_card
+from app.pages.runs.compare.differences import differences_card, quantity, times_card
 from app.pages.runs.compare.shown import Shown, ends, facts_of
-from app.pages.runs.compare.times import times_card
 from app.pages.runs.query import BY, LEDGER, PATH
-from app.pages.runs.words import about
+from app.pages.runs.stored import about, titled
+from app.ui import task_card
 from app.ui.attached_runs import state_words
 from app.ui.basics import (
     Node,
@@ -32,21 +31,92 @@ from app.ui.basics import (
     link_button,
     notice,
     page_head,
+    scrolling,
     state_badge,
+    unseen,
 )
 from app.ui.export import download
 from app.ui.links import link, segments
-from app.ui.tasks import card as task_card
 from core.errors import ConflictError, NotFoundError
-from core.units import format_duration
+from core.experiments.compare import MEASURES
+from core.units import format_change, format_duration, format_number, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from app.pages.runs.query import View
-    from app.pages.runs.stored import Side
+    from app.pages.runs.stored import Row, Side
     from core.runs.values import ExperimentInfo
     from core.workspace.records import TaskInfo
+
+
+def predicted_card(
+    info: ExperimentInfo, rows: Sequence[Row], labels: tuple[str, str], titles: tuple[str, str] | None = None
+) -> html.Section | None:
+    """The card, or None where nothing was predicted of these two."""
+    found: Mapping[str, Any] = (info.report or {}).get("predicted") or {}
+    said = {row["label"]: row["measures"] for row in found.get("comparison", [])}
+    if not all(label in said for label in labels):
+        return None
+    head = html.Tr(
+        [
+            html.Th(unseen("Quantity"), scope="col"),
+            *(
+                html.Th(f"{title}, {kind}", className="num", scope="col")
+                for title in titles or labels
+                for kind in _KINDS
+            ),
+            html.Th("Difference, real", className="num", scope="col"),
+            html.Th("predicted", className="num", scope="col"),
+        ]
+    )
+    body = [_row(row, said[labels[0]], said[labels[1]]) for row in rows if row.name in MEASURES]
+    table = html.Table(
+        [html.Caption("Measured and predicted", className="sr"), html.Thead(head), html.Tbody(body)],
+        className="plain differences",
+    )
+    wrap = scrolling(table, "Measured and predicted")
+    return card("Simulator’s prediction", wrap, note=_note(_baseline(info), found), flush=True)
+
+
+def _baseline(info: ExperimentInfo) -> str:
+    arm = info.experiment.arm(info.experiment.baseline)
+    return titled(arm.label, arm.policy)
+
+
+_KINDS = ("real", "predicted")
+
+
+def _row(row: Row, first: Mapping[str, float | None], second: Mapping[str, float | None]) -> html.Tr:
+    a, b = first.get(row.name), second.get(row.name)
+    change = b / a - 1 if a and b is not None else None
+    values = (
+        quantity(row.name, row.a),
+        quantity(row.name, a),
+        quantity(row.name, row.b),
+        quantity(row.name, b),
+        "–" if row.value is None else format_change(row.value),
+        "–" if change is None else format_change(change),
+    )
+    cells = [html.Th(row.label, scope="row"), *(html.Td(value, className="num") for value in values[:-2])]
+    return html.Tr([*cells, *(html.Td(value, className="num strong") for value in values[-2:])])
+
+
+def _note(baseline: str, found: Mapping[str, Any]) -> str:
+    fits = list((found.get("fits") or {}).values())
+    gammas = [fit["gamma"] for fit in fits]
+    errors = [fit["curve_error"] for fit in fits]
+    span = format_number(min(gammas), 3)
+    if max(gammas) > min(gammas):
+        span += f" to {format_number(max(gammas), 3)}"
+    words = f"fitted to {baseline} alone: γ {span}, losses within {format_share(max(errors), 1)}"
+    missing = found.get("missing") or {}
+    return f"{words}; {len(missing)} {_repeats(len(missing))} could not be fitted" if missing else words
+
+
+def _repeats(n: int) -> str:
+    return "repeat" if n == 1 else "repeats"
+
 
 _POLL_MS = 2_500
 

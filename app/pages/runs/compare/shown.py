@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from app.cache import cached
+from app.context import cached
 from app.figures.runs import lanes, lives
 from app.figures.runs.steps import label_names, used_share
 from app.pages.runs import stored
@@ -29,37 +29,25 @@ _LOOK = 3
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a run's time series without reading them again.
+    """What is known of a run's time series without reading them again."""
 
-    Parameters
-    ----------
-    names
-        The lists of its policy, from heavy to light.
-    workers, cores, largest
-        How many machines there are, their cores together, and those of the largest.
-    used
-        The share of the cores that was used until the last end, or None.
-    height
-        The pixels that the jobs of all workers need.
-    bars
-        Whether each job can be drawn as a bar of its own.
-    rebalanced
-        How many migrations were to even out the number of jobs.
-    queues
-        Whether some job waits, is paused or is refused.
-    threads
-        Whether it is known how many threads jobs compute with.
-    """
-
+    #: The lists of its policy, from heavy to light.
     names: tuple[str, ...]
+    #: How many machines there are, their cores together, and those of the largest.
     workers: int
     cores: float
     largest: float
+    #: The share of the cores that was used until the last end, or None.
     used: float | None
+    #: The pixels that the jobs of all workers need.
     height: int
+    #: Whether each job can be drawn as a bar of its own.
     bars: bool
+    #: How many migrations were to even out the number of jobs.
     rebalanced: int = 0
+    #: Whether some job waits, is paused or is refused.
     queues: bool = False
+    #: Whether it is known how many threads jobs compute with.
     threads: bool = False
 
 
@@ -98,24 +86,16 @@ def drawn(each: Shown, what: str, label: str, make: Callable[[], go.Figure], *ke
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One policy's run on the seed that is drawn.
+    """One policy's run on the seed that is drawn."""
 
-    Parameters
-    ----------
-    place
-        ``a`` or ``b``, or the number of the policy among all that are drawn.
-    side, run
-        The policy, and the run's id.
-    result
-        Its result.
-    facts
-        What its figures need to know of its time series; None where they were not kept.
-    """
-
+    #: ``a`` or ``b``, or the number of the policy among all that are drawn.
     place: str
+    #: The policy, and the run's id.
     side: Side
     run: str
+    #: Its result.
     result: RunResult
+    #: What its figures need to know of its time series; None where they were not kept.
     facts: Facts | None
 
     @property

@@ -15,7 +15,7 @@ from app.figures.runs import rows as run_rows
 from app.figures.runs.steps import edges
 from app.pages.runs import stored
 from app.pages.runs.compare.charts import ENDS, few, pager
-from app.pages.runs.compare.times import state_keys
+from app.pages.runs.compare.differences import state_keys
 from app.ui.basics import Node, card, scrolling
 from app.ui.export import export_menu
 from app.ui.graph import graph

@@ -26,67 +26,42 @@ VARIABLE: Final = "PHASEDOCK_AGENT"
 
 @dataclass(frozen=True, slots=True)
 class Wants:
-    """What is requested of a job.
+    """What is requested of a job."""
 
-    Parameters
-    ----------
-    version
-        Grows by one with every request.
-    threads
-        Threads that it is to compute with, or None to leave them alone.
-    checkpoint
-        Checkpoints asked for so far.
-    hold
-        Whether it is to pause after its next step.
-    """
-
+    #: Grows by one with every request.
     version: int = 0
+    #: Threads that it is to compute with, or None to leave them alone.
     threads: int | None = None
+    #: Checkpoints asked for so far.
     checkpoint: int = 0
+    #: Whether it is to pause after its next step.
     hold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Says:
-    """What a job reports of itself; None and empty where it has reported nothing yet.
+    """What a job reports of itself; None and empty where it has reported nothing yet."""
 
-    Parameters
-    ----------
-    version
-        The last request that it carried out.
-    threads
-        Threads that it computes with.
-    step, steps
-        Steps done, and steps in all.
-    checkpoint, checkpoint_step
-        The last checkpoint that was asked for and is written, and the step it is of.
-    state
-        ``preparing``, ``running``, ``held``, ``done`` or ``failed``.
-    started
-        Unix seconds at which its process began; different after every start.
-    step_seconds
-        Smoothed seconds per step, or None.
-    """
-
+    #: The last request that it carried out.
     version: int = 0
+    #: Threads that it computes with.
     threads: int | None = None
+    #: Steps done, and steps in all.
     step: int | None = None
     steps: int | None = None
+    #: The last checkpoint that was asked for and is written, and the step it is of.
     checkpoint: int = 0
     checkpoint_step: int = 0
+    #: ``preparing``, ``running``, ``held``, ``done`` or ``failed``.
     state: str = ""
+    #: Unix seconds at which its process began; different after every start.
     started: float = 0.0
+    #: Smoothed seconds per step, or None.
     step_seconds: float | None = None
 
 
 class AgentFolder:
-    """One job's folder, seen from outside.
-
-    Parameters
-    ----------
-    path
-        The folder on this machine; it must exist.
-    """
+    """One job's folder, seen from outside."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -95,11 +70,6 @@ class AgentFolder:
 
     def want(self, **wish: Any) -> int:
         """Request something else of the job; returns the version that it answers with.
-
-        Parameters
-        ----------
-        **wish
-            Fields of `Wants` that change.
 
         Raises
         ------

@@ -24,19 +24,7 @@ _MANY: Final = 100_000
 
 
 class LogReadings:
-    """Finds E, the value of the evaluation function, in a container's log.
-
-    Parameters
-    ----------
-    host
-        Where the container is.
-    container
-        Its id.
-    labels
-        Its labels, which may say how E is found and whether it falls; an invalid one finds nothing.
-    every
-        Seconds between two reads.
-    """
+    """Finds E, the value of the evaluation function, in a container's log."""
 
     def __init__(
         self, host: Host, container: str, labels: Mapping[str, str], every: float = LOGS_EVERY
@@ -84,15 +72,6 @@ class AgentOrLog:
 
     Every program is given a folder; whether it has an agent is known only once that writes there, which it
     does before its first step.
-
-    Parameters
-    ----------
-    agent
-        The job's folder.
-    reported
-        The readings in that folder.
-    printed
-        The container's log.
     """
 
     def __init__(self, agent: AgentFolder, reported: AgentReadings, printed: LogReadings) -> None:

@@ -28,25 +28,11 @@ class Follower(Protocol):
         """How far the job is by what it printed."""
 
     def news(self, at_end: bool = False) -> list[Reading]:
-        """Unix seconds and E (the evaluation function) of every reading since the last call, oldest first.
-
-        Parameters
-        ----------
-        at_end
-            True at the last read of a job that has ended: nothing is left for later.
-        """
+        """Unix seconds and E (the evaluation function) of every reading since the last call, oldest first."""
 
 
 class AgentReadings:
-    """The readings that an agent writes: ``unix_time,step,loss`` a line.
-
-    Parameters
-    ----------
-    path
-        The file; it need not be there yet.
-    goal
-        What the values mean: ``min``, ``max`` or ``best``; one that cannot be understood is ``min``.
-    """
+    """The readings that an agent writes: ``unix_time,step,loss`` a line."""
 
     def __init__(self, path: Path, goal: str = "") -> None:
         self._path = path

@@ -15,21 +15,14 @@ _FORM: Final = "Write it as name=unix:///var/run/docker.sock;other=ssh://me@ther
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One Docker host.
+    """One Docker host."""
 
-    Parameters
-    ----------
-    name
-        What people call it.
-    url
-        ``unix://``, ``tcp://`` or ``ssh://``; empty: what ``DOCKER_HOST`` and related variables say, or the
-        usual socket.
-    tls_ca, tls_cert, tls_key
-        Files of a ``tcp://`` host that is reached over TLS, or empty.
-    """
-
+    #: What people call it.
     name: str
+    #: ``unix://``, ``tcp://`` or ``ssh://``; empty: what ``DOCKER_HOST`` and related variables say, or the
+    #: usual socket.
     url: str = ""
+    #: Files of a ``tcp://`` host that is reached over TLS, or empty.
     tls_ca: str = ""
     tls_cert: str = ""
     tls_key: str = ""
@@ -42,17 +35,6 @@ class Address:
 
 def parse_addresses(text: str) -> tuple[Address, ...]:
     """Read the setting that names Docker hosts.
-
-    Parameters
-    ----------
-    text
-        ``name=url`` separated by semicolons; a ``tcp://`` url may end in ``?ca=FILE&cert=FILE&key=FILE``. An
-        empty text names one host, ``local``, at Docker's default address.
-
-    Returns
-    -------
-    tuple of Address
-        In the order of the text.
 
     Raises
     ------

@@ -36,15 +36,7 @@ REQUEST_TIMEOUT: Final = 15.0
 
 
 class Connection:
-    """Requests to one Docker host; opened by the first of them, shared by threads.
-
-    Parameters
-    ----------
-    address
-        Where it is.
-    request_timeout
-        Seconds after which a request that got no answer counts as lost.
-    """
+    """Requests to one Docker host; opened by the first of them, shared by threads."""
 
     def __init__(self, address: Address, request_timeout: float = REQUEST_TIMEOUT) -> None:
         self.address, self._request_timeout = address, request_timeout

@@ -28,41 +28,24 @@ _AGAIN: Final = (0.2, 0.5, 1.0, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class HostEvent:
-    """Something that happened on a host.
+    """Something that happened on a host."""
 
-    Parameters
-    ----------
-    host
-        The host's name.
-    kind
-        ``create``, ``start``, ``die``, ``destroy``, ``update``, ``pause``, ``unpause``, ``rename``, ``oom`` …
-        of a container; ``found`` and ``lost`` of the host itself: its events are followed from now on, or no
-        longer.
-    container
-        The full id, or empty.
-    time
-        Unix seconds, or 0.
-    labels
-        Docker's attributes of the event: name, image, exit code and the container's labels.
-    """
-
+    #: The host's name.
     host: str
+    #: ``create``, ``start``, ``die``, ``destroy``, ``update``, ``pause``, ``unpause``, ``rename``, ``oom`` …
+    #: of a container; ``found`` and ``lost`` of the host itself: its events are followed from now on, or no
+    #: longer.
     kind: str
+    #: The full id, or empty.
     container: str = ""
+    #: Unix seconds, or 0.
     time: float = 0.0
+    #: Docker's attributes of the event: name, image, exit code and the container's labels.
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 class EventStream:
-    """Follows a host's events in a thread of its own.
-
-    Parameters
-    ----------
-    address
-        The host.
-    tell
-        Called in that thread with every event.
-    """
+    """Follows a host's events in a thread of its own."""
 
     def __init__(self, address: Address, tell: Callable[[HostEvent], None]) -> None:
         self._address, self._tell = address, tell

@@ -11,14 +11,7 @@ _HEADER: Final = struct.Struct(">BxxxL")
 
 
 def parse_logs(content: bytes) -> list[tuple[float, str]]:
-    """Lines with the Unix seconds of each, in the order of time.
-
-    Parameters
-    ----------
-    content
-        Docker's answer to ``logs`` with timestamps: with a terminal plain text, otherwise frames of eight
-        bytes (stream and length) and text.
-    """
+    """Lines with the Unix seconds of each, in the order of time."""
     lines: list[tuple[float, str]] = []
     for text in _streams(content):
         for line in text.split(b"\n"):

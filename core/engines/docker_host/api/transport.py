@@ -80,13 +80,7 @@ def route(address: Address, request_timeout: float) -> Route:
 
 
 class Dialled(HTTPAdapter):
-    """Requests over streams that `dial` opens; a few are kept open and used again.
-
-    Parameters
-    ----------
-    dial
-        ``dial(timeout)`` opens a stream.
-    """
+    """Requests over streams that `dial` opens; a few are kept open and used again."""
 
     def __init__(self, dial: Callable[[float | None], socket.socket]) -> None:
         self._dialled = _pool(dial)
@@ -140,13 +134,7 @@ def _ssh(url: str) -> Callable[[float | None], socket.socket]:
 
 
 def through(command: list[str]) -> Callable[[float | None], socket.socket]:
-    """Opens streams that are the input and output of a program, which ends when its stream is closed.
-
-    Parameters
-    ----------
-    command
-        The program and its arguments.
-    """
+    """Opens streams that are the input and output of a program, which ends when its stream is closed."""
 
     def dial(_: float | None) -> socket.socket:
         near, far = socket.socketpair()

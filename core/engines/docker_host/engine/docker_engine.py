@@ -36,26 +36,6 @@ _TELLING: Final = frozenset(("start", "die", "destroy", "pause", "unpause", "fou
 class DockerEngine:
     """`core.scheduling.ports.Engine` over Docker hosts.
 
-    Parameters
-    ----------
-    workers
-        Hosts, or parts of them, in the order that policies see. The engine does not close the hosts.
-    jobs
-        Jobs that arrive in the course of the run.
-    folder
-        Where the folders of the jobs are made; on this machine.
-    idle
-        Called at least twice a second while anything is waited for; it may raise to end the run.
-    adopt
-        ``adopt(container)``: whether a container, present or new, takes part; None: none does. An
-        engine that adopts is never finished.
-    follow
-        Whether threads follow cores, in jobs that can.
-    reconnect_within
-        Seconds for which a lost host is waited for before the run ends.
-    logs_every
-        Seconds between two reads of a container's log.
-
     Raises
     ------
     InputError
@@ -183,14 +163,7 @@ class DockerEngine:
         submitted.withdraw(self._shared, job)
 
     def close(self) -> tuple[str, ...]:
-        """End the run: restore the limits of adopted containers, remove what the run created.
-
-        Returns
-        -------
-        tuple of str
-            A sentence for each thing that could not be restored or removed; empty if all is well. Limits that
-            could not be restored are still saved, and can be restored later.
-        """
+        """End the run: restore the limits of adopted containers, remove what the run created."""
         if self._closed:
             return ()
         self._closed = True

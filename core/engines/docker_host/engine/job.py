@@ -22,61 +22,43 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class LiveJob:
-    """Everything that is known of one job.
+    """Everything that is known of one job."""
 
-    Parameters
-    ----------
-    id
-        Its name in the run.
-    arrived
-        Seconds of the run's clock.
-    plan
-        What was planned, or None of an adopted container.
-    state, worker, container
-        Where it is in its life, and in which container.
-    started
-        When it first ran, or None.
-    limit, weight, memory_limit
-        What was last requested, or what its container has.
-    kills
-        How often the kernel has killed one of its processes for want of memory.
-    memory
-        Bytes that it uses, or None where that was not read yet.
-    can_migrate, can_resize
-        As its owner says.
-    said
-        Cores that the labels of an adopted container ask for, and what else they say; a planned job has its
-        plan's.
-    found
-        Whether it was planned, and its container was there before the run all the same.
-    told
-        Whether its policy set its number of threads, so that nothing else changes it.
-    agent
-        Its folder, or None.
-    follower
-        Gives its readings, or None.
-    """
-
+    #: Its name in the run.
     id: str
+    #: Seconds of the run's clock.
     arrived: float
+    #: What was planned, or None of an adopted container.
     plan: PlannedJob | None = None
+    #: Where it is in its life, and in which container.
     state: JobState = JobState.WAITING
     worker: DockerWorker | None = None
     container: str = ""
+    #: When it first ran, or None.
     started: float | None = None
+    #: What was last requested, or what its container has.
     limit: float | None = None
     weight: float = 1.0
     memory_limit: float | None = None
+    #: How often the kernel has killed one of its processes for want of memory.
     kills: int = 0
+    #: Bytes that it uses, or None where that was not read yet.
     memory: float | None = None
+    #: As its owner says.
     can_migrate: bool = False
     can_resize: bool = False
+    #: Cores that the labels of an adopted container ask for, and what else they say; a planned job has its
+    #: plan's.
     said: tuple[float | None, Terms | None] = (None, None)
+    #: Its folder, or None.
     agent: AgentFolder | None = None
+    #: Gives its readings, or None.
     follower: Follower | None = None
     silent: bool = False
     changed: bool = False
+    #: Whether its policy set its number of threads, so that nothing else changes it.
     told: bool = False
+    #: Whether it was planned, and its container was there before the run all the same.
     found: bool = False
     paused_here: bool = False
     giving_up: threading.Event | None = None

@@ -44,17 +44,6 @@ def announce(shared: SharedState, actions: Sequence[Action]) -> float:
 def set_limit(shared: SharedState, job: LiveJob, limit: float | None, weight: float, until: float) -> None:
     """Change a placed job's limit and weight, and its threads in the right order.
 
-    Parameters
-    ----------
-    shared
-        The run.
-    job
-        A job on a worker.
-    limit, weight
-        As in `SetLimit`, checked already.
-    until
-        The deadline for an answer, on the monotonic clock.
-
     Raises
     ------
     PhaseDockError

@@ -51,25 +51,6 @@ class RunClock:
 class SharedState:
     """The state of a run on Docker.
 
-    Parameters
-    ----------
-    workers
-        In the order that policies see.
-    plans
-        Jobs to come.
-    folder
-        Where jobs' folders are made.
-    idle
-        Called a few times a second while anything is waited for; it may raise to end the run.
-    adopt
-        Which containers, present or new, take part; None: none.
-    follow
-        Whether threads follow cores.
-    reconnect_within
-        Seconds for which a lost host is waited for.
-    logs_every
-        Seconds between two reads of a container's log.
-
     Raises
     ------
     InputError

@@ -13,8 +13,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from core.scheduling.model import JobState
-from core.scheduling.shares.threads import threads_for
-from core.scheduling.shares.water_filling import water_fill
+from core.scheduling.shares import threads_for, water_fill
 
 if TYPE_CHECKING:
     from core.engines.docker_host.engine.job import LiveJob

@@ -39,28 +39,19 @@ _Found = TypeVar("_Found")
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The files of one container's control group.
+    """The files of one container's control group."""
 
-    Parameters
-    ----------
-    version
-        1 or 2.
-    cpu, usage, memory
-        Folders of its controllers (all the same in version 2); `usage` is that of ``cpuacct``.
-    io
-        The file of its block devices.
-    net
-        The file of its network interfaces, or empty where it has none of its own.
-    process
-        The file of what its first process read and wrote, or empty.
-    """
-
+    #: 1 or 2.
     version: int
+    #: Folders of its controllers (all the same in version 2); `usage` is that of ``cpuacct``.
     cpu: str
     usage: str
     memory: str
+    #: The file of its block devices.
     io: str
+    #: The file of its network interfaces, or empty where it has none of its own.
     net: str
+    #: The file of what its first process read and wrote, or empty.
     process: str = ""
 
 
@@ -85,13 +76,7 @@ class MemoryLimits:
 
 
 def mounts(mountinfo: str) -> dict[str, str]:
-    """Where each controller of version 1 is mounted, and version 2 under the empty name.
-
-    Parameters
-    ----------
-    mountinfo
-        The text of ``/proc/self/mountinfo``.
-    """
+    """Where each controller of version 1 is mounted, and version 2 under the empty name."""
     found: dict[str, str] = {}
     for line in mountinfo.splitlines():
         left, _, right = line.partition(" - ")
@@ -106,19 +91,7 @@ def mounts(mountinfo: str) -> dict[str, str]:
 
 
 def locate(membership: str, mounted: dict[str, str], container: str, net: str) -> Group | None:
-    """The group of a container's process, or None where it cannot be told.
-
-    Parameters
-    ----------
-    membership
-        The text of ``/proc/PID/cgroup``.
-    mounted
-        From `mounts`.
-    container
-        The container's full id, which the paths must name.
-    net
-        The file of its network interfaces, or empty.
-    """
+    """The group of a container's process, or None where it cannot be told."""
     paths: dict[str, str] = {}
     for line in membership.splitlines():
         _, controllers, path = line.split(":", 2)

@@ -18,54 +18,36 @@ _NEVER: Final = "0001-01-01"
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One container, as it was when Docker was last asked.
+    """One container, as it was when Docker was last asked."""
 
-    Parameters
-    ----------
-    id
-        Its full id.
-    name
-        Its name, without the slash.
-    image
-        What its image was called when it was created.
-    labels
-        Its labels.
-    state
-        ``created``, ``running``, ``paused``, ``restarting``, ``exited`` or ``dead``.
-    created, started
-        Unix seconds; `started` is 0 where it never was.
-    pid
-        Of its first process on the host, or 0 while it does not run.
-    limits
-        What it may use.
-    cpuset
-        Processors that it may use, as Docker writes them, such as ``"0-1"``; empty: all.
-    network
-        Its network mode, such as ``"none"``.
-    ended
-        Unix seconds of its last end, or 0.
-    exit_code
-        Of its last end.
-    oom_killed
-        Whether the kernel ended it for want of memory.
-    command
-        What it runs: its entry point, if it has one, and its command.
-    """
-
+    #: Its full id.
     id: str
+    #: Its name, without the slash.
     name: str
+    #: What its image was called when it was created.
     image: str
+    #: Its labels.
     labels: Mapping[str, str] = field(hash=False)
+    #: ``created``, ``running``, ``paused``, ``restarting``, ``exited`` or ``dead``.
     state: str
+    #: Unix seconds; `started` is 0 where it never was.
     created: float
     started: float
+    #: Of its first process on the host, or 0 while it does not run.
     pid: int
+    #: What it may use.
     limits: Limits
+    #: Processors that it may use, as Docker writes them, such as ``"0-1"``; empty: all.
     cpuset: str
+    #: Its network mode, such as ``"none"``.
     network: str = ""
+    #: Unix seconds of its last end, or 0.
     ended: float = 0.0
+    #: Of its last end.
     exit_code: int = 0
+    #: Whether the kernel ended it for want of memory.
     oom_killed: bool = False
+    #: What it runs: its entry point, if it has one, and its command.
     command: tuple[str, ...] = ()
 
     @property

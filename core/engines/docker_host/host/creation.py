@@ -14,41 +14,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """A container to be created.
+    """A container to be created."""
 
-    Parameters
-    ----------
-    name
-        Its name; no other container may have it.
-    image
-        An image that the host has.
-    command
-        What it runs; empty: what the image says.
-    labels
-        Beside PhaseDock's own, which it always carries.
-    environment
-        Variables of its program.
-    limits
-        What it may use, with a quota rather than billionths of cores, so that it can be changed freely.
-    cpuset
-        Processors that it may use, such as ``"0-1"``; empty: all.
-    volumes
-        Folders of the host, and where the container sees them.
-    network
-        ``"none"``, ``"host"`` or a network's name.
-    ports
-        Ports of the host, of its loopback address only, and the ports inside that they lead to.
-    """
-
+    #: Its name; no other container may have it.
     name: str
+    #: An image that the host has.
     image: str
+    #: What it runs; empty: what the image says.
     command: tuple[str, ...] = ()
+    #: Beside PhaseDock's own, which it always carries.
     labels: Mapping[str, str] = field(default_factory=dict)
+    #: Variables of its program.
     environment: Mapping[str, str] = field(default_factory=dict)
+    #: What it may use, with a quota rather than billionths of cores, so that it can be changed freely.
     limits: Limits = field(default_factory=Limits)
+    #: Processors that it may use, such as ``"0-1"``; empty: all.
     cpuset: str = ""
+    #: Folders of the host, and where the container sees them.
     volumes: Mapping[str, str] = field(default_factory=dict)
+    #: ``"none"``, ``"host"`` or a network's name.
     network: str = "none"
+    #: Ports of the host, of its loopback address only, and the ports inside that they lead to.
     ports: Mapping[str, str] = field(default_factory=dict)
 
     def body(self) -> dict[str, Any]:

@@ -33,19 +33,7 @@ FREEZE_AGAIN_IN: Final = 0.5
 
 
 class Host(HostReading):
-    """A Docker host; safe to use from several threads.
-
-    Parameters
-    ----------
-    address
-        Where it is; nothing is asked before the first call.
-    keeper
-        Remembers limits before they are changed; by default for as long as the process lives.
-    guard
-        ``guard(container)``: whether it may be changed; by default those with PhaseDock's label.
-    request_timeout
-        Seconds after which a request that got no answer counts as lost.
-    """
+    """A Docker host; safe to use from several threads."""
 
     def __init__(
         self,
@@ -60,20 +48,6 @@ class Host(HostReading):
 
     def set_limits(self, container: str, limits: Limits, hold: bool = True) -> Limits:
         """Give a container other limits, and make sure that it has them.
-
-        Parameters
-        ----------
-        container
-            Its id.
-        limits
-            What it is to have.
-        hold
-            Whether to save its present limits first; False for our own containers, never restored.
-
-        Returns
-        -------
-        Limits
-            What Docker says it has now.
 
         Raises
         ------
@@ -94,11 +68,6 @@ class Host(HostReading):
         """Restore the limits that a container had before they were first changed, and forget them.
 
         The guard is not asked: a container with saved limits was changed by us.
-
-        Returns
-        -------
-        bool
-            False if none were saved.
 
         Raises
         ------

@@ -29,30 +29,20 @@ BEYOND: Final = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Values of a container's ``HostConfig``, as Docker gives them; 0 is "not set".
+    """Values of a container's ``HostConfig``, as Docker gives them; 0 is "not set"."""
 
-    Parameters
-    ----------
-    nano_cpus
-        Billionths of a core (``docker run --cpus``); Docker takes either this or a quota, never both.
-    cpu_quota, cpu_period
-        Microseconds of processor time per period, and the period's microseconds; a quota of −1 is none.
-    cpu_shares
-        Weight against others where cores are scarce; 1024 is usual.
-    memory
-        Bytes at most.
-    memory_swap
-        Bytes of memory and swap together at most; −1 is no limit of swap.
-    memory_reservation
-        Bytes that it is pushed back to where memory is scarce.
-    """
-
+    #: Billionths of a core (``docker run --cpus``); Docker takes either this or a quota, never both.
     nano_cpus: int = 0
+    #: Microseconds of processor time per period, and the period's microseconds; a quota of −1 is none.
     cpu_quota: int = 0
     cpu_period: int = 0
+    #: Weight against others where cores are scarce; 1024 is usual.
     cpu_shares: int = 0
+    #: Bytes at most.
     memory: int = 0
+    #: Bytes of memory and swap together at most; −1 is no limit of swap.
     memory_swap: int = 0
+    #: Bytes that it is pushed back to where memory is scarce.
     memory_reservation: int = 0
 
     @classmethod
@@ -131,15 +121,7 @@ class Limits:
         return replace(self, cpu_shares=0 if shares == DEFAULT_SHARES and not self.cpu_shares else shares)
 
     def agrees(self, other: Limits, cores: float) -> bool:
-        """True if both do the same on a machine of `cores` cores.
-
-        Parameters
-        ----------
-        other
-            The limits to compare with.
-        cores
-            Cores of the machine.
-        """
+        """True if both do the same on a machine of `cores` cores."""
         return self.effect(cores) == other.effect(cores)
 
     def effect(self, cores: float) -> tuple[object, ...]:

@@ -26,13 +26,7 @@ _SURE_FOR: Final = 10.0
 
 
 class Listing:
-    """The containers of one host as they were last seen.
-
-    Parameters
-    ----------
-    connection
-        To ask.
-    """
+    """The containers of one host as they were last seen."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

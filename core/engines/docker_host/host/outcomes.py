@@ -15,15 +15,7 @@ _MOST_LINES: Final = 3
 
 
 def ending(host: HostReading, container: Container, said: str) -> Outcome:
-    """How a program ended.
-
-    Parameters
-    ----------
-    host, container
-        Where it ran; it does not any more.
-    said
-        The last state that its agent reported; empty without one.
-    """
+    """How a program ended."""
     if container.exit_code == 0 and said in ("", "done"):
         return Outcome(True, "It finished.")
     if container.oom_killed:

@@ -34,15 +34,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class HostReading:
-    """Looks at a Docker host and changes nothing; safe to use from several threads.
-
-    Parameters
-    ----------
-    address
-        Where it is; nothing is asked before the first call.
-    request_timeout
-        Seconds after which a request that got no answer counts as lost.
-    """
+    """Looks at a Docker host and changes nothing; safe to use from several threads."""
 
     def __init__(self, address: Address, request_timeout: float = REQUEST_TIMEOUT) -> None:
         self.address = address

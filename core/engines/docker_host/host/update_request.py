@@ -47,22 +47,7 @@ USUAL_WEIGHT: Final = {1: DEFAULT_SHARES, 2: 100}
 def update_request(
     now: Limits, wanted: Limits, cores: float, cgroup: int, again: tuple[bool, bool] = (False, False)
 ) -> dict[str, int]:
-    """The body of Docker's update request; empty if there is nothing to change.
-
-    Parameters
-    ----------
-    now
-        What the container has.
-    wanted
-        What it is to have.
-    cores
-        Cores of the machine.
-    cgroup
-        The version of its control groups.
-    again
-        Whether cores, and memory, are sent even where Docker believes that they are so already: of a request
-        that the kernel refuses a part may have reached it, of which Docker knows nothing.
-    """
+    """The body of Docker's update request; empty if there is nothing to change."""
     body: dict[str, int] = {}
     before, after = now.effect(cores), wanted.effect(cores)
     if again[0] or before[0] != after[0]:
@@ -80,13 +65,6 @@ def spelling_request(now: Limits, wanted: Limits) -> dict[str, int]:
     """The body of a second request, where limits do what they should but are written otherwise than wanted.
 
     It is sent separately from the first: a swap limit of −1 is refused beside a larger limit of memory.
-
-    Parameters
-    ----------
-    now
-        What the container has after the first request.
-    wanted
-        What it is to have.
     """
     fields = {
         "CpuShares": (now.cpu_shares, wanted.cpu_shares),

@@ -19,15 +19,7 @@ if TYPE_CHECKING:
 
 
 class Using:
-    """Reads counters; remote containers concurrently, since a host answers for each once a second at most.
-
-    Parameters
-    ----------
-    connection
-        To ask.
-    reader
-        Of local control groups.
-    """
+    """Reads counters; remote containers concurrently, since a host answers for each once a second at most."""
 
     def __init__(self, connection: Connection, reader: CgroupReader) -> None:
         self._connection, self._reader = connection, reader

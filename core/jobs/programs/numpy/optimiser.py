@@ -13,15 +13,7 @@ if TYPE_CHECKING:
 
 
 class Adam:
-    """Moves parameters against their gradients, in place.
-
-    Parameters
-    ----------
-    parameters
-        Arrays by name.
-    rate
-        Learning rate.
-    """
+    """Moves parameters against their gradients, in place."""
 
     def __init__(self, parameters: dict[str, Array], rate: float) -> None:
         self._parameters, self._rate = parameters, rate

@@ -21,22 +21,7 @@ if TYPE_CHECKING:
 
 
 class NumpyProgram(ABC):
-    """One training program.
-
-    Parameters
-    ----------
-    seed
-        Seeds everything random.
-    size
-        How much data there is, and so how long a step takes and how much memory it needs; 1 is the default.
-
-    Attributes
-    ----------
-    parameters
-        What is learned, by name.
-    rng
-        The random generator.
-    """
+    """One training program."""
 
     suffix: ClassVar[str] = ".npz"
     rate: ClassVar[float] = 1e-3

@@ -18,19 +18,7 @@ GATES = {"plain": 1, "lstm": 4, "gru": 3}
 
 
 def draw_layer(name: str, kind: str, inputs: int, units: int, rng: np.random.Generator) -> Arrays:
-    """Draw the weights of a recurrent layer, uniform within ±1/√units.
-
-    Parameters
-    ----------
-    name
-        Under which they stand: ``NAME.W``, ``NAME.U``, ``NAME.b``.
-    kind
-        A key of `GATES`.
-    inputs, units
-        Numbers per time of what is read, and of units.
-    rng
-        Draws.
-    """
+    """Draw the weights of a recurrent layer, uniform within ±1/√units."""
     width, bound = GATES[kind] * units, 1 / np.sqrt(units)
     shapes = {"W": (inputs, width), "U": (units, width), "b": (width,)}
     return {f"{name}.{one}": rng.uniform(-bound, bound, s).astype(np.float32) for one, s in shapes.items()}

@@ -27,20 +27,7 @@ if TYPE_CHECKING:
 
 
 class TensorFlowProgram(BatchProgram):
-    """One training program.
-
-    Parameters
-    ----------
-    seed
-        Seeds everything random.
-    size
-        How much data there is, and so how long a step takes and how much memory it needs; 1 is the default.
-
-    Attributes
-    ----------
-    variables
-        What is learned, by name.
-    """
+    """One training program."""
 
     suffix: ClassVar[str] = ".npz"
 
@@ -102,15 +89,7 @@ class TensorFlowProgram(BatchProgram):
 
 
 class Adam:
-    """Moves variables against their gradients (Kingma and Ba 2015, algorithm 1), by TensorFlow's own kernel.
-
-    Parameters
-    ----------
-    variables
-        What is moved, by name.
-    rate
-        Learning rate.
-    """
+    """Adam (Kingma and Ba 2015, algorithm 1), computed by TensorFlow's own kernel."""
 
     def __init__(self, variables: dict[str, Any], rate: float) -> None:
         self._variables, self._rate = variables, rate

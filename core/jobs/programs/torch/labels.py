@@ -33,13 +33,6 @@ def marginals(scores: Any, transitions: Any) -> Any:
     A whole labelling y has a probability proportional to
     exp(Σ_t scores[t, y_t] + Σ_t transitions[y_t, y_t+1]). Those of single labels follow from it by the
     forward-backward algorithm (Rabiner 1989, section III.A).
-
-    Parameters
-    ----------
-    scores
-        Of each label at each place (n, time, labels).
-    transitions
-        Of each label (rows) followed by each (columns).
     """
     times = scores.unbind(dim=1)
     forward, backward = [times[0]], [torch.zeros_like(times[0])]

@@ -23,20 +23,7 @@ if TYPE_CHECKING:
 
 
 class TorchProgram(BatchProgram):
-    """One training program.
-
-    Parameters
-    ----------
-    seed
-        Seeds everything random.
-    size
-        How much data there is, and so how long a step takes and how much memory it needs; 1 is the default.
-
-    Attributes
-    ----------
-    model
-        A `torch.nn.ModuleDict` of the model's parts.
-    """
+    """One training program."""
 
     suffix: ClassVar[str] = ".pt"
 

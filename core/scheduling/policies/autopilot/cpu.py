@@ -10,47 +10,68 @@ once.
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.provisioning.advising.advice import cycle_number
-from core.scheduling.policies.autopilot.asking import first, following
+from core.provisioning.advice import Seen, cycle_number
 
 if TYPE_CHECKING:
-    from core.provisioning.advising.advice import Adviser
+    from core.provisioning.advice import Adviser
     from core.scheduling.model import Use
-    from core.scheduling.policies.autopilot.fitted import Clock
-    from core.scheduling.policies.autopilot.settings import AutopilotSettings
+    from core.scheduling.policies.autopilot.settings import AutopilotSettings, Clock
+
+
+GAP = 3.0
+"""Periods without a sample that are a gap."""
+
+
+def first(adviser: Adviser, use: Use, value: float, period: float) -> tuple[Any, float]:
+    """The state at a container's first sample, and what it is given until the next one."""
+    inner, given = adviser.begin(use.time)
+    return inner, _coming(adviser, inner, given, use, value, period)
+
+
+def following(
+    adviser: Adviser,
+    inner: Any,
+    given: float,
+    samples: tuple[tuple[Use, float], tuple[Use, float]],
+    period: float,
+) -> tuple[Any, float]:
+    """The state at a further sample, and what the container is given until the next one."""
+    (last, before), (use, value) = samples
+    passed = use.time - last.time
+    seconds = period if passed > GAP * period else passed
+    inner, _ = adviser.advise(inner, Seen(last.time, before, seconds, last.phase, last.code), use.time)
+    return inner, _coming(adviser, inner, given, use, value, period)
+
+
+def _coming(adviser: Adviser, inner: Any, given: float, use: Use, value: float, period: float) -> float:
+    seen = Seen(use.time, value, period, use.phase, use.code)
+    _, advised = adviser.advise(inner, seen, use.time + period)
+    return advised if isfinite(advised) else given
+
 
 DECIDED, ROLLBACK = "autopilot, cores", "autopilot, rollback step"
 """By which rule a container gets other cores: because the policy says so, or because it was held back."""
 
 
 class CpuState(NamedTuple):
-    """What is remembered of a container's cores.
+    """What is remembered of a container's cores."""
 
-    Parameters
-    ----------
-    inner
-        The policy's state, with all samples but the last.
-    advised
-        What the policy said last.
-    wanted
-        What the container is to have.
-    last, used
-        The last sample, and the cores that it would have used in it.
-    begun, number
-        When its first sample came, and the cycle that the next one is in.
-    held_since
-        Since when it has been held back too much, seconds; None while it is not.
-    """
-
+    #: The policy's state, with all samples but the last.
     inner: Any
+    #: What the policy said last.
     advised: float
+    #: What the container is to have.
     wanted: float
+    #: The last sample, and the cores that it would have used in it.
     last: Use
     used: float
+    #: When its first sample came, and the cycle that the next one is in.
     begun: float
     number: int = 0
+    #: Since when it has been held back too much, seconds; None while it is not.
     held_since: float | None = None
 
 

@@ -1,6 +1,6 @@
 """Fitting a provisioning policy to steer by: it learns from all containers of a trace set.
 
-As in a comparison at the same violation (`core.provisioning.evaluation.matched_violation`), what it gives is
+As in a comparison at the same violation (`core.provisioning.evaluation.exam`), what it gives is
 multiplied by the factor with which it falls short, on what it learned from, for the share of time that is
 tolerated.
 """
@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING
 from core.errors import InputError
 from core.phases import encode, predict
 from core.progress_reporting import part_of, silent
-from core.provisioning.advising.advice import Scaled
+from core.provisioning.advice import Scaled
 from core.provisioning.building import prepare, require_past
-from core.provisioning.evaluation.exam import calibration, settings_of
-from core.provisioning.evaluation.matched_violation import factors
+from core.provisioning.evaluation.exam import calibration, factors, settings_of
 from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import Need, PolicyKind, fit_policy
-from core.scheduling.policies.autopilot.fitted import FittedPolicy
-from core.scheduling.policies.autopilot.growth import growth
+from core.scheduling.policies.autopilot.settings import FittedPolicy, growth
 from core.units import Unit
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 
     from core.phases import PhaseModel
     from core.progress_reporting import Progress
-    from core.provisioning.advising.advice import Adviser
+    from core.provisioning.advice import Adviser
     from core.provisioning.building import Provisioning
     from core.provisioning.fleet import Demand
     from core.provisioning.policy import Policy
@@ -41,23 +39,15 @@ _UNITS = {Resource.CPU: Unit.CORES, Resource.MEMORY: Unit.BYTES}
 
 @dataclass(frozen=True)
 class Lesson:
-    """What is learned.
+    """What is learned."""
 
-    Parameters
-    ----------
-    policy
-        The provisioning policy's name.
-    cycle
-        Seconds of a rescaling cycle.
-    tolerance
-        The share of time that may fall short.
-    memory
-        Whether bytes are learned beside cores.
-    """
-
+    #: The provisioning policy's name.
     policy: str
+    #: Seconds of a rescaling cycle.
     cycle: float
+    #: The share of time that may fall short.
     tolerance: float
+    #: Whether bytes are learned beside cores.
     memory: bool
 
 
@@ -65,17 +55,6 @@ def fit_to_steer(
     traces: TraceSet, model: PhaseModel | None, lesson: Lesson, progress: Progress = silent
 ) -> FittedPolicy:
     """Fit a policy on a trace set.
-
-    Parameters
-    ----------
-    traces
-        What it learns from.
-    model
-        Gives the phases, or None.
-    lesson
-        What is learned.
-    progress
-        Called as fitting goes on; it may raise `Cancelled`.
 
     Raises
     ------

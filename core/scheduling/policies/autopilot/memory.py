@@ -9,49 +9,38 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.provisioning.advising.advice import cycle_number
-from core.scheduling.policies.autopilot.asking import first, following
-from core.scheduling.policies.autopilot.growth import REMEMBERED
+from core.provisioning.advice import cycle_number
+from core.scheduling.policies.autopilot.cpu import first, following
+from core.scheduling.policies.autopilot.settings import REMEMBERED
 from core.units import MIB
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.provisioning.advising.advice import Adviser
+    from core.provisioning.advice import Adviser
     from core.scheduling.model import Use
-    from core.scheduling.policies.autopilot.fitted import Clock
-    from core.scheduling.policies.autopilot.settings import AutopilotSettings
+    from core.scheduling.policies.autopilot.settings import AutopilotSettings, Clock
 
 SPARE = 32.0 * MIB
 _TWICE = 2
 
 
 class MemoryState(NamedTuple):
-    """What is remembered of a container's memory.
+    """What is remembered of a container's memory."""
 
-    Parameters
-    ----------
-    inner, advised
-        The policy's state with all samples but the last, and what it said last.
-    wanted
-        Bytes that the container is to have; None while it has no limit and gets none.
-    last
-        The last sample.
-    begun, number
-        When its first sample came, and the cycle that the next one is in.
-    peaks
-        (time, bytes) of the samples that nothing later reached, of the last ten minutes, the largest first.
-    smaller
-        For how many cycles in a row less would have done.
-    """
-
+    #: The policy's state with all samples but the last, and what it said last.
     inner: Any
     advised: float
+    #: Bytes that the container is to have; None while it has no limit and gets none.
     wanted: float | None
+    #: The last sample.
     last: Use
+    #: When its first sample came, and the cycle that the next one is in.
     begun: float
     number: int = 0
+    #: (time, bytes) of the samples that nothing later reached, of the last ten minutes, the largest first.
     peaks: tuple[tuple[float, float], ...] = ()
+    #: For how many cycles in a row less would have done.
     smaller: int = 0
 
 

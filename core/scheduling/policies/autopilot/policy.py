@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from core.phases.drift.strangeness import MOST_STRANGE
-from core.scheduling.actions import Mark, Reason, SetLimit, SetMemory
+from core.scheduling.actions import Mark, Reason, SetLimit, SetMemory, Start
 from core.scheduling.model import JobState
-from core.scheduling.policies.autopilot import cpu, memory, waiting
-from core.scheduling.policies.autopilot.growth import UNKNOWN
-from core.scheduling.policies.autopilot.held import Held
-from core.scheduling.policies.autopilot.settings import AutopilotSettings, ReadySettings
+from core.scheduling.policies.autopilot import cpu, memory
+from core.scheduling.policies.autopilot.settings import UNKNOWN, AutopilotSettings, Held, ReadySettings
 from core.scheduling.ports import Decision, SchedulingPolicy
-from core.scheduling.shares.resizing import changes
+from core.scheduling.refusals import PATIENCE, Asked, after_failures
+from core.scheduling.shares import changes, threads_for
 from core.units import format_bytes, format_cores, phase_name
 
 if TYPE_CHECKING:
@@ -27,9 +26,90 @@ if TYPE_CHECKING:
     from core.scheduling.actions import Action
     from core.scheduling.model import Job, Observation, Use
     from core.scheduling.policies.autopilot.cpu import CpuState
-    from core.scheduling.policies.autopilot.fitted import FittedPolicy
     from core.scheduling.policies.autopilot.memory import MemoryState
-    from core.scheduling.retries import Asked
+    from core.scheduling.policies.autopilot.settings import FittedPolicy
+
+
+_TINY = 1e-9
+
+
+class Begun(NamedTuple):
+    """Who begins now."""
+
+    #: Starts that were not confirmed, by the names of their jobs.
+    asked: Mapping[str, Asked]
+    #: What is done, and why.
+    starts: tuple[Start, ...]
+    reasons: tuple[Reason, ...]
+    #: When a start that failed is tried again, or None.
+    wake: float | None
+
+
+def start_waiting(settings: AutopilotSettings, before: Mapping[str, Asked], seen: Observation) -> Begun:
+    """Start waiting jobs in order of submission, each where its request is free."""
+    waiting = [job for job in seen.jobs if job.state is JobState.WAITING]
+    if not waiting:
+        return Begun({}, (), (), None)
+    asked, reasons = after_failures(before, seen)
+    room = _Room(settings, seen)
+    starts = []
+    for job in waiting:
+        tried = asked.get(job.id)
+        if tried is not None and tried.until > seen.time:
+            if tried.worker is not None:  # asked for, and not confirmed yet
+                room.take(job, tried.worker)
+            continue
+        worker = room.place(job, None if tried is None else tried.avoids)
+        if worker is None:
+            continue
+        cores = room.request(job)
+        room.take(job, worker)
+        first = Asked(None, 0.0) if tried is None else tried
+        asked[job.id] = first._replace(worker=worker, until=seen.time + PATIENCE)
+        starts.append(Start(job.id, worker, cores, threads=threads_for(cores) if job.can_resize else None))
+        text = f"{job.id} starts on {worker} with the {format_cores(cores)} that it asks for."
+        reasons.append(Reason("autopilot, start", text, job.id, worker))
+    waits = [each.until for each in asked.values() if each.worker is None and each.until > seen.time]
+    return Begun(asked, tuple(starts), tuple(reasons), min(waits, default=None))
+
+
+class _Room:
+    """Cores and bytes of each worker that nobody has a limit for."""
+
+    def __init__(self, settings: AutopilotSettings, seen: Observation) -> None:
+        self._unasked = settings.unasked
+        self._free = {worker.id: worker.capacity for worker in seen.workers}
+        self._largest = max(self._free.values(), default=0.0)
+        self._memory = {
+            worker.id: inf
+            if worker.memory is None
+            else settings.filled * worker.memory - (worker.memory_used or 0.0)
+            for worker in seen.workers
+        }
+        for job in seen.jobs:
+            if job.worker in self._free:
+                self._free[job.worker] -= self.request(job) if job.limit is None else job.limit
+
+    def request(self, job: Job) -> float:
+        """Cores that a job asks for, at most those of the largest worker."""
+        return min(job.request or self._unasked, self._largest)
+
+    def place(self, job: Job, avoids: str | None) -> str | None:
+        """The worker with most cores free on which a job fits; not where it failed if there is another."""
+        able = [
+            name
+            for name, free in self._free.items()
+            if self.request(job) <= free + _TINY and (job.said.memory or 0.0) <= self._memory[name]
+        ]
+        others = [name for name in able if name != avoids]
+        return max(others or able, key=self._free.__getitem__, default=None)
+
+    def take(self, job: Job, worker: str) -> None:
+        """Count a job as begun."""
+        if worker in self._free:
+            self._free[worker] -= self.request(job)
+            self._memory[worker] -= job.said.memory or 0.0
+
 
 EVERY = 1.0
 """Seconds between two samples."""
@@ -55,34 +135,23 @@ _ALIKE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Steered:
-    """What is remembered of a container.
+    """What is remembered of a container."""
 
-    Parameters
-    ----------
-    cpu, memory
-        Of its cores and of its memory; None where the policy says nothing of them.
-    kept
-        Its limits when it was first seen.
-    kills
-        How often one of its processes had been killed for want of memory by then.
-    asked
-        The limits that were asked for last.
-    left
-        Whether it is left alone, with the limits that it had.
-    looked, strange
-        How many of its samples were labelled, at most `LATELY`, and the share of strange ones among the last.
-    unfamiliar
-        Whether it is steered by the reactive rule, because its phases mean nothing.
-    """
-
+    #: Of its cores and of its memory; None where the policy says nothing of them.
     cpu: CpuState | None
     memory: MemoryState | None
+    #: Its limits when it was first seen.
     kept: Held
+    #: How often one of its processes had been killed for want of memory by then.
     kills: int
+    #: The limits that were asked for last.
     asked: Held
+    #: Whether it is left alone, with the limits that it had.
     left: bool = False
+    #: How many of its samples were labelled, at most `LATELY`, and the share of strange ones among the last.
     looked: int = 0
     strange: float = 0.0
+    #: Whether it is steered by the reactive rule, because its phases mean nothing.
     unfamiliar: bool = False
 
     @property
@@ -94,26 +163,17 @@ class Steered:
 
 @dataclass(frozen=True, slots=True)
 class AutopilotState:
-    """What is remembered between two decisions.
+    """What is remembered between two decisions."""
 
-    Parameters
-    ----------
-    settings
-        As chosen.
-    number
-        Of the last observation.
-    known
-        Containers that are steered, by their jobs.
-    asked
-        Starts that were not confirmed, by the names of their jobs.
-    wake
-        When it last asked to be woken.
-    """
-
+    #: As chosen.
     settings: AutopilotSettings
+    #: Of the last observation.
     number: int = -1
+    #: Containers that are steered, by their jobs.
     known: Mapping[str, Steered] = field(default_factory=dict)
+    #: Starts that were not confirmed, by the names of their jobs.
     asked: Mapping[str, Asked] = field(default_factory=dict)
+    #: When it last asked to be woken.
     wake: float | None = None
 
 
@@ -126,7 +186,7 @@ def decide(state: AutopilotState, seen: Observation) -> Decision[AutopilotState]
     """Give each container what its phase needs, and let those begin that wait for what is free."""
     if seen.number <= state.number:
         return Decision(state, wake=state.wake)
-    began = waiting.begin(state.settings, state.asked, seen)
+    began = start_waiting(state.settings, state.asked, seen)
     fitted = state.settings.fitted if isinstance(state.settings, ReadySettings) else None
     if fitted is None:
         after = replace(state, number=seen.number, asked=began.asked, wake=began.wake)
@@ -139,15 +199,7 @@ def decide(state: AutopilotState, seen: Observation) -> Decision[AutopilotState]
 
 
 class _Look:
-    """One decision about the containers that run.
-
-    Attributes
-    ----------
-    known
-        What is remembered of them.
-    actions, reasons, marks
-        What is done, why, and the phase of each.
-    """
+    """One decision about the containers that run."""
 
     def __init__(self, fitted: FittedPolicy, state: AutopilotState, seen: Observation) -> None:
         self._fitted, self._settings = fitted, state.settings

@@ -3,13 +3,99 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
 
-from core.scheduling.queue_settings import memory_setting, unasked_setting
+import numpy as np
+
+from core.provisioning.advice import kept
+from core.scheduling.queueing import memory_setting, unasked_setting
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
-    from core.scheduling.policies.autopilot.fitted import FittedPolicy
+    from core.provisioning.advice import Adviser
+    from core.provisioning.fleet import Demand, Floats
+
+
+REMEMBERED = 600.0
+"""Seconds for which the most that was used is remembered; who was seen for so long showed what it needs."""
+
+
+@kept
+@dataclass(frozen=True)
+class Growth:
+    """The largest growth that any recorded container still had ahead of it, by age."""
+
+    #: Seconds since a container's first sample, increasing, shape (n,).
+    ages: Floats
+    #: From each of these ages on: the most that it used in its life over the most that it had used by then;
+    #: at least 1, never increasing, shape (n,).
+    factors: Floats
+    #: The age of the oldest recorded container, seconds.
+    until: float
+
+    def at(self, age: float) -> float:
+        """The factor at an age, seconds; infinite where nothing that old was recorded."""
+        if age > self.until:
+            return inf
+        return float(self.factors[max(int(self.ages.searchsorted(age, "right")) - 1, 0)])
+
+
+UNKNOWN = Growth(np.zeros(1), np.ones(1), -inf)
+"""Of containers like which none was recorded."""
+
+
+def growth(demand: Demand) -> Growth:
+    """What a fleet's recorded memory shows, for the ages at which it is asked."""
+    fleet = demand.fleet
+    pairs = list(zip(fleet.offsets[:-1].tolist(), fleet.offsets[1:].tolist(), strict=True))
+    until = max(float(fleet.time[end - 1] - fleet.time[begin]) for begin, end in pairs)
+    ages = np.arange(0.0, min(until, REMEMBERED) + fleet.period, fleet.period)
+    most = np.ones(len(ages))
+    for begin, end in pairs:
+        peaks = np.maximum(np.maximum.accumulate(demand.values[begin:end]), 1.0)
+        at = np.searchsorted(fleet.time[begin:end] - fleet.time[begin], ages, "right") - 1
+        np.maximum(most, peaks[-1] / peaks[at], out=most)
+    changes = np.flatnonzero(np.diff(most, prepend=inf))
+    return Growth(ages[changes], most[changes], until)
+
+
+class Clock(NamedTuple):
+    """Seconds between the samples that a policy was fitted on, and of a rescaling cycle."""
+
+    period: float
+    cycle: float
+
+
+@kept
+@dataclass(frozen=True)
+class FittedPolicy:
+    """What steers, and by which clock."""
+
+    #: The policy's.
+    name: str
+    #: Seconds of a rescaling cycle, and between the samples that it was fitted on.
+    cycle: float
+    period: float
+    #: What says how many cores and bytes a container is given; None where it was not fitted on these.
+    cpu: Adviser | None
+    memory: Adviser | None
+    #: The reactive rule for containers that the phase model has seen nothing like, or None.
+    fallback: FittedPolicy | None = None
+    #: By how much the memory of recorded containers still grew; None where it was not fitted on bytes.
+    growth: Growth | None = None
+
+    @property
+    def clock(self) -> Clock:
+        """Both together."""
+        return Clock(self.period, self.cycle)
+
+
+class Held(NamedTuple):
+    """The limits of a container, in cores and bytes; None without one."""
+
+    cores: float | None = None
+    memory: float | None = None
 
 
 @dataclass(frozen=True)
@@ -71,12 +157,7 @@ class AutopilotSettings:
 
 @dataclass(frozen=True)
 class ReadySettings(AutopilotSettings):
-    """The same with what the policy learned; whoever starts a run fits it.
+    """The same with what the policy learned; whoever starts a run fits it."""
 
-    Parameters
-    ----------
-    fitted
-        What steers. Without it every container keeps what it asked for.
-    """
-
+    #: What steers. Without it every container keeps what it asked for.
     fitted: FittedPolicy | None = None

@@ -11,8 +11,8 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from core.scheduling.model import JobState
-from core.scheduling.policies.deadline.known import met
-from core.scheduling.policies.deadline.promises import Promises
+from core.scheduling.policies.deadline.deadline_admission import Promises
+from core.scheduling.policies.deadline.job_estimate import met
 from core.scheduling.policies.deadline.scene import DeadlineState, Scene
 from core.scheduling.policies.deadline.sharing import Sharing
 
@@ -28,52 +28,30 @@ _TINY: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What would become of a job.
+    """What would become of a job."""
 
-    Parameters
-    ----------
-    known
-        Whether its end can be predicted: how fast its kind is and how many steps it has.
-    promised
-        Whether its deadline would be promised; None without a deadline.
-    why
-        What the policy would say of it; empty where it would say nothing.
-    cores
-        The fewest cores with which it would end in time, were it alone; None if none do, or not known.
-    has
-        Cores that it would have at once; 0: it would wait.
-    ends, between
-        When it would end with the cores that it would have at once, or else with the fewest that suffice, and
-        between which moments eight times out of ten; None where not known. Seconds of the run's clock.
-    soonest
-        Seconds from its submission to the earliest deadline that would be promised; None where there is none.
-    gives_way
-        Jobs that run and would have fewer cores at once: their names, cores without it, and with it.
-    """
-
+    #: Whether its end can be predicted: how fast its kind is and how many steps it has.
     known: bool
+    #: Whether its deadline would be promised; None without a deadline.
     promised: bool | None
+    #: What the policy would say of it; empty where it would say nothing.
     why: str
+    #: The fewest cores with which it would end in time, were it alone; None if none do, or not known.
     cores: float | None = None
+    #: Cores that it would have at once; 0: it would wait.
     has: float = 0.0
+    #: When it would end with the cores that it would have at once, or else with the fewest that suffice, and
+    #: between which moments eight times out of ten; None where not known. Seconds of the run's clock.
     ends: float | None = None
     between: tuple[float, float] | None = None
+    #: Seconds from its submission to the earliest deadline that would be promised; None where there is none.
     soonest: float | None = None
+    #: Jobs that run and would have fewer cores at once: their names, cores without it, and with it.
     gives_way: tuple[tuple[str, float, float], ...] = ()
 
 
 def outlook(settings: DeadlineSettings, seen: Observation, job: Job) -> Outlook:
-    """What would become of a job that is submitted now.
-
-    Parameters
-    ----------
-    settings
-        Of the policy.
-    seen
-        Workers and jobs as they are, without the new one.
-    job
-        The new one, which waits.
-    """
+    """What would become of a job that is submitted now."""
     without, _ = _decided(settings, seen, None)
     with_it, scene = _decided(settings, seen, job)
     known = scene.known[job.id]

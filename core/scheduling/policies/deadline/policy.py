@@ -12,12 +12,12 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from core.scheduling.actions import Mark
-from core.scheduling.policies.deadline.promises import Promises
+from core.scheduling.policies.deadline.deadline_admission import Promises
 from core.scheduling.policies.deadline.scene import DeadlineState, Scene
 from core.scheduling.policies.deadline.settings import DeadlineSettings
 from core.scheduling.policies.deadline.sharing import Sharing
 from core.scheduling.ports import Decision, SchedulingPolicy
-from core.scheduling.shares.resizing import changes
+from core.scheduling.shares import changes
 
 if TYPE_CHECKING:
     from core.scheduling.model import Observation

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.scheduling import lookup
 from core.scheduling.actions import Reason, Resume, Start
-from core.scheduling.deadlines.foresight import REMEMBERED, reserve, spread
+from core.scheduling.deadline_planning.foresight import REMEMBERED, reserve, spread
 from core.scheduling.model import Trigger
-from core.scheduling.policies.deadline.known import Known, met, seen_again
+from core.scheduling.policies.deadline.job_estimate import Known, met, seen_again
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.scheduling.deadlines.plan import Plan, Wish
+    from core.scheduling.deadline_planning.plan import Plan, Wish
     from core.scheduling.model import Job, Observation
     from core.scheduling.policies.deadline.settings import DeadlineSettings
 
@@ -31,104 +31,49 @@ _ROUNDING = 1e-9
 
 
 class Home(NamedTuple):
-    """What is remembered of a worker.
+    """What is remembered of a worker."""
 
-    Parameters
-    ----------
-    capacity
-        Its cores when it was looked at last.
-    promised
-        Grain-seconds that its jobs were promised then.
-    spare, idle
-        Grains that were left over, and those that no promise or hope needed.
-    due
-        When it is looked at again.
-    since
-        When something last happened there.
-    wishes
-        Whether the last look would have changed something.
-    blocked
-        Whether a start was not confirmed then, so that its cores could not be touched.
-    plan
-        For those that it is promised to.
-    """
-
+    #: Its cores when it was looked at last.
     capacity: float
+    #: Grain-seconds that its jobs were promised then.
     promised: float = 0.0
+    #: Grains that were left over, and those that no promise or hope needed.
     spare: int = 0
     idle: int = 0
+    #: When it is looked at again.
     due: float = inf
+    #: When something last happened there.
     since: float = 0.0
+    #: Whether the last look would have changed something.
     wishes: bool = False
+    #: Whether a start was not confirmed then, so that its cores could not be touched.
     blocked: bool = False
+    #: For those that it is promised to.
     plan: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DeadlineState:
-    """What ``deadline`` remembers.
+    """What ``deadline`` remembers."""
 
-    Parameters
-    ----------
-    settings
-        As chosen.
-    number
-        Of the last observation.
-    known
-        Every job that has not ended.
-    homes
-        Every worker.
-    costs
-        (when it came, grain-seconds that its deadline needs at least) of the latest jobs.
-    ratios
-        Observed over predicted time per step of the latest jobs.
-    wake
-        When it last asked to be woken.
-    """
-
+    #: As chosen.
     settings: DeadlineSettings
+    #: Of the last observation.
     number: int = -1
+    #: Every job that has not ended.
     known: Mapping[str, Known] = field(default_factory=dict)
+    #: Every worker.
     homes: Mapping[str, Home] = field(default_factory=dict)
+    #: (when it came, grain-seconds that its deadline needs at least) of the latest jobs.
     costs: tuple[tuple[float, float], ...] = ()
+    #: Observed over predicted time per step of the latest jobs.
     ratios: tuple[float, ...] = ()
+    #: When it last asked to be woken.
     wake: float | None = None
 
 
 class Scene:
-    """What is seen, beside what is remembered; decisions change it.
-
-    Parameters
-    ----------
-    state
-        What is remembered; unchanged.
-    seen
-        What is seen now.
-
-    Attributes
-    ----------
-    known, homes, ratios
-        As in `DeadlineState`, brought up to date.
-    jobs
-        Jobs that were looked at, as they are seen.
-    on
-        Names of the jobs on each worker that was read.
-    waiting
-        Names of the jobs that wait, in order of submission.
-    new
-        Those of them that were not seen before.
-    stirred
-        Workers whose cores are shared anew.
-    learned
-        Jobs that run and may be promised for the first time, as their own steps have just said how fast they
-        are, or as they ran before they were seen.
-    looked
-        Those of the workers that are merely looked at, because it is time.
-    refused
-        Why jobs are turned away, by their names.
-    reasons
-        What was found, for the ledger.
-    """
+    """What is seen, beside what is remembered; decisions change it."""
 
     def __init__(self, state: DeadlineState, seen: Observation) -> None:
         self.settings, self.seen, self.now = state.settings, seen, seen.time

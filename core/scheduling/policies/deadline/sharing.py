@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from core.scheduling.actions import Mark
-from core.scheduling.deadlines.spare import Taker, by_core_time, spread
+from core.scheduling.deadline_planning.spare import Taker, by_core_time, spread
 from core.scheduling.model import JobState
-from core.scheduling.policies.deadline.known import Hope
+from core.scheduling.policies.deadline.job_estimate import Hope
 from core.scheduling.policies.deadline.scene import Home
 from core.units import format_cores, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from core.scheduling.deadlines.plan import Plan
+    from core.scheduling.deadline_planning.plan import Plan
     from core.scheduling.model import Job
-    from core.scheduling.policies.deadline.known import Known
-    from core.scheduling.policies.deadline.promises import Promises
+    from core.scheduling.policies.deadline.deadline_admission import Promises
+    from core.scheduling.policies.deadline.job_estimate import Known
     from core.scheduling.policies.deadline.scene import Scene
 
 _GROWTH: Final = 0.05
@@ -42,22 +42,7 @@ _YOUNG: Final = 60.0
 
 
 class Sharing:
-    """The cores of the workers that are shared anew.
-
-    Parameters
-    ----------
-    scene
-        What is seen.
-    promises
-        As they are made.
-
-    Attributes
-    ----------
-    wanted
-        (job, worker, cores) of every job that is looked at; 0 cores: it rests.
-    marks
-        What is thought of each of them.
-    """
+    """The cores of the workers that are shared anew."""
 
     def __init__(self, scene: Scene, promises: Promises) -> None:
         self.scene, self.promises = scene, promises

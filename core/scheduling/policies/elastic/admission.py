@@ -26,21 +26,14 @@ class Admitted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The rule by which jobs begin.
+    """The rule by which jobs begin."""
 
-    Parameters
-    ----------
-    rule
-        One of `settings.ADMISSIONS`.
-    reclaims
-        Whether what running jobs hold beyond their due is taken back for those that wait.
-    factor
-        Cores that jobs which run and wait ask for, in relation to all that there are; at least 1. Only
-        ``proportional`` looks at it.
-    """
-
+    #: One of `settings.ADMISSIONS`.
     rule: str
+    #: Whether what running jobs hold beyond their due is taken back for those that wait.
     reclaims: bool
+    #: Cores that jobs which run and wait ask for, in relation to all that there are; at least 1. Only
+    #: ``proportional`` looks at it.
     factor: float = 1.0
 
     def admitted(self, claim: Claim, book: Book) -> Admitted | None:
@@ -103,17 +96,7 @@ class Admission:
 
 
 def equal_shares(capacity: float, claims: Sequence[Claim], grain: float) -> dict[str, float]:
-    """Equal shares in multiples of `grain`, none above what its job can use; the remainder to the earliest.
-
-    Parameters
-    ----------
-    capacity
-        Cores to share.
-    claims
-        The jobs, in order of arrival.
-    grain
-        Cores are given in multiples of this.
-    """
+    """Equal shares in multiples of `grain`, capped at what each job can use."""
     shares = {each.job: 0.0 for each in claims}
     left = capacity
     while left >= grain - TINY:

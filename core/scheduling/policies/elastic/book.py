@@ -30,28 +30,19 @@ def floored(cores: float, grain: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a job asks for, on a worker of a certain size.
+    """What a job asks for, on a worker of a certain size."""
 
-    Parameters
-    ----------
-    job
-        Its name.
-    arrived
-        When it was submitted, seconds.
-    request, least, most
-        Cores that it asks for, and that it can run with at least and at most.
-    memory
-        Bytes.
-    priority
-        From 0 to 9.
-    """
-
+    #: Its name.
     job: str
+    #: When it was submitted, seconds.
     arrived: float
+    #: Cores that it asks for, and that it can run with at least and at most.
     request: float
     least: float
     most: float
+    #: Bytes.
     memory: float = 0.0
+    #: From 0 to 9.
     priority: int = 0
 
 
@@ -81,32 +72,21 @@ def claim(job: Job, settings: ElasticSettings, capacity: float, found: float | N
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A job that holds a place on a worker.
+    """A job that holds a place on a worker."""
 
-    Parameters
-    ----------
-    claim
-        What it asks for here.
-    cores
-        What it holds; 0 while it is paused.
-    since
-        When it last began to run or to be paused, seconds.
-    paused
-        Whether it is paused.
-    moving
-        Whether it is on its way to here, so that nothing can be done to it.
-    given
-        When it got the cores that it holds, seconds.
-    runs
-        How often it was run.
-    """
-
+    #: What it asks for here.
     claim: Claim
+    #: What it holds; 0 while it is paused.
     cores: float
+    #: When it last began to run or to be paused, seconds.
     since: float
+    #: Whether it is paused.
     paused: bool = False
+    #: Whether it is on its way to here, so that nothing can be done to it.
     moving: bool = False
+    #: When it got the cores that it holds, seconds.
     given: float = 0.0
+    #: How often it was run.
     runs: int = 1
 
     @property
@@ -117,29 +97,19 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """A worker and who holds its cores.
+    """A worker and who holds its cores."""
 
-    Parameters
-    ----------
-    worker
-        Its name.
-    capacity
-        Its cores.
-    grain
-        Cores are given in multiples of this, which is never more than the worker has.
-    held
-        Its jobs by their names.
-    free
-        Cores that nobody holds.
-    asked
-        Cores that the jobs which hold cores ask for together.
-    """
-
+    #: Its name.
     worker: str
+    #: Its cores.
     capacity: float
+    #: Cores are given in multiples of this, which is never more than the worker has.
     grain: float
+    #: Its jobs by their names.
     held: dict[str, Held]
+    #: Cores that nobody holds.
     free: float
+    #: Cores that the jobs which hold cores ask for together.
     asked: float
 
     @property

@@ -9,14 +9,26 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.scheduling.policies.elastic.doing import actions
+from core.scheduling.policies.elastic.queue_order import Turn
 from core.scheduling.policies.elastic.scene import ElasticState, Scene
 from core.scheduling.policies.elastic.settings import ElasticSettings
-from core.scheduling.policies.elastic.turn import Turn
 from core.scheduling.ports import Decision, SchedulingPolicy
+from core.scheduling.shares import changes
 
 if TYPE_CHECKING:
+    from core.scheduling.actions import Action
     from core.scheduling.model import Observation
+
+
+def actions(scene: Scene) -> tuple[Action, ...]:
+    """What was changed on the workers that were looked at, and who is turned away."""
+    wanted = (
+        (scene.jobs[job], name, 0.0 if held.paused else held.cores)
+        for name in scene.changed
+        for job, held in scene.books[name].held.items()
+    )
+    return changes(wanted, scene.refused)
+
 
 __all__ = ["ELASTIC", "POLICIES", "ElasticSettings"]
 

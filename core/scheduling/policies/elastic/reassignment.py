@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.scheduling.forecasting.step_time import StepTime
+from core.scheduling.forecasting import StepTime
 from core.scheduling.policies.elastic.book import TINY, floored
 
 if TYPE_CHECKING:
@@ -21,17 +21,7 @@ _UNMEASURED = StepTime(0.0, 1.0)
 
 
 def grown(book: Book, rule: str, speeds: Mapping[str, StepTime]) -> Book:
-    """A worker's book after its free cores were given away.
-
-    Parameters
-    ----------
-    book
-        As it is.
-    rule
-        One of `settings.REASSIGNMENTS`.
-    speeds
-        What was measured of each job.
-    """
+    """A worker's book after its free cores were given away."""
     if book.free < book.grain - TINY or rule == "none":
         return book
     given = _RULES[rule](book.running, book.free, book.grain, speeds)

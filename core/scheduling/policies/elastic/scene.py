@@ -6,7 +6,7 @@ one of a thousand workers costs no look at the others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from operator import attrgetter
@@ -14,18 +14,71 @@ from typing import TYPE_CHECKING
 
 from core.scheduling import lookup
 from core.scheduling.actions import Reason, Resume, Start
-from core.scheduling.forecasting.step_time import SETTLED
+from core.scheduling.forecasting import SETTLED
 from core.scheduling.model import Trigger
 from core.scheduling.policies.elastic.book import TINY, Book, book, claim
-from core.scheduling.policies.elastic.queue import Queued, paused
+from core.scheduling.refusals import PATIENCE, pause_after
 from core.units import format_bytes, format_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from core.scheduling.model import Job, Observation
-    from core.scheduling.policies.elastic.book import Claim
+    from core.scheduling.policies.elastic.book import Claim, Held
     from core.scheduling.policies.elastic.settings import ElasticSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A job that wants cores and has none."""
+
+    #: What it asks for where it asks for most: on the largest worker.
+    claim: Claim
+    #: When it queued up: its arrival, or when it was paused.
+    since: float
+    #: The worker that holds its place while it is paused; None before its first start.
+    worker: str | None = None
+    #: How often it was run before.
+    runs: int = 0
+    #: When it may be tried again after a start that failed or was not confirmed.
+    again: float = 0.0
+    #: How many starts in a row failed.
+    refusals: int = 0
+    #: What was last said of why it waits.
+    told: str = ""
+
+    def with_priority(self, priority: int) -> Queued:
+        """The same with the priority that its owner says now."""
+        if priority == self.claim.priority:
+            return self
+        return replace(self, claim=replace(self.claim, priority=priority))
+
+    def tried(self, now: float) -> Queued:
+        """After a start was asked for: it is not asked for again at once."""
+        return replace(self, again=now + PATIENCE)
+
+    def failed(self, now: float) -> Queued:
+        """After a start failed: it is tried again after a pause that doubles."""
+        return replace(self, again=now + pause_after(self.refusals), refusals=self.refusals + 1)
+
+
+def paused(held: Held, worker: str, now: float) -> Queued:
+    """A job that is paused queues up again."""
+    return Queued(held.claim, now, worker, held.runs)
+
+
+def order(settings: ElasticSettings, now: float) -> Callable[[Queued], tuple[float, float, str]]:
+    """The key by which those that wait are sorted."""
+    if settings.order == "priority":
+        return lambda each: (-rank(each, settings, now), each.claim.arrived, each.claim.job)
+    return lambda each: (each.since, each.claim.arrived, each.claim.job)
+
+
+def rank(each: Queued, settings: ElasticSettings, now: float) -> float:
+    """Priority with ageing and feedback; the highest comes first."""
+    aged = (now - each.since) / settings.ageing if settings.ageing > 0 else 0.0
+    return each.claim.priority + aged - (each.runs if settings.feedback else 0)
+
 
 _POINTS = 8
 """Numbers of cores for which a job's time per step is remembered."""
@@ -35,58 +88,26 @@ _ID, _ASKED, _CAPACITY = attrgetter("id"), attrgetter("asked"), attrgetter("capa
 
 @dataclass(frozen=True, slots=True)
 class ElasticState:
-    """What ``elastic`` remembers.
+    """What ``elastic`` remembers."""
 
-    Parameters
-    ----------
-    settings
-        As chosen.
-    number
-        Of the last observation.
-    books
-        Of every worker, as it was left.
-    queue
-        Jobs that wait or are paused, by their names.
-    measured
-        Seconds per step of each job, by the cores that it had.
-    placed
-        How many jobs the books hold together.
-    wake
-        When it last asked to be woken.
-    """
-
+    #: As chosen.
     settings: ElasticSettings
+    #: Of the last observation.
     number: int = -1
+    #: Of every worker, as it was left.
     books: Mapping[str, Book] = field(default_factory=dict)
+    #: Jobs that wait or are paused, by their names.
     queue: Mapping[str, Queued] = field(default_factory=dict)
+    #: Seconds per step of each job, by the cores that it had.
     measured: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
+    #: How many jobs the books hold together.
     placed: int = 0
+    #: When it last asked to be woken.
     wake: float | None = None
 
 
 class Scene:
-    """What is seen, beside what is remembered; decisions change its books and its queue.
-
-    Parameters
-    ----------
-    state
-        What is remembered; unchanged.
-    seen
-        What is seen now.
-
-    Attributes
-    ----------
-    books, queue, measured, placed
-        As in `ElasticState`, brought up to date.
-    jobs
-        Jobs that were looked at, as they are seen.
-    changed
-        Workers that were looked at or acted upon, in order.
-    refused
-        Why jobs are turned away, by their names.
-    reasons
-        What was found, for the ledger.
-    """
+    """What is seen, beside what is remembered; decisions change its books and its queue."""
 
     def __init__(self, state: ElasticState, seen: Observation) -> None:
         self.settings, self.seen, self.now = state.settings, seen, seen.time

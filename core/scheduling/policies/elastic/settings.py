@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.scheduling.queue_settings import grain_setting, memory_setting, unasked_setting
+from core.scheduling.queueing import grain_setting, memory_setting, unasked_setting
 from core.settings_fields import setting
 
 ADMISSIONS = {

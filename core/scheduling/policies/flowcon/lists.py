@@ -22,37 +22,25 @@ _FULL = 0.95
 
 
 class Container(NamedTuple):
-    """What FlowCon remembers of one container.
+    """What FlowCon remembers of one container."""
 
-    Parameters
-    ----------
-    mark
-        Its list and growth, as shown.
-    limit
-        L, share of the node by the rule of its list.
-    share
-        What it was given: L, or more where the limits were raised.
-    given
-        (limit in cores or None, weight) as last asked of the engine; None when that failed.
-    level
-        E at the algorithm's previous run (raw), or None if it had printed nothing.
-    cpu_seconds, total, printed
-        The counters at that run: core-seconds, sum and number of printed values.
-    peak
-        The largest growth so far.
-    demand
-        Share of the node that it could use, as far as is known.
-    """
-
+    #: Its list and growth, as shown.
     mark: Mark
+    #: L, share of the node by the rule of its list.
     limit: float = 1.0
+    #: What it was given: L, or more where the limits were raised.
     share: float = 1.0
+    #: (limit in cores or None, weight) as last asked of the engine; None when that failed.
     given: tuple[float | None, float] | None = None
+    #: E at the algorithm's previous run (raw), or None if it had printed nothing.
     level: float | None = None
+    #: The counters at that run: core-seconds, sum and number of printed values.
     cpu_seconds: float = 0.0
     total: float = 0.0
     printed: int = 0
+    #: The largest growth so far.
     peak: float = 0.0
+    #: Share of the node that it could use, as far as is known.
     demand: float = 1.0
 
     @property
@@ -131,17 +119,7 @@ def classified(
 
 
 def demanded(container: Container, used: float, idle: bool) -> float:
-    """What a container could use of the node: what it used, if nothing held it back, else all.
-
-    Parameters
-    ----------
-    container
-        As it was during the interval.
-    used
-        R of the interval.
-    idle
-        True if the node had processor time to spare.
-    """
+    """What a container could use of the node: what it used, if nothing held it back, else all."""
     held = used >= _FULL * container.share
     return 1.0 if held or not idle else used
 

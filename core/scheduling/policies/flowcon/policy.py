@@ -23,29 +23,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FlowConState:
-    """What FlowCon remembers.
+    """What FlowCon remembers."""
 
-    Parameters
-    ----------
-    settings
-        As chosen.
-    placer
-        The default scheduler.
-    number
-        The number of the last observation.
-    tracks
-        What every job has printed.
-    nodes
-        The state of every worker that has containers.
-    wake
-        When it last asked to be woken.
-    """
-
+    #: As chosen.
     settings: FlowConSettings
+    #: The default scheduler.
     placer: Placer
+    #: The number of the last observation.
     number: int = -1
+    #: What every job has printed.
     tracks: Tracks = field(default_factory=dict)
+    #: The state of every worker that has containers.
     nodes: Mapping[str, Node] = field(default_factory=dict)
+    #: When it last asked to be woken.
     wake: float | None = None
 
 

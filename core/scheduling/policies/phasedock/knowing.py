@@ -6,74 +6,80 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from core.scheduling.forecasting.forecast import Known, Left, learn, left
-from core.scheduling.policies.phasedock.worth import index
-from core.scheduling.shares.fair_share import Fair, advance, finishes
+import numpy as np
+
+from core.scheduling.forecasting import Known, Left, best_prefix, learn, left
+from core.scheduling.shares import Fair, advance, finishes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from core.scheduling.forecasting import Left
     from core.scheduling.model import Job, Observation, Worker
     from core.scheduling.policies.phasedock.settings import PhaseDockSettings
 
 
+_UNLIKELY = 0.02
+
+
+def index(known: Left, weights: Sequence[float]) -> float:
+    """Worth per core-second of serving a job to its best point (`core.scheduling.forecasting`).
+
+    Where a point is nobody knows for sure: every place where it may be counts with its chance.
+    """
+    works, chance = known.ahead()
+    return best_prefix(np.append(works, known.end), np.append(chance * np.array(weights), 1.0))
+
+
+def way(known: Left, weights: Sequence[float]) -> tuple[tuple[float, float], ...]:
+    """What is ahead of a job: where each point is on average, and its worth times the chance that it is."""
+    works, chance = known.ahead()
+    likely = chance.sum(axis=0)
+    places = (works * chance).sum(axis=0) / np.maximum(likely, _UNLIKELY)
+    points = [
+        (min(place, known.end), weight * chance)
+        for place, weight, chance in zip(places.tolist(), weights, likely.tolist(), strict=True)
+        if chance > _UNLIKELY
+    ]
+    return (*sorted(points), (known.end, 1.0))
+
+
 @dataclass(frozen=True, slots=True)
 class State:
-    """What it remembers between two observations.
+    """What it remembers between two observations."""
 
-    Parameters
-    ----------
-    settings
-        What was chosen.
-    number, time
-        The number and the time of the last observation.
-    known
-        What is remembered of each job that has not ended.
-    fair
-        The virtual fair-share worker beside each worker.
-    totals
-        Core-seconds of each job in total, as far as is known; of those that ended, too.
-    promised
-        When each job must have ended, seconds of the run's clock.
-    home
-        The worker that each job was on.
-    begun
-        When the first of the present jobs came.
-    """
-
+    #: What was chosen.
     settings: PhaseDockSettings
+    #: The number and the time of the last observation.
     number: int = -1
     time: float = 0.0
+    #: What is remembered of each job that has not ended.
     known: Mapping[str, Known] = field(default_factory=dict)
+    #: The virtual fair-share worker beside each worker.
     fair: Mapping[str, Mapping[str, Fair]] = field(default_factory=dict)
+    #: Core-seconds of each job in total, as far as is known; of those that ended, too.
     totals: Mapping[str, float] = field(default_factory=dict)
+    #: When each job must have ended, seconds of the run's clock.
     promised: Mapping[str, float] = field(default_factory=dict)
+    #: The worker that each job was on.
     home: Mapping[str, str] = field(default_factory=dict)
+    #: When the first of the present jobs came.
     begun: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One observation with what is predicted from it.
+    """One observation with what is predicted from it."""
 
-    Parameters
-    ----------
-    seen
-        The observation.
-    state
-        What is remembered, the observation taken in.
-    lefts
-        What is left of each job, or None where that is unknown.
-    worth
-        What a core-second is worth for each job of which that is known.
-    typical
-        Core-seconds assumed for a job of unknown size, above zero: the mean of the known ones.
-    """
-
+    #: The observation.
     seen: Observation
+    #: What is remembered, the observation taken in.
     state: State
+    #: What is left of each job, or None where that is unknown.
     lefts: Mapping[str, Left | None]
+    #: What a core-second is worth for each job of which that is known.
     worth: Mapping[str, float]
+    #: Core-seconds assumed for a job of unknown size, above zero: the mean of the known ones.
     typical: float
 
     def demand(self, name: str, capacity: float) -> float:

@@ -48,5 +48,5 @@ class PhaseDockSettings:
 
     @property
     def weights(self) -> tuple[float, float, float]:
-        """What reaching each of `core.scheduling.forecasting.forecast.GOALS` is worth; ending is worth 1."""
+        """What reaching each of `core.scheduling.forecasting.GOALS` is worth; ending is worth 1."""
         return (self.goal, self.goal95, self.goal99)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core.scheduling.actions import Action, Pause, Reason, Resume, SetLimit
 from core.scheduling.model import JobState
 from core.scheduling.queueing import FULL
-from core.scheduling.shares.fair_share import slack
+from core.scheduling.shares import slack
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,36 +28,20 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The jobs of a worker in the order in which they come, and why.
+    """The jobs of a worker in the order in which they come, and why."""
 
-    Parameters
-    ----------
-    names
-        Those that can be predicted, and new ones.
-    why
-        For each of `names`: ``"new"``, ``"promise"``, ``"long"`` or ``"gain"``.
-    blind
-        Those that do not say how many steps they have.
-    spare
-        Seconds that may be spent on jobs after the one with the tightest promise; None without promises.
-    """
-
+    #: Those that can be predicted, and new ones.
     names: tuple[str, ...]
+    #: For each of `names`: ``"new"``, ``"promise"``, ``"long"`` or ``"gain"``.
     why: Mapping[str, str]
+    #: Those that do not say how many steps they have.
     blind: tuple[str, ...]
+    #: Seconds that may be spent on jobs after the one with the tightest promise; None without promises.
     spare: float | None
 
 
 def last_end(view: View, here: Mapping[str, list[Job]]) -> float:
-    """When everything must have ended at the latest: the earliest end of the fullest worker, stretched.
-
-    Parameters
-    ----------
-    view
-        What is known.
-    here
-        The jobs of each worker.
-    """
+    """When everything must have ended at the latest: the earliest end of the fullest worker, stretched."""
     now, state = view.seen.time, view.state
     loads = [
         sum(each.end for job in here[worker.id] if (each := view.lefts[job.id])) / worker.capacity
@@ -68,17 +52,7 @@ def last_end(view: View, here: Mapping[str, list[Job]]) -> float:
 
 
 def order(view: View, worker: Worker, jobs: Sequence[Job], last: float) -> Order:
-    """Put the jobs of a worker in order.
-
-    Parameters
-    ----------
-    view
-        What is known.
-    worker, jobs
-        The worker and its jobs.
-    last
-        When everything must have ended, from `last_end`.
-    """
+    """Put the jobs of a worker in order."""
     settings, now = view.state.settings, view.seen.time
     sure = {job.id: each for job in jobs if (each := view.lefts[job.id]) is not None}
     caps = {name: view.demand(name, worker.capacity) for name in sure}
@@ -106,13 +80,7 @@ def order(view: View, worker: Worker, jobs: Sequence[Job], last: float) -> Order
 
 
 def share(view: View, worker: Worker, jobs: Sequence[Job], order: Order) -> tuple[list[Action], list[Reason]]:
-    """Give every job of a worker what its place in the order says.
-
-    Returns
-    -------
-    (list of Action, list of Reason)
-        Nothing for jobs that have it already.
-    """
+    """Give every job of a worker what its place in the order says."""
     weights = _weights(view, worker, order)
     actions: list[Action] = []
     reasons: list[Reason] = []

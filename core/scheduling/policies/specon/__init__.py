@@ -7,8 +7,8 @@ Source: Zheng, "Efficient resource management for deep learning applications", 4
 
 from __future__ import annotations
 
+from core.scheduling.policies.specon.monitor import PRESETS, SpeConSettings
 from core.scheduling.policies.specon.policy import SPECON
-from core.scheduling.policies.specon.settings import PRESETS, SpeConSettings
 
 __all__ = ["POLICIES", "PRESETS", "SPECON", "SpeConSettings"]
 

@@ -8,18 +8,65 @@ WC → CC. All categories of a tick are settled first; then line 15 counts them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from core.scheduling.actions import Mark, Reason
 from core.scheduling.growth import finite, largest
 from core.scheduling.model import JobState
+from core.scheduling.placement import placement_setting
+from core.settings_fields import setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from core.scheduling.lookup import Standing
-    from core.scheduling.policies.specon.settings import SpeConSettings
+
+
+REBALANCES = {
+    "resolved": "One move per interval, from the fullest worker to the emptiest",
+    "as-printed": "Algorithm 5 word by word",
+}
+PRESETS = {
+    "Thesis 6.2.2": {"alpha": 0.01, "interval": 30.0},
+    "Figure 6.17, 20 s": {"alpha": 0.05, "interval": 20.0},
+    "Figure 6.17, 25 s": {"alpha": 0.05, "interval": 25.0},
+    "Figure 6.18, α = 0.05": {"alpha": 0.05, "interval": 30.0},
+    "Figure 6.18, α = 0.1": {"alpha": 0.1, "interval": 30.0},
+}
+"""The settings of the thesis' experiments, by their names."""
+
+
+@dataclass(frozen=True)
+class SpeConSettings:
+    """SpeCon's parameters and variants."""
+
+    alpha: float = setting(
+        0.01, label="Threshold α", low=0.0001, high=1.0, help="Growth of E per interval that counts as slow."
+    )
+    interval: float = setting(
+        30.0, label="Interval", low=1.0, high=3600.0, unit="s", help="Time between two looks at every E."
+    )
+    weight_pc: float = setting(
+        2.0, label="Weight of PC", low=0.0, high=100.0, help="What a progressing job counts in a score."
+    )
+    weight_wc: float = setting(
+        1.5, label="Weight of WC", low=0.0, high=100.0, help="What a watched job counts in a score."
+    )
+    weight_cc: float = setting(
+        1.0, label="Weight of CC", low=0.0, high=100.0, help="What a converged job counts in a score."
+    )
+    rebalance: str = setting(
+        "resolved", label="Rebalancing", choices=REBALANCES, help="How Algorithm 5 is read."
+    )
+    placement: str = placement_setting()
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """What a job counts in a score, by its category."""
+        return {"PC": self.weight_pc, "WC": self.weight_wc, "CC": self.weight_cc}
+
 
 PROGRESSING, WATCHING, CONVERGED = "PC", "WC", "CC"
 _RUNNING = (JobState.RUNNING, JobState.PAUSED)
@@ -33,35 +80,23 @@ _LOWER = {
 
 
 class Watched(NamedTuple):
-    """What SpeCon remembers of one container.
+    """What SpeCon remembers of one container."""
 
-    Parameters
-    ----------
-    mark
-        Its category and growth, as shown.
-    level
-        E (raw) at the last tick, or None if it was not read yet.
-    last
-        E (raw) as it was printed last, or None if it was not printed yet.
-    largest
-        The largest magnitude that it has printed.
-    converged
-        When it entered CC or was decided, seconds; None in PC and WC.
-    decided
-        True once Algorithm 4 has decided on it (the thesis' ``migrated``); happens once.
-    asked
-        True while its request waits to be served.
-    rebalanced
-        True once Algorithm 5 has moved it.
-    """
-
+    #: Its category and growth, as shown.
     mark: Mark
+    #: E (raw) at the last tick, or None if it was not read yet.
     level: float | None = None
+    #: E (raw) as it was printed last, or None if it was not printed yet.
     last: float | None = None
+    #: The largest magnitude that it has printed.
     largest: float = 0.0
+    #: When it entered CC or was decided, seconds; None in PC and WC.
     converged: float | None = None
+    #: True once Algorithm 4 has decided on it (the thesis' ``migrated``); happens once.
     decided: bool = False
+    #: True while its request waits to be served.
     asked: bool = False
+    #: True once Algorithm 5 has moved it.
     rebalanced: bool = False
 
     @property
@@ -81,20 +116,13 @@ def joined(job: str) -> Watched:
 
 
 class Looked(NamedTuple):
-    """What a tick changed.
+    """What a tick changed."""
 
-    Parameters
-    ----------
-    watched
-        All containers after it.
-    requests
-        Those that ask to be reallocated, in order of submission.
-    reasons
-        One for each container that was classified, and each request; most are still to be put into words.
-    """
-
+    #: All containers after it.
     watched: dict[str, Watched]
+    #: Those that ask to be reallocated, in order of submission.
     requests: tuple[str, ...]
+    #: One for each container that was classified, and each request; most are still to be put into words.
     reasons: Sequence[Reason | Callable[[], Reason]]
 
 
@@ -105,21 +133,7 @@ def look(
     now: float,
     settings: SpeConSettings,
 ) -> Looked:
-    """Algorithm 3 for every running container that is not decided (line 3).
-
-    Parameters
-    ----------
-    watched
-        What is remembered of each container.
-    jobs
-        Where each is now.
-    printed
-        What those that are not decided have printed since the last tick.
-    now
-        The time.
-    settings
-        As chosen.
-    """
+    """Algorithm 3 for every running container that is not decided (line 3)."""
     after, slowing, alpha = dict(watched), [], settings.alpha
     reasons: list[Reason | Callable[[], Reason]] = []
     for name, job in jobs.items():
@@ -149,22 +163,7 @@ def look(
 def classified(
     before: Watched, level: float, magnitude: float, now: float, alpha: float
 ) -> tuple[Watched, str | None]:
-    """Lines 4 to 22 for one container, without the request of lines 15 and 16.
-
-    Parameters
-    ----------
-    before
-        What is remembered of it.
-    level, magnitude
-        E (raw) now, and the largest magnitude that it has printed, by which E is normalised.
-    now, alpha
-        The time, and the threshold.
-
-    Returns
-    -------
-    (Watched, str or None)
-        The container, and the lines that classified it; None before two G exist.
-    """
+    """Lines 4 to 22 for one container, without the request of lines 15 and 16."""
     mark, earlier, _, _, converged, decided, asked, rebalanced = before
     lines = None
     if earlier is not None:

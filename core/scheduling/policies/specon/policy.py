@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING
 
 from core.scheduling import lookup
 from core.scheduling.actions import Migrate, Reason
-from core.scheduling.made_later import Deferred
+from core.scheduling.fast_frozen_init import filled_by_slot
+from core.scheduling.lazy_tuple import Deferred
 from core.scheduling.placement import Placer, place, placer
-from core.scheduling.policies.specon.monitor import CONVERGED, Looked, Watched, joined, look
-from core.scheduling.policies.specon.moving import Move, followed
-from core.scheduling.policies.specon.reallocation import chosen, scores
-from core.scheduling.policies.specon.rebalancing import REBALANCE, Placed
-from core.scheduling.policies.specon.settings import SpeConSettings
+from core.scheduling.policies.specon.monitor import CONVERGED, Looked, SpeConSettings, Watched, joined, look
+from core.scheduling.policies.specon.rebalancing import REBALANCE, Move, Placed, chosen, followed, scores
 from core.scheduling.ports import Decision, SchedulingPolicy
-from core.scheduling.quick_values import filled_by_slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,42 +29,28 @@ _NOW = 1e-9
 @filled_by_slot
 @dataclass(frozen=True, slots=True)
 class SpeConState:
-    """What SpeCon remembers.
+    """What SpeCon remembers."""
 
-    Parameters
-    ----------
-    settings
-        As chosen.
-    placer
-        The default scheduler.
-    number
-        The number of the last observation.
-    read, unread
-        The observation up to which what containers print was taken in, and those since then.
-    watched
-        Every container that was started.
-    moves
-        Migrations under way; requests are served one at a time.
-    queue
-        Containers whose requests wait.
-    tick
-        When every E is looked at next: multiples of the interval.
-    wake
-        When it last asked to be woken.
-    marks
-        As last shown.
-    """
-
+    #: As chosen.
     settings: SpeConSettings
+    #: The default scheduler.
     placer: Placer
+    #: The number of the last observation.
     number: int = -1
+    #: The observation up to which what containers print was taken in, and those since then.
     read: Observation | None = None
     unread: tuple[Observation, ...] = ()
+    #: Every container that was started.
     watched: Mapping[str, Watched] = field(default_factory=dict)
+    #: Migrations under way; requests are served one at a time.
     moves: Mapping[str, Move] = field(default_factory=dict)
+    #: Containers whose requests wait.
     queue: tuple[str, ...] = ()
+    #: When every E is looked at next: multiples of the interval.
     tick: float | None = None
+    #: When it last asked to be woken.
     wake: float | None = None
+    #: As last shown.
     marks: tuple[Mark, ...] = ()
 
 

@@ -35,15 +35,6 @@ def first_table(rows: Sequence[Numbered]) -> list[Numbered]:
 def samples(rows: Iterable[Numbered], header: Sequence[str], log: ProblemLog) -> Iterator[Numbered]:
     """The rows without what stands above every table.
 
-    Parameters
-    ----------
-    rows
-        Those below the first header.
-    header
-        Its names, as the table calls its columns.
-    log
-        Where it is said that the header comes again.
-
     Raises
     ------
     InputError

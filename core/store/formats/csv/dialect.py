@@ -57,39 +57,26 @@ def holds_names(cells: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CsvHead:
-    """The form of a text table.
+    """The form of a text table."""
 
-    Parameters
-    ----------
-    encoding
-        A codec's name; ``utf-8`` where nothing says otherwise.
-    separator
-        What stands between cells.
-    style
-        How its numbers are written.
-    header
-        The columns' names, all different.
-    header_lines
-        Lines up to and including the header: the first data row is the next one.
-    rows
-        The first rows as strings.
-    problems
-        What was odd about it.
-    n_rows
-        The number of data rows: counted in a small file, estimated in a large one, None in a large
-        compressed one.
-    annotated
-        Whether it is InfluxDB's annotated CSV: lines about the columns stand above every header.
-    """
-
+    #: A codec's name; ``utf-8`` where nothing says otherwise.
     encoding: str
+    #: What stands between cells.
     separator: str
+    #: How its numbers are written.
     style: NumberStyle
+    #: The columns' names, all different.
     header: tuple[str, ...]
+    #: Lines up to and including the header: the first data row is the next one.
     header_lines: int
+    #: The first rows as strings.
     rows: tuple[tuple[str, ...], ...]
+    #: What was odd about it.
     problems: tuple[Problem, ...]
+    #: The number of data rows: counted in a small file, estimated in a large one, None in a large compressed
+    #: one.
     n_rows: int | None = None
+    #: Whether it is InfluxDB's annotated CSV: lines about the columns stand above every header.
     annotated: bool = False
 
 

@@ -61,23 +61,15 @@ class _Names:
 
 @dataclass
 class TableReader:
-    """Collects the mapped columns of a table from chunks of text cells.
+    """Collects the mapped columns of a table from chunks of text cells."""
 
-    Parameters
-    ----------
-    mapping
-        Which columns are wanted.
-    header
-        The table's columns.
-    log
-        Where problems are reported.
-    style
-        How its numbers are written.
-    """
-
+    #: Which columns are wanted.
     mapping: ColumnMapping
+    #: The table's columns.
     header: tuple[str, ...]
+    #: Where problems are reported.
     log: ProblemLog
+    #: How its numbers are written.
     style: NumberStyle = POINT
 
     def __post_init__(self) -> None:

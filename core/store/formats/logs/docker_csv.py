@@ -91,26 +91,17 @@ _LIMIT = re.compile(r"limit|quota|request")
 
 @dataclass(frozen=True)
 class _Columns:
-    """Which cell of a line is what.
+    """Which cell of a line is what."""
 
-    Parameters
-    ----------
-    width
-        Cells of a line.
-    header
-        The line with the columns' names; empty where there is none.
-    places
-        By docker's name of a field, the position of its cell.
-    names
-        The positions of the cells that name the container together.
-    unnamed
-        Positions of sizes that may be of network or disk.
-    """
-
+    #: Cells of a line.
     width: int
+    #: The line with the columns' names; empty where there is none.
     header: tuple[str, ...]
+    #: By docker's name of a field, the position of its cell.
     places: Mapping[str, int]
+    #: The positions of the cells that name the container together.
     names: tuple[int, ...]
+    #: Positions of sizes that may be of network or disk.
     unnamed: tuple[int, ...]
 
     def name(self, cells: Sequence[str]) -> str:

@@ -106,19 +106,7 @@ def with_times(lines: Iterable[Line]) -> Iterator[tuple[int, str, str]]:
 
 
 def as_row(number: int, entry: dict[str, Any], stamp: str, log: ProblemLog) -> Row:
-    """The row of a sample.
-
-    Parameters
-    ----------
-    number
-        Of its line.
-    entry
-        Cells by docker's names of the fields.
-    stamp
-        The time of the line, "" where only a field may have one.
-    log
-        Where it is said that a limit is none.
-    """
+    """The row of a sample."""
     stamp = stamp or next((entry[key] for key in _TIME_KEYS if key in entry), "")
     name = entry.get("Name") or entry.get("name") or entry.get("Container") or entry.get("id", "")
     host = next((entry[key] for key in entry if key.lower() in _HOSTS and entry[key]), "")

@@ -70,26 +70,18 @@ def lines_of(path: Path) -> Iterator[Line]:
 
 @dataclass(frozen=True)
 class TextTable:
-    """A log that a parser turns into a table.
+    """A log that a parser turns into a table."""
 
-    Parameters
-    ----------
-    path, parser
-        The log, and what makes rows of its lines.
-    header, rows, problems
-        The columns' names, the first rows, and what was odd about them.
-    layout
-        The layout in `core.traces.layouts` of the parser's tables; "" where the log names its columns itself.
-    lines
-        What the parser is given, where it is not line after line.
-    """
-
+    #: The log, and what makes rows of its lines.
     path: Path
     parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]]
+    #: The columns' names, the first rows, and what was odd about them.
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     problems: tuple[Problem, ...]
+    #: The layout in `core.traces.layouts` of the parser's tables; "" where the log names its columns itself.
     layout: str = ""
+    #: What the parser is given, where it is not line after line.
     lines: Callable[[Path], Iterator[Line]] = lines_of
 
     @classmethod

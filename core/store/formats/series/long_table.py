@@ -136,15 +136,7 @@ class LongSource(TurnedTable):
 
     @classmethod
     def of(cls, source: CsvSource, further: bool = False) -> LongSource | None:
-        """The same file with one column per metric, where it is a table with one value per row.
-
-        Parameters
-        ----------
-        source
-            The file as it is written.
-        further
-            Whether series behind its first rows are looked for, too.
-        """
+        """The same file with one column per metric, where it is a table with one value per row."""
         whole = [row for row in source.rows if len(row) == len(source.header)]
         shape = _shape(source.header, whole)
         if shape is None or not whole:
@@ -224,15 +216,6 @@ def check_written(
     mapping: ColumnMapping, header: Sequence[str], rows: Sequence[Sequence[str]], name: str
 ) -> None:
     """Check that no mapped column is given another unit than its cells write.
-
-    Parameters
-    ----------
-    mapping
-        The units that were chosen.
-    header, rows
-        The columns, and the first rows as strings.
-    name
-        The file, for the sentence.
 
     Raises
     ------

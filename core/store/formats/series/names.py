@@ -39,31 +39,18 @@ _RESTARTED = ("id", "name")
 
 @dataclass(frozen=True)
 class OfContainers:
-    """Those of some series that are of containers.
+    """Those of some series that are of containers."""
 
-    Parameters
-    ----------
-    kept
-        Their positions among all.
-    names
-        The execution and the column of each that is kept.
-    problems
-        What was left out.
-    """
-
+    #: Their positions among all.
     kept: tuple[int, ...]
+    #: The execution and the column of each that is kept.
     names: tuple[tuple[str, str], ...]
+    #: What was left out.
     problems: tuple[Problem, ...]
 
 
 def of_containers(labels: Sequence[Mapping[str, str]], metrics: Sequence[str]) -> OfContainers:
-    """The series of containers, named; without what counts a pod whose containers are there as well.
-
-    Parameters
-    ----------
-    labels, metrics
-        Of each series, its labels without the metric's name, and that name.
-    """
+    """The series of containers, named; without what counts a pod whose containers are there as well."""
     metrics = [_of_kind(one, metric) for one, metric in zip(labels, metrics, strict=True)]
     labels = [{key: text for key, text in one.items() if key not in _KINDS} for one in labels]
     known: dict[tuple[str, str], set[str]] = {}
@@ -167,19 +154,7 @@ def all_labels(labels: Mapping[str, str], keys: Iterable[str]) -> str:
 def named(
     labels: Sequence[Mapping[str, str]], metrics: Sequence[str]
 ) -> tuple[list[tuple[str, str]], tuple[Problem, ...]]:
-    """The execution and the column of every series, and which labels tell executions apart unclearly.
-
-    Parameters
-    ----------
-    labels, metrics
-        Of each series, its labels without the metric's name, and that name.
-
-    Returns
-    -------
-    tuple
-        The names are all different, as long as the labels are. Series of one container that differ in a label
-        of its parts (two GPUs, two network interfaces) are two columns of it, other ones are two executions.
-    """
+    """The execution and the column of every series, and which labels tell executions apart unclearly."""
     labels = _with_containers(labels, metrics)
     names = [(execution_of(one), metric) for one, metric in zip(labels, metrics, strict=True)]
     if len(set(names)) == len(names):

@@ -55,17 +55,6 @@ class SeriesTable:
     ) -> RawTable:
         """The mapped columns of this table.
 
-        Parameters
-        ----------
-        mapping
-            Which they are.
-        name
-            The file's name.
-        header
-            The columns that its first part showed: others came too late to be mapped, which is said.
-        long
-            The table as it is written, where it is one.
-
         Raises
         ------
         InputError
@@ -172,15 +161,7 @@ def pivot(series: Sequence[Series], mapping: ColumnMapping | None) -> SeriesTabl
 
 
 def coded(names: Sequence[str], which: IntArray) -> Coded:
-    """The coded column of some names.
-
-    Parameters
-    ----------
-    names
-        Of every series; several may have the same.
-    which
-        The position of each row's name among them, shape (n,).
-    """
+    """The coded column of some names."""
     known: dict[str, int] = {}
     codes = np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
     return Coded(codes[which], tuple(known))

@@ -19,20 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnedTable:
-    """A text table as it is seen after turning.
+    """A text table as it is seen after turning."""
 
-    Parameters
-    ----------
-    source
-        The table as it is written.
-    header
-        ``execution``, ``timestamp`` and one name per metric.
-    rows
-        The first rows under that header.
-    """
-
+    #: The table as it is written.
     source: CsvSource
+    #: ``execution``, ``timestamp`` and one name per metric.
     header: tuple[str, ...]
+    #: The first rows under that header.
     rows: tuple[tuple[str, ...], ...]
 
     @property

@@ -12,7 +12,7 @@ from core.live.queue.spec import JobNotAccepted, JobSpec
 from core.live.queue.values import QueueState
 from core.sampling.values import Mode
 from core.scheduling.actions import Start
-from core.scheduling.deadlines.earlier import Course, Pace
+from core.scheduling.deadline_planning.earlier_finishes import Course, Pace
 from core.scheduling.loop import Entry
 from core.scheduling.policies import POLICIES
 

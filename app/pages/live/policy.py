@@ -1,0 +1,398 @@
+"""The decisions of an attached policy, the newest first, in words."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from app.context import workspace
+from app.figures.live import freed_figure
+from app.pages.live.state import does, is_control, list_badge
+from app.ui import attached_runs
+from app.ui.basics import Node, aria, button, card, data, icon, notice, state_badge
+from app.ui.forms import controls, named
+from app.ui.graph import graph
+from core.sampling.values import Mode
+from core.scheduling.policies import POLICIES, spelt
+from core.settings_fields import describe
+from core.traces.validation import many
+from core.units import format_bytes, format_cores, format_duration, format_list, format_number, format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from app.ui.basics import Node
+    from core.sampling.values import ActivityEntry, Attached, LiveView
+    from core.scheduling.policies.autopilot.steering_evidence import ContainerEvidence, Evidence
+
+
+def decisions(said: tuple[ActivityEntry, ...]) -> html.Ol:
+    """A list of all decisions."""
+    if not said:
+        waiting = html.Li("No decisions yet.", className="ink3 small")
+        return html.Ol([waiting], className="decisions")
+    return html.Ol(
+        [_decision(each) for each in said],
+        className="decisions",
+        tabIndex="0",
+        **aria(label="Decisions, newest first"),
+    )
+
+
+def _decision(said: ActivityEntry) -> html.Li:
+    done = [
+        html.Span(_what(said), className="what"),
+        list_badge(said.label) if said.label else None,
+        html.Time(clock(said.at), className="num"),
+    ]
+    name = html.Span(said.container or "All containers", className="strong truncate")
+    line = html.Div([name, html.Span(done, className="done")], className="line")
+    return html.Li([line, html.P(said.text)])
+
+
+def _what(said: ActivityEntry) -> str:
+    if said.before is None and said.after is None:
+        return ""
+    if said.before == said.after and said.after is not None:
+        return f"kept at {format_cores(said.after)}"
+    before = "no limit" if said.before is None else format_number(said.before)
+    return f"{before} → {'no limit' if said.after is None else format_cores(said.after)}"
+
+
+def clock(moment: float) -> str:
+    """A moment as the clock of this machine shows it."""
+    return time.strftime("%H:%M:%S", time.localtime(moment))
+
+
+_LISTED = 4
+_RATE_AFTER = 60.0
+"""Seconds after which it is said how often limits change in an hour."""
+
+
+def evidence(attached: Attached) -> list[Node]:
+    """The part of the policy's card that says what it is worth; nothing where that is not known."""
+    found = attached.evidence
+    if found is None:
+        return []
+    if not found.containers:
+        return [html.P("Waiting for the first samples.", className="small ink3")]
+    memory = bool(attached.settings.get("memory"))
+    done = attached.mode is Mode.CONTROL
+    parts: list[Node] = [_figures(found, memory=memory, done=done)]
+    if len(attached.course) > 1:
+        parts.append(graph("live-freed", freed_figure(attached.course), "Cores freed over time"))
+    parts.append(_drivers(found, memory=memory))
+    if found.unfamiliar:
+        text = f"{format_list(found.unfamiliar)}: the model knows nothing like it, so a reactive rule steers."
+        ways = [button("Train the model further", "stack-2", "small", **does("teach"))]
+        parts.append(notice("warn", text, strong="Unfamiliar.", actions=ways))
+    if found.left:
+        text = f"{format_list(found.left)}: the original limits are back, and nothing more is steered there."
+        parts.append(notice("warn", text, strong="Out of memory."))
+    return [html.Section(parts, className="evidence stack close")]
+
+
+def worth(attached: Attached | None) -> str:
+    """What watching has shown so far, in a sentence; empty where nothing has been watched."""
+    found = None if attached is None else attached.evidence
+    if found is None or found.seconds <= 0:
+        return ""
+    freed, kept = format_number(found.freed_cores), format_number(found.kept_cores)
+    words = (
+        f"In the last {format_duration(found.lasted)} it would have freed {freed} of {kept} cores on "
+        f"average, and containers would have been short for {format_share(found.short_share)} of the time."
+    )
+    return f"{words} {found.worst.name} would have been short most often." if found.worst else words
+
+
+def _figures(found: Evidence, *, memory: bool, done: bool) -> html.Dl:
+    figures = [
+        (
+            "Cores freed" if done else "Cores it would free",
+            format_number(found.freed_cores_now),
+            f"mean {format_number(found.freed_cores)} of {format_number(found.kept_cores)}",
+        ),
+        (
+            "Time short",
+            format_share(found.short_share),
+            f"over {format_duration(found.lasted)}",
+        ),
+        _rate(found),
+    ]
+    if memory:
+        freed = (
+            "Memory freed" if done else "Memory it would free",
+            format_bytes(found.freed_bytes_now),
+            f"mean {format_bytes(found.freed_bytes)} of {format_bytes(found.kept_bytes)}",
+        )
+        figures.insert(1, freed)
+    return html.Dl(
+        [
+            html.Div([html.Dt(name), html.Dd(value, className="num"), html.Dd(note, className="small ink3")])
+            for name, value, note in figures
+        ],
+        className="evidence-figures",
+    )
+
+
+def _rate(found: Evidence) -> tuple[str, str, str]:
+    """How often limits are changed; of a few seconds nothing can be said of an hour."""
+    if found.lasted < _RATE_AFTER:
+        return "Resizes per hour", "–", "known after a minute"
+    note = "per container" + (f", {found.violations:,} too low" if found.violations else "")
+    return "Resizes per hour", format_number(found.resizes_per_hour), note
+
+
+def _drivers(found: Evidence, *, memory: bool) -> html.Div:
+    """The containers that are short, then those that free most."""
+    short = [each for each in found.containers if each.short_share > 0]
+    others = [each for each in found.containers if not each.short_share]
+    shown = [*short, *sorted(others, key=lambda each: -each.freed_cores)][:_LISTED]
+    rows = [
+        html.Tr([html.Td(each.name, className="truncate"), *_cells(each, memory=memory)]) for each in shown
+    ]
+    heads = ["Container", "Freed", *(["Memory"] if memory else []), "Short"]
+    return html.Div(
+        html.Table(
+            [
+                html.Thead(html.Tr([html.Th(each, scope="col") for each in heads])),
+                html.Tbody(rows),
+            ],
+            className="evidence-table",
+        )
+    )
+
+
+def _cells(each: ContainerEvidence, *, memory: bool) -> list[html.Td]:
+    bytes_ = [html.Td(format_bytes(each.freed_bytes), className="num")] if memory else []
+    return [
+        html.Td(format_cores(each.freed_cores), className="num"),
+        *bytes_,
+        html.Td(format_share(each.short_share), className="num"),
+    ]
+
+
+FORM = "live-policy"
+FIRST = "flowcon"
+_FACTS = 3
+"""Settings that are shown of an attached policy."""
+
+
+def panel(view: LiveView, *, control: bool, follows: bool = True, waiting: bool = False) -> Node:
+    """The card of the policy."""
+    if view.attached:
+        return _attached(view.attached, control=control)
+    return _form(bool(view.rows) or waiting, control=control) if follows else _unable(view)
+
+
+def _attached(attached: Attached, *, control: bool) -> html.Section:
+    steering = attached.mode is Mode.CONTROL
+    tools: list[Node] = [
+        _unfold("list-check", "Decisions"),
+        state_badge(str(attached.mode), "ok" if steering else "accent", "activity" if steering else "eye"),
+        _detach("only-desktop"),
+    ]
+    next_ = html.Span([", next ", html.Span(**data(moving="wake"))])
+    parts: list[Node] = [_facts(attached)]
+    parts += evidence(attached)
+    if not steering:
+        parts.append(_watching(attached, control=control))
+    parts.append(html.Div(_ways(attached), className="row wrap between"))
+    return card(
+        [spelt(attached.policy), html.Span(next_, className="only-phone when-next")],
+        html.Div(parts, className="pad"),
+        decisions(attached.said),
+        tools=tools,
+        flush=True,
+        class_name="policycard",
+        id="live-policy-card",
+    )
+
+
+def _detach(where: str) -> html.Span:
+    return html.Span(button("Detach", "plug", "small", **does("detach")), className=where)
+
+
+def _ways(attached: Attached) -> list[Node]:
+    """The card's links to the ledger, if one is kept, and on a phone the button that detaches."""
+    if not attached.run:
+        return [_detach("only-phone")]
+    ledger = f"/api/runs/{attached.run}.json"
+    return [
+        _detach("only-phone"),
+        dcc.Link("Step through the ledger", href=attached_runs.address(attached.run), className="link small"),
+        html.A([icon("download", "sm"), " Ledger so far, JSON"], href=ledger, className="link small"),
+    ]
+
+
+def _unfold(picture: str, label: str) -> html.Button:
+    """The button that opens the card on a phone, where it is closed at first."""
+    return html.Button(
+        [icon(picture), label],
+        type="button",
+        className="btn small only-phone",
+        **data(unfold="live-policy-card"),
+        **aria(expanded="false", controls="live-policy-card"),
+    )
+
+
+def _facts(attached: Attached) -> html.Dl:
+    facts: list[tuple[str, Node]] = []
+    if attached.policy in POLICIES:
+        policy = POLICIES[attached.policy]
+        chosen = {**policy.defaults, **attached.settings}
+        for spec in describe(policy.settings)[:_FACTS]:
+            value = chosen.get(spec.name, spec.default)
+            if value in (None, ""):
+                continue
+            facts.append((spec.label, named(spec, value) or _value(value, dict(spec.choices), spec.unit)))
+    resizes = f"{attached.resizes:,}" + ("" if attached.mode is Mode.CONTROL else " not applied")
+    facts += [
+        ("Next", html.Span(**data(moving="wake"))),
+        ("Resizes", resizes),
+        ("Since", clock(attached.since)),
+    ]
+    return html.Dl(
+        [html.Div([html.Dt(name), html.Dd(value)]) for name, value in facts], className="policyfacts"
+    )
+
+
+def _value(value: Any, choices: Mapping[str, str], unit: str) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = choices.get(str(value)) or (f"{value:g}" if isinstance(value, float) else str(value))
+    return f"{text} {unit}".strip()
+
+
+def _watching(attached: Attached, *, control: bool) -> html.Div:
+    n = attached.resizes
+    would = f"{spelt(attached.policy)} would have set {n:,} limit{'s' if n != 1 else ''}."
+    ways = [button("Let it control", "activity", "small", **does("take-control"))] if control else []
+    return notice("info", f"{would} Nothing has been touched.", strong="Watch mode:", actions=ways)
+
+
+def _unable(view: LiveView) -> html.Section:
+    """What stands here for an engine whose containers no policy can follow; on a phone, too, unfolded."""
+    return card(
+        "Policy",
+        notice("info", "Set limits by hand, or choose another engine.", strong="Policies cannot follow it."),
+        note=view.engine.name,
+        id="live-policy-card",
+    )
+
+
+def _form(able: bool, *, control: bool) -> html.Section:
+    words = mode_words(str(Mode.WATCH), control=control)
+    parts = [
+        _policy_choice(),
+        html.Div(POLICIES[FIRST].about, id="live-policy-about", className="small ink2"),
+        _mode_choice(control=control),
+        html.Div(words, id="live-mode-words", className="small ink3"),
+        _settings(),
+        html.Div(id="live-attach-problem"),
+        button("Attach", "plug", "primary", id="live-attach", disabled=not able),
+    ]
+    return card(
+        "Policy",
+        html.Div(parts, className="stack close"),
+        note="none attached",
+        tools=[_unfold("plug", "Attach a policy")],
+        class_name="policycard",
+        id="live-policy-card",
+    )
+
+
+def _policy_choice() -> dmc.Select:
+    return dmc.Select(
+        id="live-policy-name",
+        label="Policy",
+        data=[{"value": name, "label": spelt(name)} for name in POLICIES if not POLICIES[name].oracle],
+        value=FIRST,
+        allowDeselect=False,
+        size="xs",
+        rightSection=icon("selector", "sm"),
+    )
+
+
+def _mode_choice(*, control: bool) -> dmc.SegmentedControl:
+    modes: list[dict[str, Any]] = [{"value": str(Mode.WATCH), "label": "Watch"}]
+    modes.append({"value": str(Mode.CONTROL), "label": "Control", "disabled": not control})
+    return dmc.SegmentedControl(
+        id="live-mode",
+        value=str(Mode.WATCH),
+        data=modes,
+        size="xs",
+        fullWidth=True,
+        **aria(label="Watch or control"),
+    )
+
+
+def _settings() -> html.Details:
+    return html.Details(
+        [
+            html.Summary([icon("chevron-right", "sm"), "Settings"]),
+            html.Div(settings_form(FIRST), id="live-settings", className="settings stack close"),
+        ],
+        className="unfold",
+    )
+
+
+def mode_words(mode: str, *, control: bool) -> str:
+    """What a mode does, in a sentence."""
+    if mode == Mode.CONTROL:
+        return (
+            "It sets the CPU limits of labelled and selected containers and starts submitted jobs; detaching "
+            "restores every limit."
+        )
+    words = "It shows what it would do and touches nothing."
+    return words if control else f"{words} Control needs PHASEDOCK_CONTROL=on."
+
+
+def settings_form(policy: str, model: str | None = None) -> list[Node]:
+    """The controls of a policy's settings; one that goes by phases begins with those that the page shows."""
+    chosen = POLICIES[policy]
+    models = [spec.name for spec in describe(chosen.settings) if spec.kind == "model"]
+    made = controls(FORM, chosen.settings, {**chosen.defaults, **dict.fromkeys(models, model or "")})
+    return made or [html.Div("This policy has no settings.", className="small ink3")]
+
+
+def confirmation(view: LiveView, policy: str, waiting: Sequence[str] = ()) -> list[Node]:
+    """What attaching in control touches, which waiting jobs it may start, and what speaks for it."""
+    names = sorted(row.name for row in view.rows)
+    n = len(names)
+    now = f"of {many(n, 'container')} on {view.engine.name}, and of" if n else f"on {view.engine.name} of"
+    text = (
+        f"{spelt(policy)} will set the CPU limits {now} labelled containers that start later. Their original "
+        "limits are saved first and restored when the policy is detached."
+    )
+    shown = worth(view.attached)
+    return [
+        html.P(shown) if shown else None,
+        html.P(text),
+        html.Ul([html.Li(name) for name in names], className="names"),
+        html.P(f"Jobs that wait, which it may start: {', '.join(waiting)}.") if waiting else None,
+        html.Div(
+            [
+                button("Cancel", None, "", **does("close")),
+                button("Attach in control mode", "plug", "primary", **does("attach-now")),
+            ],
+            className="row ends",
+        ),
+    ]
+
+
+def detached_words(view: LiveView) -> str:
+    """What detaching does, for the message after it."""
+    attached = view.attached
+    if attached is None or not is_control(attached):
+        return "It was in watch mode, so nothing was touched."
+    held = sum(row.held for row in view.rows)
+    return f"The original limits of {many(held, 'container')} are restored."
+
+
+def start(engine: str, policy: str, settings: Mapping[str, Any], mode: str, *, instead: bool = False) -> str:
+    """Attach a policy, or let it take the place of the one that is attached; returns its task's id."""
+    return workspace().live.policies.attach(engine, policy, settings, Mode(mode), instead=instead)

@@ -1,0 +1,342 @@
+"""Phases as pages show them: cards, statistics, and the list of executions with their strips."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+from dash import dcc, html
+
+from app.context import cached, workspace
+from app.figures.spread import Box, frequencies, spread
+from app.ui.basics import Node, aria, card, icon, phase_badge, plain_table
+from core.errors import InputError
+from core.phases import ApplicationSettings
+from core.phases.describing.statistics import scale_for
+from core.phases.drift.strangeness import MOST_STRANGE
+from core.traces.lanes import Lane, default_lanes, lanes
+from core.traces.model import Feature, Role
+from core.traces.scales import Scale, scale_of
+from core.units import MINUS, format_duration, format_number, format_share, phase_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    from core.phases import FeatureStatistics, PhaseStatistics
+    from core.traces.lanes import Lane
+    from core.workspace.phase_labels import Labelling
+
+
+BEFORE_A_WINDOW = "Before the first full window"
+"""What warm-up is."""
+PHASE_HEAD = (
+    ("Phase", False),
+    ("Description", False),
+    ("Samples", True),
+    ("Share of time", True),
+    ("Segments", True),
+    ("Median dwell time", True),
+)
+
+
+def spread_figures(
+    statistics: Sequence[PhaseStatistics], shown: Sequence[Lane]
+) -> list[tuple[str, str, go.Figure]]:
+    """Boxes of each quantity per phase, and the phases' shares of time, each with its title and a label."""
+    phases = [each for each in live(statistics) if each.samples]
+    figures = []
+    for lane in shown:
+        scale = scale_for(statistics, lane.role, lane.unit)
+        for name, feature in zip(lane.names, lane.features, strict=True):
+            found = [(each.phase, each.named(feature.name)) for each in phases]
+            boxes = [Box(phase, one.quantiles, one.mean) for phase, one in found if one is not None]
+            figures.append((name, f"Spread of {name} in each phase", spread(name, boxes, scale)))
+    counts = [(each.phase, each.samples, each.share) for each in live(statistics)]
+    label = "Share of time and number of samples of each phase"
+    return [*figures, ("Share of time", label, frequencies(counts))]
+
+
+def statistics_table(
+    statistics: Sequence[PhaseStatistics], shown: Sequence[Lane], csv: str, note: str
+) -> html.Section:
+    """Every phase's statistics in a table, warm-up included; `csv` is the address of all of them."""
+    head = [*PHASE_HEAD]
+    for lane in shown:
+        for name in lane.names:
+            head += [(f"{name} mean", True), ("sd", True), ("5th", True), ("median", True), ("95th", True)]
+    rows = [_row(each, statistics, shown) for each in statistics]
+    return card(
+        "Statistics",
+        plain_table(head, rows, "Statistics per phase"),
+        note=note,
+        tools=[
+            html.A(
+                [html.Span(className="icon i-download"), html.Span("CSV")],
+                href=csv,
+                className="btn small",
+                download="",
+            )
+        ],
+        flush=True,
+    )
+
+
+def _row(
+    each: PhaseStatistics, statistics: Sequence[PhaseStatistics], shown: Sequence[Lane]
+) -> Sequence[Node]:
+    row: list[Node] = [phase_badge(each.phase), html.Div(described(each), className="description")]
+    row += phase_numbers(each)
+    for lane in shown:
+        scale = scale_for(statistics, lane.role, lane.unit)
+        for feature in lane.features:
+            found = each.named(feature.name)
+            if found is None or not each.samples:
+                row += ["–"] * 5
+                continue
+            low, _q1, median, _q3, high = found.quantiles
+            row += [scale.with_unit(value) for value in (found.mean, found.sd, low, median, high)]
+    return row
+
+
+def described(each: PhaseStatistics) -> str:
+    """What a phase is, in words."""
+    return each.description if each.phase >= 0 else BEFORE_A_WINDOW
+
+
+def phase_numbers(each: PhaseStatistics) -> tuple[str, str, str, str]:
+    """Samples, share of time, segments and median dwell time of a phase, as tables have them."""
+    return (
+        f"{each.samples:,}",
+        format_share(each.share),
+        f"{each.runs:,}",
+        format_duration(each.median_stay),
+    )
+
+
+MOST_IN_A_ROW = 5
+
+
+def live(statistics: Sequence[PhaseStatistics]) -> list[PhaseStatistics]:
+    """The phases without warm-up."""
+    return [each for each in statistics if each.phase >= 0]
+
+
+def usual_lanes(statistics: Sequence[PhaseStatistics]) -> tuple[Lane, ...]:
+    """The lanes that are shown of phases whose traces are not at hand."""
+    known = statistics[0].features if statistics else ()
+    return default_lanes(lanes([Feature(each.name, each.role, each.unit) for each in known]))
+
+
+def balanced(count: int, most: int = MOST_IN_A_ROW) -> int:
+    """How many cards stand in a row, at most `most`, so that the rows are about equally long."""
+    rows = -(-count // most)
+    return -(-count // max(rows, 1))
+
+
+def phase_cards(
+    statistics: Sequence[PhaseStatistics],
+    shown: Sequence[Lane],
+    expand: Callable[[int], str] | None = None,
+    most: int = MOST_IN_A_ROW,
+) -> html.Div:
+    """The cards in the order of the phases' numbers."""
+    phases = live(statistics)
+    growth = _growth_scale(phases)
+    cards = [_card(each, phases, shown, growth, expand) for each in phases]
+    return html.Div(
+        cards,
+        className="cards",
+        style={"--columns": str(balanced(len(cards), most))},
+        tabIndex="0",
+        role="region",
+        **aria(label="Phases"),
+    )
+
+
+def _card(
+    each: PhaseStatistics,
+    phases: Sequence[PhaseStatistics],
+    shown: Sequence[Lane],
+    growth: Scale,
+    expand: Callable[[int], str] | None,
+) -> html.Div:
+    lines: list[tuple[str, ...]] = []
+    for lane in shown:
+        scale = scale_for(phases, lane.role, lane.unit)
+        for name, feature in zip(lane.names, lane.features, strict=True):
+            found = each.named(feature.name)
+            lines += [(name, *_range(found, scale))] if found is not None and each.samples else []
+        if lane.role is Role.MEMORY and each.samples:
+            lines.append(("Growth", _signed(each.memory_growth, growth), f"{growth.label}/min".lstrip("/")))
+    lines.append(("Median dwell time", *_split(format_duration(each.median_stay))))
+    head = [phase_badge(each.phase), html.Span(f"{format_share(each.share)} of time", className="ink3")]
+    return html.Div(
+        [
+            html.Div([*head, _expander(each.phase, expand)], className="row cardhead"),
+            html.H3(each.description),
+            *(
+                html.Div(
+                    [html.Span(title), html.Span([html.B(value), " ", *rest], className="num")],
+                    className="line",
+                )
+                for title, value, *rest in lines
+            ),
+        ],
+        className="card phasecard",
+        style={"borderTopColor": f"var(--p{each.phase % 8 + 1})"},
+    )
+
+
+def _expander(phase: int, expand: Callable[[int], str] | None) -> Node:
+    if expand is None:
+        return None
+    label = f"Expand {phase_name(phase)}"
+    inside = [icon("git-branch", "sm"), html.Span(label, className="sr")]
+    return dcc.Link(inside, href=expand(phase), className="iconbtn", title=label)
+
+
+def _range(feature: FeatureStatistics, scale: Scale) -> tuple[str, str]:
+    """A feature's median and its 5th to 95th percentile, in one unit."""
+    low, high, median = feature.quantiles[0], feature.quantiles[4], feature.quantiles[2]
+    sign = "%" if scale.label == "%" else ""
+    unit = "" if sign else scale.label
+    top = high / scale.size
+    digits = 0 if top >= (10 if sign else 100) else 1 if top >= 1 or sign else 2
+    ends = [format_number(end / scale.size, digits) for end in (low, high)]
+    return f"{_short(median, scale)}{sign}", f"{'–'.join(ends)}{sign} {unit}".strip()
+
+
+def _short(value: float, scale: Scale) -> str:
+    """Three digits, or whole percent from 10 on."""
+    shown = value / scale.size
+    if scale.label == "%":
+        return format_number(shown, 0 if abs(shown) >= 10 or shown == 0 else 1)
+    return format_number(shown, 1 if abs(shown) >= 10 else 2)
+
+
+def _growth_scale(phases: Sequence[PhaseStatistics]) -> Scale:
+    memory = next((each.memory for each in phases if each.memory is not None), None)
+    most = max((abs(each.memory_growth) for each in phases), default=0.0)
+    return Scale(1.0, "") if memory is None else scale_of(memory.unit, most)
+
+
+def _signed(value: float, scale: Scale) -> str:
+    text = _short(value, scale)
+    return text if text.startswith(MINUS) or not value else f"+{text}"
+
+
+def _split(text: str) -> tuple[str, str]:
+    value, _, unit = text.rpartition(" ")
+    return value, unit
+
+
+_NARROWEST = 6
+"""The narrowest stretch of a strip, in thousandths of its length; less cannot be seen."""
+
+
+def labelled(trace_set_id: str, model_id: str, dwell: float = 0.0) -> tuple[Labelling, tuple[str, ...]]:
+    """The labelling of a trace set under a model, and the fingerprints of both, for cache keys."""
+    space = workspace()
+    prints = (space.traces.get(trace_set_id).fingerprint, space.models.get(model_id).fingerprint)
+    return space.labels.get(trace_set_id, model_id, dwell), (*prints, f"{dwell:g}")
+
+
+def shown_dwell(trace_set_id: str, model_id: str, asked: str | None) -> float:
+    """The minimum dwell time of an address in seconds; the usual one where it says none, or says it wrong."""
+    try:
+        return ApplicationSettings.read(asked or "").minimum_dwell
+    except InputError:
+        return workspace().labels.default_dwell(trace_set_id, model_id)
+
+
+def execution_rows(trace_set_id: str, model_id: str, dwell: float = 0.0) -> str:
+    """The list of executions as JSON: one row each with name, length, what it is, and its strip.
+
+    It travels as one text, because going through a million small numbers to find out that they are
+    numbers takes longer than all the rest of the page. A strip is ``[width in thousandths, phase,
+    width, phase, …]``.
+    """
+    labelling, prints = labelled(trace_set_id, model_id, dwell)
+    space = workspace()
+    table, strange = space.traces.summary(trace_set_id), space.labels.strange_shares(trace_set_id, model_id)
+    return cached(lambda: orjson.dumps(_rows(table, labelling, strange.tolist())).decode(), "rows", *prints)
+
+
+def execution_names(trace_set_id: str) -> list[str]:
+    """The names of the executions, in their order."""
+    names: list[str] = workspace().traces.summary(trace_set_id)["execution"].tolist()
+    return names
+
+
+def titles(names: Sequence[str]) -> list[tuple[str, str]]:
+    """The part of each name that tells executions apart, and the rest of it.
+
+    Of ``pod/container`` it is the container where each has another, else the pod, else the whole name.
+    """
+    parts = [name.rpartition("/") for name in names]
+    for title, rest in ((2, 0), (0, 2)):
+        if len({part[title] for part in parts}) == len(parts):
+            return [(part[title], part[rest]) for part in parts]
+    return [(name, "") for name in names]
+
+
+def _rows(table: pd.DataFrame, labelling: Labelling, strange: Sequence[float]) -> list[dict[str, Any]]:
+    groups = attributes(table)
+    parts = [table[name].astype(str).tolist() for name in groups[:2]]
+    notes = [" · ".join(said) for said in zip(*parts, strict=True)] if parts else [""] * len(table)
+    seconds, runs = table["duration_s"].tolist(), np.diff(labelling.run_offsets).tolist()
+    called = titles(table["execution"].tolist())
+    rows = []
+    for place, (name, note, strip) in enumerate(
+        zip(table["execution"], notes, strips(labelling), strict=True)
+    ):
+        title, folder = called[place]
+        said = f"{runs[place]:,} segment{'' if runs[place] == 1 else 's'}"
+        share = strange[place]
+        unfamiliar = f"unfamiliar, {format_share(share)}" if share > MOST_STRANGE else ""
+        rows.append(
+            {
+                "name": name,
+                "title": title,
+                "length": format_duration(seconds[place]),
+                "note": " · ".join(part for part in (unfamiliar, folder or note, said) if part),
+                "strange": share,
+                "strip": strip,
+                "seconds": seconds[place],
+                "runs": runs[place],
+                "place": place,
+            }
+        )
+    return rows
+
+
+def strips(labelling: Labelling, places: Sequence[int] | None = None) -> list[list[int]]:
+    """The strips of executions, all or some; a run that is too narrow to be seen joins the one before."""
+    chosen = np.arange(len(labelling.ids)) if places is None else np.asarray(places, np.int64)
+    offsets = labelling.run_offsets
+    counts = (offsets[1:] - offsets[:-1])[chosen]
+    first_run = np.cumsum(counts) - counts
+    owner = np.repeat(np.arange(len(chosen)), counts)
+    at = np.arange(len(owner)) + (offsets[chosen] - first_run)[owner]
+    begin, length, phase = (
+        part[at] for part in (labelling.runs.start, labelling.runs.length, labelling.runs.phase)
+    )
+    samples = np.maximum(labelling.offsets[chosen + 1] - labelling.offsets[chosen], 1)
+    first = np.zeros(len(owner), dtype=bool)
+    first[first_run[counts > 0]] = True
+    shown = first | (length * 1000 >= _NARROWEST * samples[owner])
+    start = np.round((begin - labelling.offsets[chosen][owner]) * 1000 / samples[owner]).astype(int)[shown]
+    ends = np.append(start[1:], 1000)
+    ends[np.append(first[shown][1:], True)] = 1000
+    flat = np.column_stack([ends - start, phase[shown]]).ravel().tolist()
+    bounds = 2 * np.concatenate([[0], np.cumsum(np.bincount(owner[shown], minlength=len(counts)))])
+    return [flat[low:high] for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
+
+
+def attributes(table: pd.DataFrame) -> list[str]:
+    """The columns of a summary that say what an execution is, and not how much it used."""
+    return [name for name in table.columns if name != "execution" and table[name].dtype.kind not in "fiub"]

@@ -1,1 +1,0 @@
-"""Phases as pages show them: cards, statistics, and the list of executions with their strips."""

@@ -1,0 +1,266 @@
+"""Fitted policies as plain values and arrays, to be kept in files and loaded without running what they hold.
+
+A class or function is kept by the name under which it was registered with `kept`; nothing else is ever made
+from a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from math import floor, isfinite, nan
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from core.provisioning.fleet import Demand, Fleet, Floats
+
+
+_KNOWN: dict[str, Any] = {}
+_Kept = TypeVar("_Kept", bound="type[Any] | Callable[..., Any]")
+
+
+def kept(what: _Kept) -> _Kept:
+    """Register a frozen dataclass, or a function without state, under its own name.
+
+    Raises
+    ------
+    ValueError
+        If there is another one of that name.
+    """
+    if _KNOWN.setdefault(what.__name__, what) is not what:
+        raise ValueError(f"There are two of the name {what.__name__}.")
+    return what
+
+
+def to_plain(value: Any) -> tuple[Any, dict[str, np.ndarray]]:
+    """A value as JSON can hold it, and the arrays in it by name.
+
+    Raises
+    ------
+    TypeError
+        If something in it was not registered with `kept`.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    return _plain(value, arrays), arrays
+
+
+def _plain(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    match value:
+        case None | bool() | str():
+            plain: Any = value
+        case int() | np.integer():
+            plain = int(value)
+        case float() | np.floating():
+            plain = {"float": float(value).hex()}
+        case np.ndarray():
+            plain = {"array": f"a{len(arrays)}"}
+            arrays[plain["array"]] = value
+        case tuple():
+            plain = [_plain(each, arrays) for each in value]
+        case _ if _KNOWN.get(type(value).__name__) is type(value):
+            own = {each.name: _plain(getattr(value, each.name), arrays) for each in fields(value)}
+            plain = {"kind": type(value).__name__, "fields": own}
+        case _ if _KNOWN.get(name := getattr(value, "__name__", "")) is value:
+            plain = {"function": name}
+        case _:
+            raise TypeError(f"A {type(value).__name__} cannot be kept.")
+    return plain
+
+
+def from_plain(plain: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """The value that `to_plain` described.
+
+    Raises
+    ------
+    InputError
+        If the description is damaged, or of a policy that is not there any more.
+    """
+    try:
+        return _value(plain, arrays)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError("The fitted policy cannot be read.", "Fit it again.") from error
+
+
+def _value(plain: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    if isinstance(plain, list):
+        return tuple(_value(each, arrays) for each in plain)
+    if not isinstance(plain, dict):
+        return plain
+    match plain:
+        case {"float": text}:
+            return float.fromhex(text)
+        case {"array": name}:
+            return arrays[name]
+        case {"function": name} if not isinstance(_KNOWN[name], type):
+            return _KNOWN[name]
+        case {"kind": name, "fields": own} if isinstance(_KNOWN[name], type):
+            return _KNOWN[name](**{key: _value(each, arrays) for key, each in own.items()})
+    raise ValueError("This describes nothing.")
+
+
+_ROUNDING = 1e-9
+
+
+class Seen(NamedTuple):
+    """A sample of a container, as it is known once the next one comes."""
+
+    #: Seconds.
+    time: float
+    #: The demand D, in the unit that the policy was fitted on.
+    value: float
+    #: The time that it stands for, Δ: until the next one, or one period before a gap.
+    seconds: float
+    #: Its phase; −1 for warm-up, and without a phase model.
+    phase: int = -1
+    #: Its code by a phase model, shape (size,), or None.
+    code: Any = None
+
+
+class Adviser(Protocol):
+    """A fitted policy for one container at a time; what it remembers of one is a value, never changed."""
+
+    def begin(self, time: float) -> tuple[Any, float]:
+        """The state of a container whose first sample comes at `time` seconds, and what it has at first."""
+
+    def advise(self, state: Any, last: Seen, time: float) -> tuple[Any, float]:
+        """What the container is given for the sample that comes at `time`, with all before it known."""
+
+
+def fold(adviser: Adviser, demand: Demand) -> Floats:
+    """What the containers of a fleet are given, one sample after the other, shape (n,); NaN where unknown."""
+    fleet = demand.fleet
+    found = np.full(fleet.n_samples, nan)
+    for begin, end in zip(fleet.offsets[:-1].tolist(), fleet.offsets[1:].tolist(), strict=True):
+        state, found[begin] = adviser.begin(float(fleet.time[begin]))
+        for t in range(begin + 1, end):
+            state, found[t] = adviser.advise(state, seen(demand, t - 1), float(fleet.time[t]))
+    return found
+
+
+def seen(demand: Demand, t: int) -> Seen:
+    """One sample of a demand."""
+    fleet: Fleet = demand.fleet
+    phase = -1 if fleet.labels is None else int(fleet.labels[t])
+    code = None if fleet.codes is None else fleet.codes[t]
+    return Seen(float(fleet.time[t]), float(demand.values[t]), float(fleet.seconds[t]), phase, code)
+
+
+def cycle_number(time: float, begun: float, length: float) -> int:
+    """The rescaling cycle of a moment, counted from a container's first sample."""
+    return floor((time - begun) / length + _ROUNDING)
+
+
+class Ended(NamedTuple):
+    """A rescaling cycle that has ended."""
+
+    #: Its samples, at least one.
+    samples: tuple[Seen, ...]
+    #: When the next one begins, seconds.
+    until: float
+
+    @property
+    def last(self) -> Seen:
+        """Its last sample."""
+        return self.samples[-1]
+
+    @property
+    def values(self) -> Floats:
+        """The demand of its samples, shape (n,)."""
+        return np.array([each.value for each in self.samples])
+
+
+class ByCycle(Protocol):
+    """Decides once a cycle."""
+
+    @property
+    def cycle(self) -> float:
+        """The length of a cycle, seconds."""
+
+    def nothing(self) -> Any:
+        """What is kept of a container in its first cycle."""
+
+    def decide(self, kept: Any, ended: Ended) -> tuple[Any, float]:
+        """What is kept from now on, and the amount for the cycle that begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class CycleState:
+    """Where a container is in its cycles."""
+
+    #: When its first sample came, seconds.
+    begun: float
+    #: The cycle that it is in.
+    number: int
+    #: Those of this cycle so far.
+    samples: tuple[Seen, ...]
+    #: What it has in this cycle.
+    amount: float
+    #: What is remembered of those before.
+    kept: Any
+
+
+@kept
+@dataclass(frozen=True)
+class CycleAdviser:
+    """Advises as something that decides once a cycle says."""
+
+    by: ByCycle
+
+    def begin(self, time: float) -> tuple[CycleState, float]:
+        """Nothing is known."""
+        return CycleState(time, 0, (), nan, self.by.nothing()), nan
+
+    def advise(self, state: CycleState, last: Seen, time: float) -> tuple[CycleState, float]:
+        """Keep to the amount until the next cycle begins."""
+        samples = (*state.samples, last)
+        number = cycle_number(time, state.begun, self.by.cycle)
+        if number == state.number:
+            return replace(state, samples=samples), state.amount
+        kept, amount = self.by.decide(state.kept, Ended(samples, time))
+        return CycleState(state.begun, number, (), amount, kept), amount
+
+
+@kept
+@dataclass(frozen=True)
+class Completed:
+    """Advises as another one does; the cold-start value where that one cannot know, never below 0."""
+
+    adviser: Adviser
+    unknown: float
+
+    def begin(self, time: float) -> tuple[Any, float]:
+        """As the other one, completed."""
+        state, amount = self.adviser.begin(time)
+        return state, self._complete(amount)
+
+    def advise(self, state: Any, last: Seen, time: float) -> tuple[Any, float]:
+        """As the other one, completed."""
+        state, amount = self.adviser.advise(state, last, time)
+        return state, self._complete(amount)
+
+    def _complete(self, amount: float) -> float:
+        return max(amount if isfinite(amount) else self.unknown, 0.0)
+
+
+@kept
+@dataclass(frozen=True)
+class Scaled:
+    """Advises a multiple of what another one does."""
+
+    adviser: Adviser
+    factor: float
+
+    def begin(self, time: float) -> tuple[Any, float]:
+        """As the other one, scaled."""
+        state, amount = self.adviser.begin(time)
+        return state, self.factor * amount
+
+    def advise(self, state: Any, last: Seen, time: float) -> tuple[Any, float]:
+        """As the other one, scaled."""
+        state, amount = self.adviser.advise(state, last, time)
+        return state, self.factor * amount

@@ -1,0 +1,234 @@
+"""What every manifest says in comments: where it is from, what it promises, and on which evidence."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.errors import InputError
+from core.plain_text import without_controls
+from core.provisioning.fleet import Resource
+from core.provisioning.verdict.answer import EXACT
+from core.provisioning.verdict.savings import has_name
+from core.provisioning.verdict.standing import State
+from core.units import Unit, format_duration, format_share, format_value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.provisioning.verdict.answer import Card, Line, Option, Verdict
+
+ABSOLUTE = (Unit.CORES, Unit.BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Where a verdict is from."""
+
+    #: Their names; the model's is None where no phases were used.
+    traces: str
+    model: str | None
+    #: An ISO date.
+    date: str
+    #: The comparison's report, for its settings.
+    report: Mapping[str, Any]
+    #: What the figures per day rest on, in sentences.
+    assumptions: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """The comment that every file begins with."""
+        split, settings = self.report["split"], self.report["settings"]
+        n, held_out = len(set(split["training"]) | set(split["held_out"])), len(split["held_out"])
+        tested = f"{held_out:,} of {n:,} containers held out" if split["tested"] else "nothing held out"
+        short = format_share(settings["tolerance"])
+        how = f"cycle {format_duration(settings['cycle'])}, {short} of the time may fall short"
+        return [
+            "Made by PhaseDock from a comparison of policies",
+            f"traces: {one_line(self.traces)}",
+            f"model: {one_line(self.model or 'none')}",
+            f"date: {one_line(self.date)}",
+            f"comparison: {how}, seed {settings['seed']}, {tested}",
+            "Request and limit are the same: an amount that a container has and cannot exceed was judged.",
+        ]
+
+
+def one_line(text: str) -> str:
+    """Without control characters, so that a name cannot end a comment."""
+    return without_controls(text)
+
+
+def can_be_written(card: Card, line: Line) -> bool:
+    """Whether a manifest can set this: the workload has a name, and the amount is no share of a machine."""
+    return has_name(card.name) and line.settable and line.unit in ABSOLUTE
+
+
+def exportable(found: Verdict) -> list[tuple[Card, list[Line]]]:
+    """The workloads that have a name, each with the lines that can be set.
+
+    Raises
+    ------
+    InputError
+        If there are none; the sentence says why.
+    """
+    cards = [
+        (card, [line for line in card.lines if can_be_written(card, line)])
+        for card in found.cards
+        if has_name(card.name)
+    ]
+    usable = [(card, lines) for card, lines in cards if lines]
+    if usable:
+        return usable
+    if not any(has_name(card.name) for card in found.cards):
+        raise InputError(
+            "These traces do not name workloads, so there is nothing that a manifest could be for.",
+            "Import them with a column such as “workload” or “service”; JSON and CSV have the figures.",
+        )
+    if not any(line.exported for card, _ in cards for line in card.lines):
+        raise InputError(
+            "The chosen policies know the future: nobody can give what they give.",
+            "Choose another policy in the table.",
+        )
+    if any(line.unit in ABSOLUTE for line in found.whole.lines):
+        raise InputError(
+            "No fixed amount did what it should on the held-out containers, so there is none to set.",
+            "Their workloads differ too much between containers: steer them on Live, or record more of them.",
+        )
+    raise InputError(
+        "These traces have CPU and memory only as shares of a machine of unknown size.",
+        "Import the file again with the machine’s cores and memory in the mapping.",
+    )
+
+
+def left_out(found: Verdict) -> list[str]:
+    """Comments that name what has no manifest."""
+    lines = []
+    nameless = sum(card.containers for card in found.cards if not has_name(card.name))
+    if nameless and found.by is not None:
+        lines.append(f"# Left out: {nameless:,} containers whose “{one_line(found.by)}” is missing.")
+    for line in found.whole.lines:
+        others = [card.line(line.resource) for card in found.cards]
+        if line.unit not in ABSOLUTE:
+            lines.append(
+                f"# {line.resource.value} is left out: the traces have it only as a share of a machine of "
+                "unknown size."
+            )
+        elif not any(each is not None and each.exported for each in others):
+            lines.append(f"# {line.resource.value} is left out: its policy knows the future.")
+    return lines
+
+
+def sentences(card: Card, lines: Sequence[Line]) -> list[str]:
+    """What is promised for one workload, why, and how far it can be trusted."""
+    said = [f"workload: {one_line(card.name)}", *_withheld(card)]
+    for line in lines:
+        option = line.exported
+        if option is not None:
+            said += [
+                _how(line, option, card),
+                _promise(line, option, card),
+                f"  {one_line(option.standing.sentence)}",
+            ]
+            if option.standing.state is not State.SAFE:
+                said.append("  Nothing here is recommended as safe.")
+    return said
+
+
+def _withheld(card: Card) -> list[str]:
+    """What is not set because it broke its promise where it was tested."""
+    said, n = [], card.held_out
+    for line in card.lines:
+        if line.exported is None or line.exported.kept:
+            continue
+        amount = format_value(line.exported.amount, line.unit)
+        short = format_share(line.exported.found["under_time_0"])
+        where = f"{n:,} held-out container{'s' if n != 1 else ''}"
+        said.append(
+            f"{line.resource.value} is left out: {amount} did not do what it should. On {where} it was short "
+            f"for {short} of the time."
+        )
+    return said
+
+
+def _how(line: Line, option: Option, card: Card) -> str:
+    name, policy = line.resource.value, one_line(option.policy)
+    if option.way == EXACT:
+        return f"{name}: {policy}, which gives one amount for a container’s whole life."
+    made = len(option.found["made_from"])
+    source = (
+        f"{made:,} training container{'s' if made != 1 else ''}"
+        if card.training and option.found["tested"]
+        else f"the {made:,} container{'s' if made != 1 else ''} that it was judged on"
+    )
+    what = (
+        "their highest use plus headroom" if line.resource is Resource.MEMORY
+        else "what none of them exceeds for more than the tolerated share of its time"
+    )  # fmt: skip
+    chosen = (
+        f"{policy} was chosen; it changes what it gives over time, which no manifest can say. "
+        if policy
+        else ""
+    )
+    return f"{name}: {chosen}This is a fixed amount in its place, {what}, made from {source}."
+
+
+def _promise(line: Line, option: Option, card: Card) -> str:
+    found, tested = option.found, option.found["tested"]
+    where = (
+        f"on {card.held_out:,} held-out container{'s' if card.held_out != 1 else ''}"
+        if tested
+        else "on the containers that it was made from"
+    )
+    given, now = format_value(found["request"], line.unit), format_value(line.now, line.unit)
+    short, by_five = (format_share(found[name], 2) for name in ("under_time_0", "under_time_05"))
+    said = (
+        f"  With {given}, {where}: short {short} of the time, {by_five} by more than 5%, never resized; "
+        f"now {now} ({line.now_is})."
+    )
+    if line.resource is Resource.MEMORY:
+        said += f" Runs out of memory {found['events']:,} times, in {found['containers_short']:,} containers."
+    return said
+
+
+def facts(card: Card, lines: Sequence[Line]) -> list[str]:
+    """The same as YAML, for programs: the amounts, the containers, and every figure that is promised."""
+    tested = any(line.exported is not None and line.exported.found["tested"] for line in lines)
+    said = [
+        "evidence:",
+        f"  workload: {_json(card.name)}",
+        f"  tested_on: {_json(list(card.tested_on) if tested else [])}",
+    ]
+    for line in lines:
+        if line.exported is None:
+            continue
+        found = line.exported.found
+        values = {
+            "policy": line.exported.policy,
+            "way": line.exported.way,
+            "request": found["request"],
+            "tested": found["tested"],
+            "time_short_0": found["under_time_0"],
+            "time_short_05": found["under_time_05"],
+            "resizes_per_hour": found["resizes_per_hour"],
+            "events": found["events"],
+            "containers_short": found["containers_short"],
+            "now": line.now,
+            "saved_per_container": line.now - found["amount"],
+            "state": line.exported.standing.state.value,
+        }
+        said += [
+            f"  {line.resource.value}:",
+            *(f"    {name}: {_json(value)}" for name, value in values.items()),
+        ]
+        if "made_from" in found:
+            said.append(f"    made_from: {_json(found['made_from'])}")
+    return said
+
+
+def comments(card: Card, lines: Sequence[Line]) -> list[str]:
+    """All of it as comments."""
+    return [f"# {each}" for each in (*sentences(card, lines), *facts(card, lines))]
+
+
+def _json(value: object) -> str:
+    return one_line(json.dumps(value, ensure_ascii=False))

@@ -1,0 +1,278 @@
+"""Fixed amounts: what one request that never changes has to be, learned from training containers.
+
+Most policies change what they give, which no manifest can say. What is exported for them is a fixed
+amount that keeps the same promise for each of the training containers: for CPU the least that none of them
+exceeds for more than the tolerated share of its time, for memory the highest use plus headroom, because too
+little memory kills. It is judged as policies are, on containers that it was not made from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.provisioning.building import ROLES, is_limit
+from core.provisioning.evaluation.intervals import LEAST_UNITS, bounds, resampled
+from core.provisioning.evaluation.metrics import Tally, tally
+from core.provisioning.fleet import Resource
+from core.provisioning.policies.static import own_peak
+from core.provisioning.recommendation.recommend import rounded_up
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.provisioning.evaluation.comparison import Comparison
+    from core.provisioning.fleet import Demand, Floats, Integers, Truths
+    from core.provisioning.verdict.savings import Workloads
+    from core.traces.model import Feature
+
+
+_ROUNDING = 1e-12
+
+
+def least_amounts(demand: Demand, tolerance: float, headroom: float) -> Floats:
+    """The least fixed amount that is enough for each container, shape (n_containers,)."""
+    fleet = demand.fleet
+    if demand.resource is Resource.MEMORY:
+        return np.maximum.reduceat(demand.values, fleet.offsets[:-1]) * (1.0 + headroom)
+    order = np.lexsort((-demand.values, fleet.container))
+    lasting = np.cumsum(fleet.seconds[order])
+    before = np.append(0.0, lasting)[fleet.offsets]
+    limit = before[:-1] + tolerance * np.diff(before) * (1.0 + _ROUNDING)
+    # the first sample, from the highest down, at which more than the tolerated time lies at or above it
+    beyond = np.flatnonzero(lasting > np.repeat(limit, fleet.lengths))
+    return demand.values[order][beyond[np.searchsorted(beyond, fleet.offsets[:-1])]]
+
+
+def present_amount(demand: Demand, features: Sequence[Feature]) -> tuple[Floats, Truths]:
+    """What each container has at each sample, and which containers' limits the traces give.
+
+    Returns
+    -------
+    amount, given
+        Shapes (n,) and (n_containers,). A limit counts where somebody set it throughout a container's life
+        (`core.provisioning.building.is_limit`).
+    """
+    fleet, (_, role) = demand.fleet, ROLES[demand.resource]
+    limit = next((f for f in features if f.role is role and f.unit is demand.unit), None)
+    peak = own_peak(demand)
+    if limit is None or limit.name not in fleet.columns:
+        return peak, np.zeros(fleet.n_containers, bool)
+    values = fleet.columns[limit.name]
+    usable = is_limit(values, limit.unit)
+    given = np.logical_and.reduceat(usable, fleet.offsets[:-1])
+    return np.where(np.repeat(given, fleet.lengths), values, peak), given
+
+
+_NAMED = 20
+_DRAWS = 500
+_SAME = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Training or held-out containers, with what they have now."""
+
+    #: Their use of one resource.
+    demand: Demand
+    #: What they have at each sample, shape (n,).
+    now: Floats
+    #: Which of them have a limit in the traces, shape (n_containers,).
+    given: Truths
+    #: The workload of each, shape (n_containers,).
+    workload: Integers
+    #: The share of its time that a container may be short of CPU.
+    tolerance: float
+    #: What a fixed amount of memory has above the highest use.
+    headroom: float
+
+    @cached_property
+    def enough(self) -> Floats:
+        """The fixed amount that would be enough for each container, shape (n_containers,)."""
+        return least_amounts(self.demand, self.tolerance, self.headroom)
+
+    @cached_property
+    def seconds(self) -> Floats:
+        """How long each container was recorded, shape (n_containers,)."""
+        return _per_container(self.demand, self.demand.fleet.seconds)
+
+    @cached_property
+    def has(self) -> Floats:
+        """What each container has now times its seconds, shape (n_containers,)."""
+        return _per_container(self.demand, self.now * self.demand.fleet.seconds)
+
+    @cached_property
+    def kept(self) -> Tally:
+        """The sums of what containers have now."""
+        return tally(self.demand, self.now)
+
+    def of(self, workload: int | None) -> Integers:
+        """The containers of one workload, or all of them."""
+        return np.flatnonzero(np.ones_like(self.workload) if workload is None else self.workload == workload)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """One policy's sums, and what it gave each container at first."""
+
+    name: str
+    sums: Tally
+    first: Floats
+    constant: bool
+
+
+def workload_evidence(
+    compared: Comparison,
+    training: Side,
+    held_out: Side,
+    workloads: Workloads,
+) -> dict[str, Any]:
+    """What was found for all containers together and for each workload, as JSON takes it."""
+    fleet = held_out.demand.fleet
+    found = [
+        _Found(
+            exam.policy.name,
+            exam.matched,
+            exam.factor * exam.allocation[fleet.offsets[:-1]],
+            exam.policy.constant,
+        )
+        for exam in compared.exams
+    ]
+    make = _Maker(found, training, held_out, compared.draws, compared.seed)
+    return {
+        "everything": make.entry(None, "", fixed=workloads.by is None),
+        "each": [
+            make.entry(number, name, fixed=True)
+            for number, name in enumerate(workloads.names)
+            if workloads.by is not None
+        ],
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Maker:
+    found: list[_Found]
+    training: Side
+    held_out: Side
+    draws: int
+    seed: int
+
+    def entry(self, workload: int | None, name: str, *, fixed: bool) -> dict[str, Any]:
+        """What was found for one workload."""
+        tried, learned = self.held_out.of(workload), self.training.of(workload)
+        same = self.held_out is self.training
+        side, mine = (self.held_out, tried) if len(tried) else (self.training, learned)
+        seconds = self.held_out.seconds[tried].sum() + (0.0 if same else self.training.seconds[learned].sum())
+        lasting = float(side.seconds[mine].sum())
+        return {
+            "name": name,
+            "training": 0 if same else len(learned),
+            "held_out": [self.held_out.demand.fleet.ids[i] for i in tried.tolist()],
+            "container_seconds": float(seconds),
+            "judged_seconds": lasting,
+            "now": {
+                "amount": float(side.has[mine].sum()) / lasting if lasting > 0 else 0.0,
+                "given": int(side.given[mine].sum()),
+                "of": len(mine),
+                "found": _figures(side.kept.only(mine), [side.demand.fleet.ids[i] for i in mine.tolist()]),
+            },
+            "policies": self._policies(tried, exact=fixed),
+            "fixed": self._fixed(tried, learned) if fixed else None,
+        }
+
+    def _policies(self, tried: Integers, *, exact: bool) -> dict[str, Any]:
+        if not len(tried):
+            return {}
+        sums = [each.sums.only(tried) for each in self.found]
+        intervals = self._intervals(sums, tried)
+        return {
+            each.name: {
+                **self._figures(mine, tried, interval),
+                "exact": self._exactly(_constant(mine, each.first[tried]), tried)
+                if exact and each.constant
+                else None,
+            }
+            for each, mine, interval in zip(self.found, sums, intervals, strict=True)
+        }
+
+    def _exactly(self, constant: float | None, tried: Integers) -> dict[str, Any] | None:
+        """What a policy that never changes comes to once its amount is rounded to what can be given."""
+        if constant is None:
+            return None
+        amount = rounded_up(constant, self.held_out.demand.unit)
+        return self._judged(amount, self.held_out, tried, tested=self.held_out is not self.training)
+
+    def _judged(self, amount: float, side: Side, on: Integers, *, tested: bool) -> dict[str, Any]:
+        """What giving some containers one amount comes to; with intervals where that is a test."""
+        demand = side.demand.only(on)
+        sums = tally(demand, np.full(demand.fleet.n_samples, amount))
+        intervals = self._intervals([sums], on)[0] if tested else {}
+        return {"request": amount, "tested": tested, **_figures(sums, demand.fleet.ids), **intervals}
+
+    def _fixed(self, tried: Integers, learned: Integers) -> dict[str, Any]:
+        """The fixed amount from training containers, or from the held-out ones where there are no others."""
+        same = self.held_out is self.training
+        side, made_from = (self.training, learned) if len(learned) else (self.held_out, tried)
+        amount = rounded_up(float(side.enough[made_from].max()), side.demand.unit)
+        tested = bool(len(tried)) and bool(len(learned)) and not same
+        judged, on = (self.held_out, tried) if tested else (side, made_from)
+        ids = side.demand.fleet.ids
+        return {
+            **self._judged(amount, judged, on, tested=tested),
+            "made_from": [ids[i] for i in made_from.tolist()],
+        }
+
+    def _figures(self, sums: Tally, tried: Integers, interval: dict[str, Any]) -> dict[str, Any]:
+        ids = self.held_out.demand.fleet.ids
+        return {**_figures(sums, [ids[i] for i in tried.tolist()]), **interval}
+
+    def _intervals(self, sums: list[Tally], tried: Integers) -> list[dict[str, Any]]:
+        """Bootstrap intervals of the saving against now and of the time short; none for few containers."""
+        if len(tried) < LEAST_UNITS:
+            return [{} for _ in sums]
+        now, seconds = self.held_out.has[tried], self.held_out.seconds[tried]
+        columns = [each for one in sums for each in (one.allocated, one.violated)]
+        drawn = resampled(np.stack([*columns, now, seconds], axis=1), min(self.draws, _DRAWS), self.seed)
+        found = []
+        for place in range(len(sums)):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                saved = bounds(1.0 - drawn[:, 2 * place] / drawn[:, -2])
+                short = bounds(drawn[:, 2 * place + 1] / drawn[:, -1])
+            found.append(
+                {"saved_low": saved[0], "saved_high": saved[1], "short_low": short[0], "short_high": short[1]}
+            )
+        return found
+
+
+def _figures(sums: Tally, ids: tuple[str, ...] | list[str]) -> dict[str, Any]:
+    """Mean amount, time short, resizes, and who would run out of it (for memory: be killed)."""
+    seconds = float(sums.seconds.sum())
+    short = np.flatnonzero(sums.events > 0)
+    worst = short[np.argsort(-sums.events[short], kind="stable")]
+
+    def per_second(each: Floats) -> float:
+        return float(each.sum()) / seconds if seconds > 0 else 0.0
+
+    return {
+        "amount": per_second(sums.allocated),
+        "under_time_0": per_second(sums.violated),
+        "under_time_05": per_second(sums.violated_05),
+        "resizes_per_hour": 3600.0 * per_second(sums.resizes),
+        "events": int(sums.events.sum()),
+        "containers_short": len(short),
+        "short": [ids[i] for i in worst[:_NAMED].tolist()],
+    }
+
+
+def _constant(sums: Tally, first: Floats) -> float | None:
+    """The one amount that all containers get all the time, or None where there is none."""
+    high = float(first.max())
+    same = not sums.resizes.any() and high - float(first.min()) <= _SAME * max(high, 1.0)
+    return high if same and high > 0 else None
+
+
+def _per_container(demand: Demand, values: Floats) -> Floats:
+    return np.add.reduceat(values, demand.fleet.offsets[:-1])

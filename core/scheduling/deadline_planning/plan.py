@@ -1,0 +1,226 @@
+"""Cores over the time to come, and the least share of them with which each job ends by its deadline.
+
+Time is cut into slots. In the order of their deadlines each job is given its minimum satisfactory share: the
+fewest cores such that, with that many in every slot (or as many as are left there), it ends in time
+(ElasticFlow, ASPLOS 2023, section 4.1). Whoever comes later is given of what is left, so nobody is harmed by
+those behind. The first slots are short; later ones are longer, since a plan is made anew long before it comes
+to them. Every deadline is where a slot ends, so that no slot is counted for a job that must have ended in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from core.scheduling.deadline_planning.rates import Counts, Floats, Rates
+
+_ROUNDING = 1e-9
+_CONTINUED = 1e-6
+"""Part of its steps by which a plan that is continued may fall short of rounding."""
+
+
+def slot_edges(now: float, deadlines: Collection[float], length: float, growth: float = 0.05) -> Floats:
+    """Where slots begin and end, from now to the last deadline.
+
+    Returns
+    -------
+    ndarray
+        Shape (slots + 1,), ascending; at least one slot.
+    """
+    last, edges = max(deadlines, default=now), [now, now + length]
+    while edges[-1] < last:
+        edges.append(edges[-1] + max(length, growth * (edges[-1] - now)))
+    return np.unique([*edges, *(each for each in deadlines if each > now)])
+
+
+class Wish(NamedTuple):
+    """A job that is to end in time."""
+
+    #: Its name.
+    job: str
+    #: Training steps left, above zero, with the reserve that is kept for wrong predictions.
+    steps: float
+    #: How fast it is.
+    rates: Rates
+    #: When it has to have done them, seconds of the run's clock.
+    deadline: float
+    #: The same if that is too early; None: it is not.
+    latest: float | None = None
+
+    @property
+    def last(self) -> float:
+        """The later one of both."""
+        return self.deadline if self.latest is None else self.latest
+
+
+_EDF = attrgetter("deadline", "job")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Share:
+    """What a plan gives to a job."""
+
+    #: Its minimum satisfactory share: what it has in each slot where that is free.
+    grains: int
+    #: Shape (slots,): grains that it has in each slot.
+    used: Counts
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Share) and self.grains == other.grains and _same(self.used, other.used)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def least_share(wish: Wish, free: Counts, edges: Floats) -> Share | None:
+    """The fewest cores with which a job ends in time, of those that are free.
+
+    Parameters
+    ----------
+    wish
+        The job.
+    free
+        Shape (slots,): grains of cores that are free in each slot.
+    edges
+        Shape (slots + 1,): from `slot_edges`.
+    """
+    rates, speed = wish.rates, wish.rates.speed
+    slots = int(edges.searchsorted(wish.deadline * (1 + _ROUNDING), side="right")) - 1
+    if slots <= 0:
+        return None
+    lengths = edges[1 : slots + 1] - edges[:slots]
+    there = np.minimum(free[:slots], rates.most)
+    enough = wish.steps * (1 - _ROUNDING)
+    # with fewer it would not end in time if they were free in every slot
+    low = int(speed.searchsorted(enough / float(edges[slots] - edges[0])))
+    if low > rates.most:
+        return None
+    high = low
+    if there.min() < low:
+        high = rates.most
+        if float(speed[there] @ lengths) < enough:
+            return None
+        low -= 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            done = float(speed[np.minimum(there, middle)] @ lengths)
+            low, high = (low, middle) if done >= enough else (middle, high)
+    used = np.zeros_like(free)
+    used[:slots] = _used(rates, np.minimum(there, high), lengths, enough)
+    return Share(high, used)
+
+
+def _used(rates: Rates, grains: Counts, lengths: Floats, enough: float) -> Counts:
+    """Grains in each slot until all steps are done; in the last one as few as do what is left by its end."""
+    done = np.add.accumulate(rates.speed[grains] * lengths)
+    last = min(int(done.searchsorted(enough)), len(done) - 1)
+    used = rates.useful[grains]
+    used[last + 1 :] = 0
+    before = done[last - 1] if last else 0.0
+    used[last] = min(rates.speed.searchsorted((enough - before) / lengths[last]), used[last])
+    return used
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """Who has how many cores when."""
+
+    #: Shape (slots + 1,): of the slots, seconds of the run's clock.
+    edges: Floats
+    #: Shape (slots,): grains of cores that nobody has.
+    free: Counts
+    #: Of each job that ends in time.
+    shares: dict[str, Share]
+    #: Jobs that do not, in the order of their deadlines.
+    late: tuple[str, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Plan)
+            and (self.shares, self.late) == (other.shares, other.late)
+            and _same(self.edges, other.edges)
+            and _same(self.free, other.free)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _same(one: Floats | Counts, other: Floats | Counts) -> bool:
+    return bool(np.array_equal(one, other))
+
+
+def with_one_more(plan: Plan, wish: Wish) -> Plan | None:
+    """A plan in which one more job has a share of what is free; None if it cannot end in time with that."""
+    share = least_share(wish, plan.free, plan.edges)
+    if share is None:
+        return None
+    return Plan(plan.edges, plan.free - share.used, {**plan.shares, wish.job: share}, plan.late)
+
+
+def continued(plan: Plan, wishes: Collection[Wish], capacity: int, now: float) -> Plan | None:
+    """The rest of an earlier plan, as far as it is still one for these jobs.
+
+    A plan that is made anew gives the same core-time in another shape, in which somebody may end too late who
+    would have ended in time in the old one.
+
+    Parameters
+    ----------
+    plan
+        As it was made.
+    wishes
+        The jobs now, with the steps that are left.
+    capacity
+        Grains of cores there are.
+    now
+        Seconds of the run's clock.
+    """
+    first = int(plan.edges.searchsorted(now, side="right")) - 1
+    if first < 0 or first >= len(plan.edges) - 1 or any(wish.job not in plan.shares for wish in wishes):
+        return None
+    edges = np.concatenate([[now], plan.edges[first + 1 :]])
+    shares, late, free = {}, [], np.full(len(edges) - 1, capacity)
+    for wish in sorted(wishes, key=_EDF):
+        share = Share(plan.shares[wish.job].grains, plan.shares[wish.job].used[first:])
+        if _in_time(wish, share.used, edges):
+            shares[wish.job] = share
+            free -= share.used
+        else:
+            late.append(wish.job)
+    return None if free.min() < 0 else Plan(edges, free, shares, tuple(late))
+
+
+def _in_time(wish: Wish, used: Counts, edges: Floats) -> bool:
+    """Whether a job ends in time with these grains; a slot in which it has to end counts until then."""
+    ends = np.minimum(edges[1:], wish.last)
+    lengths = np.maximum(ends - np.minimum(edges[:-1], ends), 0.0)
+    return float(wish.rates.speed[used] @ lengths) >= wish.steps * (1 - _CONTINUED)
+
+
+def planned(wishes: Collection[Wish], free: Counts, edges: Floats) -> Plan:
+    """Give every job its least share, in the order of deadlines; equal ones by name.
+
+    Parameters
+    ----------
+    wishes
+        The jobs.
+    free
+        Shape (slots,): grains of cores there are in each slot.
+    edges
+        Shape (slots + 1,): from `slot_edges`.
+    """
+    left, shares, late = free.copy(), {}, []
+    for wish in sorted(wishes, key=_EDF):
+        share = least_share(wish, left, edges)
+        if share is None and wish.latest is not None:
+            share = least_share(wish._replace(deadline=wish.latest), left, edges)
+        if share is None:
+            late.append(wish.job)
+        else:
+            shares[wish.job] = share
+            left -= share.used
+    return Plan(edges, left, shares, tuple(late))

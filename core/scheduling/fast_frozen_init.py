@@ -1,0 +1,42 @@
+"""Frozen values that are made by the thousand: a constructor that fills their slots by plain assignment.
+
+The constructor of a frozen dataclass calls `object.__setattr__` with a name for each field, since the class
+refuses assignment. Here an object is of a twin class with the same slots, which refuses nothing, while it is
+filled; the value is the same, made in a quarter to a half of the time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from types import new_class
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_CLASS = object.__dict__["__class__"]
+"""The attribute itself: a frozen object refuses to have it assigned."""
+
+
+def filled_by_slot(cls: type[T]) -> type[T]:
+    """Give a frozen dataclass with slots a constructor of the same signature that fills its slots quickly."""
+    slots = {"__slots__": tuple(each.name for each in fields(cls))}  # type: ignore[arg-type]
+    bases = getattr(cls, "__orig_bases__", cls.__bases__)
+    twin = new_class(cls.__name__, bases, exec_body=lambda body: body.update(slots))
+    known: dict[str, Any] = {"MISSING": MISSING, "Frozen": cls, "Twin": twin, "become": _CLASS.__set__}
+    given, filling = "", "\n    become(self, Twin)"
+    for each in fields(cls):  # type: ignore[arg-type]
+        name, value = each.name, each.name
+        known[f"default_{name}"] = each.default
+        if each.default_factory is not MISSING:
+            known[f"make_{name}"] = each.default_factory
+            value = f"make_{name}() if {name} is MISSING else {name}"
+        has_default = each.default is not MISSING or each.default_factory is not MISSING
+        given += f", {name}=default_{name}" if has_default else f", {name}"
+        filling += f"\n    self.{name} = {value}"
+    filling += "\n    self.__class__ = Frozen"
+    exec(f"def __init__(self{given}):{filling}", known)  # noqa: S102  as dataclasses do it
+    made = known["__init__"]
+    made.__qualname__, made.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
+    made.__annotations__ = cls.__init__.__annotations__
+    cls.__init__ = made  # type: ignore[method-assign]
+    return cls

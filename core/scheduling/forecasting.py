@@ -1,0 +1,284 @@
+"""What is left of a job, predicted: its loss curve, its steps, the points on its way, its time per step."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import combinations
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from core.scheduling.model import Job
+
+
+Floats: TypeAlias = "NDArray[np.float64]"
+
+FEWEST = 4
+"""Fewest printed values that a curve is fitted to."""
+_SPEEDS = tuple(float(v) for v in np.geomspace(0.5, 60.0, 36))
+_KAPPAS = tuple(float(v) for v in np.geomspace(1.0, 300.0, 24))
+_TAUS = tuple(float(v) for v in np.geomspace(0.005, 0.6, 20))
+_POWER = 0.7
+_INDEPENDENT = 0.5
+"""How many independent values one printed value counts for; the errors of neighbours are correlated."""
+
+Chances: TypeAlias = tuple[float, ...]
+"""How likely each curve of the grid is; they add up to 1."""
+
+_GRID = len(_SPEEDS) + len(_KAPPAS) + len(_TAUS)
+PRIOR: Chances = (1 / _GRID,) * _GRID
+"""Before anything was printed every curve of the grid is as likely as any other."""
+
+
+@lru_cache(maxsize=16)
+def reached(goals: tuple[float, ...]) -> Floats:
+    """Share of the steps at which each curve of the grid has made each share of its loss reduction.
+
+    Returns
+    -------
+    ndarray
+        Shape (curves, goals).
+    """
+    return np.stack([_reached(goal) for goal in goals], axis=1)
+
+
+def _reached(goal: float) -> Floats:
+    exponential = [-math.log1p(-goal * -math.expm1(-v)) / v for v in _SPEEDS]
+    hyperbolic = [goal / (1 + k * (1 - goal)) for k in _KAPPAS]
+    weibull = [t * (-math.log1p(-goal * -math.expm1(-((1 / t) ** _POWER)))) ** (1 / _POWER) for t in _TAUS]
+    return np.array([*exponential, *hyperbolic, *weibull])
+
+
+def _curves(x: Floats) -> Floats:
+    """r(x) of every curve of the grid, shape (curves, values)."""
+    speeds, kappas, taus = (np.array(each)[:, None] for each in (_SPEEDS, _KAPPAS, _TAUS))
+    return np.concatenate(
+        [
+            -np.expm1(-speeds * x) / -np.expm1(-speeds),
+            x * (1 + kappas) / (1 + kappas * x),
+            -np.expm1(-((x / taus) ** _POWER)) / -np.expm1(-((1 / taus) ** _POWER)),
+        ]
+    )
+
+
+def chances(values: Sequence[float], done: float) -> Chances | None:
+    """How likely each curve of the grid is, given what a job has printed."""
+    n = len(values)
+    if n < FEWEST:
+        return PRIOR
+    x: Floats = np.linspace(done / n, done, n)
+    curves = _curves(x)
+    losses = np.asarray(values, dtype=float)
+    centred = curves - curves.mean(axis=1, keepdims=True)
+    spread = np.maximum(np.einsum("kn,kn->k", centred, centred), 1e-12)
+    drop = -(centred @ (losses - losses.mean())) / spread
+    whole = losses - losses.mean()
+    missed = whole @ whole - drop**2 * spread
+    if losses.min() >= 0:
+        below = losses.mean() < drop * (1 - curves.mean(axis=1))
+        missed = np.where(below, _missed_to_zero(curves, losses), missed)
+    missed = np.where(drop > 0, np.maximum(missed, 1e-9 * (whole @ whole)), np.inf)
+    least = float(missed.min())
+    if not math.isfinite(least) or least <= 0:
+        return None
+    weights = (least / missed) ** (n * _INDEPENDENT / 2)
+    return tuple((weights / weights.sum()).tolist())
+
+
+def _missed_to_zero(curves: Floats, losses: Floats) -> Floats:
+    """Sum of squares that each curve misses the losses by, shape (curves,), if it ends at zero."""
+    left = 1 - curves
+    spread = np.maximum(np.einsum("kn,kn->k", left, left), 1e-12)
+    missed: Floats = losses @ losses - (left @ losses) ** 2 / spread
+    return missed
+
+
+Way: TypeAlias = "Sequence[tuple[float, float]]"
+"""Work to each point of a chain, core-seconds, ascending and above zero, and what reaching it is worth."""
+
+
+def best_prefix(works: Floats, worths: Floats) -> float:
+    """The largest ratio of a chain.
+
+    Parameters
+    ----------
+    works
+        Work to each point that is still ahead, core-seconds, above zero; at least one, in any order.
+    worths
+        What reaching each is worth.
+    """
+    order = np.argsort(works)
+    return float((np.cumsum(worths[order]) / works[order]).max())
+
+
+def blocks(way: Way) -> list[tuple[float, float]]:
+    """A chain in blocks: of each its ratio, in falling order, and the work to its last point."""
+    found: list[tuple[float, float, float]] = []  # work and worth of a block, and the work to its end
+    before = 0.0
+    for end, at_end in way:
+        work, worth, before = end - before, at_end, end
+        while found and worth * found[-1][0] >= found[-1][1] * work:
+            earlier = found.pop()
+            work, worth = work + earlier[0], worth + earlier[1]
+        found.append((work, worth, end))
+    return [(worth / work, end) for work, worth, end in found]
+
+
+SETTLED = 5.0
+"""Seconds with the same cores after which a measured time per step belongs to them."""
+_PARTS = 3
+_SAME = 1e-12
+"""Errors closer than this are the same; the curve with fewer parts is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """Time per step of one job."""
+
+    #: a, b and d, in seconds and core-seconds; ≥ 0.
+    fixed: float
+    parallel: float
+    overhead: float = 0.0
+
+    def seconds(self, cores: float) -> float:
+        """Seconds per step on `cores` > 0."""
+        return self.fixed + self.parallel / cores + self.overhead * cores
+
+    def gain(self, cores: float, more: float) -> float:
+        """The share of a step's time that `more` cores would save; below zero where they would cost."""
+        return 1.0 - self.seconds(cores + more) / self.seconds(cores)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredTime:
+    """Time per step as it was measured: between two numbers of cores the speed lies on a straight line."""
+
+    #: (cores, seconds per step) by rising cores, each above zero. With fewer cores than the first the speed
+    #: is in proportion, with more than the last it is that of the last.
+    points: tuple[tuple[float, float], ...]
+
+    def seconds(self, cores: float) -> float:
+        """Seconds per step on `cores` > 0."""
+        measured = [0.0, *(at for at, _ in self.points)]
+        return 1.0 / float(np.interp(cores, measured, [0.0, *(1.0 / each for _, each in self.points)]))
+
+
+def fitted(measured: Sequence[tuple[float, float]]) -> StepTime:
+    """The curve through what was measured, with the least squared relative error.
+
+    It is the best of the ordinary least-squares fits in which some parts are zero and none is below: with
+    three parts those are few, and one of them is the constrained optimum (Lawson and Hanson 1974, ch. 23).
+
+    Parameters
+    ----------
+    measured
+        (cores, seconds per step), both above zero; at least one pair.
+    """
+    cores, seconds = np.array(measured, float).T
+    rows = np.column_stack([np.ones_like(cores), 1.0 / cores, cores]) / seconds[:, None]
+    best, least = np.array([0.0, 1.0, 0.0]), np.inf
+    different = len(np.unique(cores))
+    for parts in _choices(min(different, _PARTS)):
+        solved = np.linalg.lstsq(rows[:, parts], np.ones(len(cores)), rcond=None)[0]
+        if (solved < 0).any() or not solved.any():
+            continue
+        found = np.zeros(_PARTS)
+        found[list(parts)] = solved
+        error = float(((rows @ found - 1.0) ** 2).sum())
+        if error < least - _SAME:
+            best, least = found, error
+    return StepTime(*best.tolist())
+
+
+def _choices(most: int) -> list[list[int]]:
+    """Which parts may be above zero, simplest first: b alone, then b with others, then those without it."""
+    chosen = [list(parts) for size in range(1, most + 1) for parts in combinations(range(_PARTS), size)]
+    return sorted(chosen, key=lambda parts: (len(parts), 1 not in parts, parts)) if most > 1 else [[1]]
+
+
+GOALS = (0.9, 0.95, 0.99)
+"""The points: shares of its whole loss reduction, in the order in which they are reached."""
+_STEPS = 2
+_LEAST = 0.01
+_GROWTH = 1.25
+_BRIEF = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is remembered of one job."""
+
+    #: Everything that it has printed.
+    values: tuple[float, ...] = ()
+    #: How many of them its curve was fitted to.
+    fitted: int = 0
+    #: How likely each curve of the grid is to be that of its loss, or None if that does not fall.
+    curves: Chances | None = PRIOR
+    #: Most cores that it was seen to use.
+    fastest: float = 0.0
+    #: When it was last looked at, and its counter then.
+    time: float = 0.0
+    cpu_seconds: float = 0.0
+    #: How often it was asked to move.
+    moves: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left of a job."""
+
+    #: Core-seconds in total, and to its end.
+    total: float
+    end: float
+    #: Share of its steps that is done.
+    done: float
+    #: As in `Known`.
+    curves: Chances | None
+
+    def ahead(self) -> tuple[Floats, Floats]:
+        """Core-seconds to each place where a point of `GOALS` may be, and how likely it is there.
+
+        Returns
+        -------
+        (ndarray, ndarray)
+            Each of shape (curves, goals); places that lie behind have a chance of 0.
+        """
+        places = reached(GOALS)
+        curves = np.zeros(len(places)) if self.curves is None else np.array(self.curves)
+        chance = np.where(places > self.done, curves[:, None], 0.0)
+        return np.maximum(places - self.done, _LEAST) * self.total, chance
+
+
+def learn(known: Known, job: Job, now: float) -> Known:
+    """Take in what a job shows now; its curve is refitted when it has printed a quarter more."""
+    passed, used = now - known.time, job.cpu_seconds - known.cpu_seconds
+    fastest = max(known.fastest, used / passed) if passed >= _BRIEF else known.fastest
+    values = known.values + tuple(value for _, value in job.readings)
+    curves, fitted = known.curves, known.fitted
+    if len(values) >= max(_GROWTH * fitted, fitted + 4) and job.total_steps and job.steps:
+        curves, fitted = chances(values, min(job.steps / job.total_steps, 1.0)), len(values)
+    return replace(
+        known,
+        values=values,
+        fitted=fitted,
+        curves=curves,
+        fastest=fastest,
+        time=now,
+        cpu_seconds=job.cpu_seconds,
+    )
+
+
+def left(job: Job, known: Known) -> Left | None:
+    """Predict what is left of a job."""
+    if not job.total_steps or (job.steps or 0) < _STEPS or not job.cpu_seconds:
+        return None
+    done = min(((job.steps or 0) + 0.5) / job.total_steps, 1.0)
+    total = job.cpu_seconds / done
+    return Left(total, max(1 - done, _LEAST) * total, done, known.curves)

@@ -1,0 +1,72 @@
+"""Tuples whose values are made when somebody looks at them: jobs that are shown, reasons that are given.
+
+Most observations and decisions of a simulated run are looked at by nobody but the policy itself.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+T = TypeVar("T")
+
+
+class MadeLater(Sequence[T]):
+    """What is a tuple to everybody who looks: equal to it, and copied and pickled as one."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _whole(self) -> tuple[T, ...]:
+        """All values, the same ones every time."""
+
+    def __len__(self) -> int:
+        return len(self._whole())
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._whole())
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[T]: ...
+    def __getitem__(self, place: int | slice) -> T | Sequence[T]:
+        return self._whole()[place]
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(other) == self._whole() if isinstance(other, tuple | MadeLater) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._whole())
+
+    def __repr__(self) -> str:
+        return repr(self._whole())
+
+    def __reduce__(self) -> tuple[type, tuple[tuple[T, ...]]]:
+        return tuple, (self._whole(),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> tuple[T, ...]:
+        return copy.deepcopy(self._whole(), memo)
+
+
+class Deferred(MadeLater[T]):
+    """Values of which some are still to be made."""
+
+    __slots__ = ("_made", "_parts")
+
+    def __init__(self, parts: Sequence[T | Callable[[], T]]) -> None:
+        self._parts = parts
+        self._made: tuple[T, ...] | None = None
+
+    def _whole(self) -> tuple[T, ...]:
+        if self._made is None:
+            self._made = tuple([part() if callable(part) else part for part in self._parts])
+        return self._made
+
+    def __len__(self) -> int:
+        return len(self._parts)

@@ -1,0 +1,304 @@
+"""What steering would have been worth, or was: cores and memory freed, time short, and who drives that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from core.scheduling.actions import SetLimit, SetMemory
+from core.scheduling.policies.autopilot.cpu import GAP, ROLLBACK, would_use
+from core.scheduling.policies.autopilot.policy import EVERY, LEFT, STRANGER, alike
+from core.scheduling.policies.autopilot.settings import Held
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from core.scheduling.actions import Action
+    from core.scheduling.loop import Entry
+    from core.scheduling.model import Job, Use
+
+
+class Account(NamedTuple):
+    """What was added up of one container."""
+
+    #: For how long.
+    seconds: float = 0.0
+    #: What it would have had, times seconds.
+    cores: float = 0.0
+    bytes: float = 0.0
+    #: What it has without being steered, times seconds.
+    kept_cores: float = 0.0
+    kept_bytes: float = 0.0
+    #: Core-seconds used.
+    used: float = 0.0
+    #: Seconds for which it would have used more than it would have had.
+    short: float = 0.0
+    #: Its throttled share of periods, times seconds.
+    held_back: float = 0.0
+    #: How often its limits would have changed, and how often one was too low.
+    resizes: int = 0
+    violations: int = 0
+    #: Processes that were killed for want of memory.
+    killed: int = 0
+    #: Whether it is left alone, because it ran out of memory.
+    left: bool = False
+    #: Whether its phases mean nothing, so that a reactive rule steers it.
+    unfamiliar: bool = False
+    #: What it would have now, and what it has without being steered: cores, cores, bytes, bytes.
+    now: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+
+    @property
+    def short_share(self) -> float:
+        """The share of its time that was short."""
+        return self.short / self.seconds if self.seconds > 0 else 0.0
+
+    def after(self, seconds: float, use: Use, wanted: Held, kept: Held, *, short: float) -> Account:
+        """Also with a sample.
+
+        Parameters
+        ----------
+        seconds
+            The time that it stands for.
+        use
+            The sample.
+        wanted
+            What the container was to have for it; None where it stays without.
+        kept
+            What it has without being steered.
+        short
+            Seconds of these for which that was too little.
+        """
+        cores, memory = kept.cores or 0.0, kept.memory or 0.0
+        mine = cores if wanted.cores is None else wanted.cores
+        bytes_ = memory if wanted.memory is None else wanted.memory
+        return self._replace(
+            seconds=self.seconds + seconds,
+            cores=self.cores + mine * seconds,
+            bytes=self.bytes + bytes_ * seconds,
+            kept_cores=self.kept_cores + cores * seconds,
+            kept_bytes=self.kept_bytes + memory * seconds,
+            used=self.used + use.cores * seconds,
+            short=self.short + short,
+            held_back=self.held_back + use.throttled * seconds,
+            now=(mine, cores, bytes_, memory),
+        )
+
+
+@dataclass
+class _Followed:
+    """One container: its own limits, what it has unsteered, was to have, used last; its kills at first."""
+
+    own: Held
+    kept: Held
+    wanted: Held
+    last: Use
+    kills: int
+    account: Account = field(default_factory=Account)
+
+
+class Book:
+    """Adds up what a run of a policy shows, entry by entry; of a recorded ledger as of a running one.
+
+    What a container would have without being steered is the limit that it had when it was first seen; without
+    one the cores and bytes that its owner asked for, and without these the most that it used so far. It
+    is short while it would use more than it would have had, in watch as in control; what it would use is what
+    it uses, and what its quota withheld while that is the one that was decided (`would_use`).
+    What was not seen for more than three periods is a gap; now and then two samples come sooner than a second
+    after each other, which makes no period shorter.
+    """
+
+    def __init__(self) -> None:
+        self._period = inf
+        self._followed: dict[str, _Followed] = {}
+        self._begun: float | None = None
+        self._now = 0.0
+        self._alive: frozenset[str] = frozenset()
+        self._capacity: dict[str, float] = {}
+
+    def take(self, entry: Entry) -> None:
+        """Take the next entry."""
+        self._alive = frozenset(job.id for job in entry.observation.jobs)
+        self._capacity = {worker.id: worker.capacity for worker in entry.observation.workers}
+        for job in entry.observation.jobs:
+            if job.use is not None:
+                self._see(job, job.use)
+        refused = {failure.action for failure in entry.failures}
+        for action in entry.actions:
+            if action not in refused and action.job in self._followed:
+                self._decided(self._followed[action.job], action)
+        for mark in entry.marks:
+            each = self._followed.get(mark.job)
+            if each is not None and each.account.unfamiliar != (mark.label == STRANGER):
+                each.account = each.account._replace(unfamiliar=mark.label == STRANGER)
+        for reason in entry.reasons:
+            each = self._followed.get(reason.job or "")
+            if each is not None and reason.rule == ROLLBACK:
+                each.account = each.account._replace(violations=each.account.violations + 1)
+            elif each is not None and reason.rule == LEFT:
+                each.account = each.account._replace(left=True)
+
+    def evidence(self) -> Evidence | None:
+        """What was added up so far; None where nothing was seen of what containers use."""
+        if self._begun is None:
+            return None
+        accounts = {name: each.account for name, each in self._followed.items()}
+        return evidence_of(accounts, self._now - self._begun, self._alive)
+
+    def _see(self, job: Job, use: Use) -> None:
+        self._begun, self._now = use.time if self._begun is None else self._begun, use.time
+        each = self._followed.get(job.id)
+        if each is None:
+            own = Held(job.limit, job.memory_limit)
+            self._followed[job.id] = _Followed(own, _kept(job, use), own, use, job.kills)
+            return
+        if use.time <= each.last.time:
+            return
+        passed = use.time - each.last.time
+        self._period = max(EVERY, min(self._period, passed))
+        seconds = passed if passed <= GAP * self._period else self._period
+        would = self._would_use(job, use, each.wanted.cores)
+        short = seconds if each.wanted.cores is not None and would > each.wanted.cores else 0.0
+        if each.own.cores is None and job.request is None:
+            each.kept = each.kept._replace(cores=max(each.kept.cores or 0.0, would))
+        if each.own.memory is None and job.said.memory is None:
+            each.kept = each.kept._replace(memory=max(each.kept.memory or 0.0, use.memory))
+        account = each.account.after(seconds, use, each.wanted, each.kept, short=short)
+        each.account = account._replace(killed=max(account.killed, job.kills - each.kills))
+        each.last = use
+
+    def _would_use(self, job: Job, use: Use, decided: float | None) -> float:
+        if not alike(job.limit, decided):
+            return use.cores
+        return would_use(use.cores, use.withheld, self._capacity.get(job.worker or "", inf))
+
+    def _decided(self, each: _Followed, action: Action) -> None:
+        account = each.account
+        if isinstance(action, SetLimit):
+            each.wanted = each.wanted._replace(cores=action.limit)
+        elif isinstance(action, SetMemory):
+            each.wanted = each.wanted._replace(memory=action.limit)
+        else:
+            return
+        each.account = account._replace(resizes=account.resizes + 1)
+
+
+def _kept(job: Job, use: Use) -> Held:
+    cores = job.limit or job.request or use.cores
+    return Held(cores, job.memory_limit or job.said.memory or use.memory)
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerEvidence:
+    """What was added up of one container."""
+
+    #: Its job's.
+    name: str
+    #: For how long.
+    seconds: float
+    #: The mean over that time of what would be free; below zero where it needs more.
+    freed_cores: float
+    freed_bytes: float
+    #: The share of that time that was short.
+    short_share: float
+    #: How often its limits would have changed, and how often one was too low.
+    resizes: int
+    violations: int
+    #: Whether it is left alone, because it ran out of memory.
+    left: bool = False
+    #: Whether its phases mean nothing, so that a reactive rule steers it.
+    unfamiliar: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was added up of all containers."""
+
+    #: Seconds since the first sample.
+    lasted: float = 0.0
+    #: Container-seconds.
+    seconds: float = 0.0
+    #: The mean over time of what would be free, all containers together; below zero where they need more.
+    freed_cores: float = 0.0
+    freed_bytes: float = 0.0
+    #: The same now.
+    freed_cores_now: float = 0.0
+    freed_bytes_now: float = 0.0
+    #: The mean over time of what they have without being steered.
+    kept_cores: float = 0.0
+    kept_bytes: float = 0.0
+    #: The share of container-seconds that was short.
+    short_share: float = 0.0
+    #: Per container.
+    resizes_per_hour: float = 0.0
+    #: How often a limit was too low.
+    violations: int = 0
+    #: The throttled share of periods.
+    held_back_share: float = 0.0
+    #: Processes that were killed for want of memory.
+    killed: int = 0
+    #: Each of them, those that were short for the largest share of their time first.
+    containers: tuple[ContainerEvidence, ...] = ()
+
+    @property
+    def worst(self) -> ContainerEvidence | None:
+        """The container that was short for the largest share of its time; None where none was."""
+        return self.containers[0] if self.containers and self.containers[0].short_share > 0 else None
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """Containers that are left alone, because they ran out of memory."""
+        return tuple(each.name for each in self.containers if each.left)
+
+    @property
+    def unfamiliar(self) -> tuple[str, ...]:
+        """Containers that do what the phase model has not seen."""
+        return tuple(each.name for each in self.containers if each.unfamiliar)
+
+
+def evidence_of(accounts: Mapping[str, Account], lasted: float, alive: Collection[str]) -> Evidence:
+    """All containers together."""
+    every = accounts.values()
+    seconds = sum(each.seconds for each in every)
+    if seconds <= 0:
+        return Evidence(lasted)
+    now = [each.now for name, each in accounts.items() if name in alive]
+    found = [_container(name, each) for name, each in accounts.items() if each.seconds > 0]
+    return Evidence(
+        lasted=lasted,
+        seconds=seconds,
+        freed_cores=sum(each.kept_cores - each.cores for each in every) / lasted,
+        freed_bytes=sum(each.kept_bytes - each.bytes for each in every) / lasted,
+        freed_cores_now=sum(kept - cores for cores, kept, _, _ in now),
+        freed_bytes_now=sum(kept - bytes_ for _, _, bytes_, kept in now),
+        kept_cores=sum(each.kept_cores for each in every) / lasted,
+        kept_bytes=sum(each.kept_bytes for each in every) / lasted,
+        short_share=sum(each.short for each in every) / seconds,
+        resizes_per_hour=3600.0 * sum(each.resizes for each in every) / seconds,
+        violations=sum(each.violations for each in every),
+        held_back_share=sum(each.held_back for each in every) / seconds,
+        killed=sum(each.killed for each in every),
+        containers=tuple(sorted(found, key=lambda each: (-each.short_share, -each.freed_cores, each.name))),
+    )
+
+
+def _container(name: str, account: Account) -> ContainerEvidence:
+    return ContainerEvidence(
+        name,
+        account.seconds,
+        (account.kept_cores - account.cores) / account.seconds,
+        (account.kept_bytes - account.bytes) / account.seconds,
+        account.short_share,
+        account.resizes,
+        account.violations,
+        account.left,
+        account.unfamiliar,
+    )
+
+
+def evidence_from(plain: Mapping[str, Any] | None) -> Evidence | None:
+    """Evidence from plain values, as `dataclasses.asdict` gives them."""
+    if plain is None:
+        return None
+    containers = tuple(ContainerEvidence(**each) for each in plain["containers"])
+    return Evidence(**{**plain, "containers": containers})

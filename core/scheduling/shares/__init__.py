@@ -1,1 +1,0 @@
-"""Dividing a worker's cores: water-filling, weights, limits, and what would have been fair."""

@@ -1,0 +1,178 @@
+"""Policies that divide each worker by weights, again at every quantum and whenever its jobs change.
+
+What differs between them is one function: the weights of the jobs on one worker. Unused time always goes to
+others; nothing is limited, paused or moved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import floor
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from core.scheduling.actions import Mark, Reason, SetLimit, Start
+from core.scheduling.growth import follow
+from core.scheduling.model import JobState
+from core.scheduling.placement import Placer, place
+from core.scheduling.ports import Decision
+from core.settings_fields import setting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from core.scheduling.actions import Action
+    from core.scheduling.growth import Tracks
+    from core.scheduling.model import Job, Observation, Worker
+    from core.scheduling.placement import Placing
+
+_NOW = 1e-9
+
+
+def quantum_setting() -> float:
+    """The field of a settings dataclass that says how often workers are divided again."""
+    chosen: float = setting(
+        10.0, label="Quantum", low=0.1, high=3600.0, unit="s", help="Time after which jobs are ordered anew."
+    )
+    return chosen
+
+
+class Weighed(NamedTuple):
+    """What one job gets, and how it is shown."""
+
+    weight: float
+    mark: Mark
+
+
+Memory: TypeAlias = "Mapping[str, Any]"
+"""What a policy remembers of each job besides what it has printed; frozen values."""
+Weigh: TypeAlias = "Callable[[Worker, Sequence[Job], Memory], Mapping[str, Weighed]]"
+Learn: TypeAlias = "Callable[[Memory, Sequence[Job], Tracks], Memory]"
+
+
+@dataclass(frozen=True, slots=True)
+class WeighingState:
+    """What such a policy remembers."""
+
+    #: As chosen; with a field `quantum`, seconds.
+    settings: Any
+    #: The default scheduler.
+    placer: Placer
+    #: The number of the last observation.
+    number: int = -1
+    #: What every job has printed.
+    tracks: Tracks = field(default_factory=dict)
+    #: The policy's own, brought up to date at every quantum.
+    memory: Memory = field(default_factory=dict)
+    #: The jobs on each worker when it was divided last.
+    members: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Weight and mark of every job; weight 0 where the engine refused it.
+    given: Mapping[str, Weighed] = field(default_factory=dict)
+    #: When all workers are divided again: multiples of the quantum.
+    due: float = 0.0
+    #: When it last asked to be woken.
+    wake: float | None = None
+
+
+def decide_by_weights(
+    state: WeighingState, seen: Observation, rule: str, weigh: Weigh, learn: Learn | None = None
+) -> Decision[WeighingState]:
+    """Start what waits, and divide the workers whose jobs changed; all of them at every quantum."""
+    if seen.number <= state.number:
+        return Decision(state, wake=state.wake)
+    ticks = seen.time >= state.due - _NOW
+    tracks = state.tracks if learn is None else follow(state.tracks, seen)
+    memory = learn(state.memory, seen.jobs, tracks) if learn is not None and ticks else state.memory
+    turn = _Turn(state, seen, rule)
+    for worker in seen.workers:
+        if turn.changed(worker.id) or (ticks and worker.id in turn.here):
+            turn.divide(worker, weigh(worker, turn.here[worker.id], memory))
+    due = (floor(seen.time / state.settings.quantum + _NOW) + 1) * state.settings.quantum
+    wake = turn.wake(due)
+    after = WeighingState(
+        state.settings, turn.placing.placer, seen.number, tracks, memory, turn.members, turn.given, due, wake
+    )
+    return Decision(after, tuple(turn.actions), tuple(turn.reasons), turn.marks(), wake)
+
+
+class _Turn:
+    """One decision while it is made; what it begins with is never changed."""
+
+    def __init__(self, state: WeighingState, seen: Observation, rule: str) -> None:
+        self.rule, self.before = rule, state.members
+        self.placing = place(state.placer, seen)
+        self.starting = frozenset(job.id for job, _ in self.placing.starts)
+        self.here = _on_workers(seen.jobs, self.placing)
+        self.members = {worker: tuple([job.id for job in jobs]) for worker, jobs in self.here.items()}
+        self.refused = frozenset(f.action.job for f in seen.failures if isinstance(f.action, SetLimit))
+        self.given = _kept(state.given, seen, self.refused)
+        self.actions: list[Action] = []
+        self.reasons = list(self.placing.reasons)
+
+    def changed(self, worker: str) -> bool:
+        """True if a worker's jobs are not those of before, or one of them must be asked again."""
+        names = self.members.get(worker)
+        if names is None:
+            return False
+        again = any(name in self.given and self.given[name].weight == 0.0 for name in names)
+        return again or names != self.before.get(worker)
+
+    def divide(self, worker: Worker, wanted: Mapping[str, Weighed]) -> None:
+        """Ask for the weights of one worker: those that fall, then the starts, then those that rise.
+
+        What was refused just now is left for the next observation, so that an engine that refuses at once
+        is not asked for ever.
+        """
+        falls: list[Action] = []
+        starts: list[Action] = []
+        rises: list[Action] = []
+        for job in self.here[worker.id]:
+            if job.id in self.refused:
+                continue
+            weight, mark = wanted[job.id]
+            old = self.given.get(job.id)
+            before = 1.0 if old is None else old.weight
+            if job.id in self.starting:
+                starts.append(Start(job.id, worker.id, None, weight))
+            elif weight != before:
+                (falls if weight < before else rises).append(SetLimit(job.id, None, weight))
+            if job.id in self.starting or weight != before:
+                self.reasons.append(_why(self.rule, job, worker.id, weight, mark))
+            self.given[job.id] = wanted[job.id]
+        self.actions += (*falls, *starts, *rises)
+
+    def wake(self, due: float) -> float | None:
+        """The next quantum while jobs compete; or when a refused start may be tried again."""
+        times = [due] if any(len(names) > 1 for names in self.members.values()) else []
+        return min([*times, *([] if self.placing.wake is None else [self.placing.wake])], default=None)
+
+    def marks(self) -> tuple[Mark, ...]:
+        """The marks of all jobs that are on a worker."""
+        given = self.given
+        return tuple([given[name].mark for names in self.members.values() for name in names if name in given])
+
+
+def _on_workers(jobs: Sequence[Job], placing: Placing) -> dict[str, list[Job]]:
+    """The jobs that can be controlled, by worker, with those that start now or were asked to."""
+    here: dict[str, list[Job]] = {}
+    soon = placing.soon
+    for job in jobs:
+        worker = job.worker if job.worker is not None else soon.get(job.id)
+        if worker is not None and job.state is not JobState.MIGRATING:
+            here.setdefault(worker, []).append(job)
+    return here
+
+
+def _kept(given: Mapping[str, Weighed], seen: Observation, refused: frozenset[str]) -> dict[str, Weighed]:
+    """What was given, without the jobs that ended, and as weight 0 where it was refused."""
+    kept = dict(given)
+    for job in seen.ended:
+        kept.pop(job.id, None)
+    for name in refused & kept.keys():
+        kept[name] = kept[name]._replace(weight=0.0)
+    return kept
+
+
+def _why(rule: str, job: Job, worker: str, weight: float, mark: Mark) -> Reason:
+    gain = () if mark.growth is None else (("gain", mark.growth),)
+    values = (("weight", weight), ("core-seconds", job.cpu_seconds), *gain)
+    return Reason(rule, f"{job.id} weighs {weight:g} on {worker}.", job.id, worker, values)
