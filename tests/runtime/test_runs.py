@@ -12,7 +12,7 @@ from core.bootstrap import open_workspace, worker_for
 from core.config import child_environment
 from core.errors import Cancelled, ConflictError, Interrupted, NotFoundError
 from core.experiments.reading.experiment import read_experiment
-from core.runs import ledgers
+from core.workspace import ledgers
 from core.runs.runner import run_arm
 from core.runs.values import Keep
 from core.scheduling.policies import POLICIES
