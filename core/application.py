@@ -13,14 +13,24 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, select
 
 from core.errors import PhaseDockError, SettingsError
-from core.live.service import Live
+from core.live.attach.policy_loop import Policies, PolicyLoop
+from core.live.control.by_hand import ManualControl
+from core.live.control.saved_limits import SavedLimitsStore
+from core.live.queue.service import JobQueue
+from core.live.queue.spec import Mounts
+from core.live.queue.store import SubmittedJobs
+from core.live.recording.recorder import Recordings
+from core.live.sessions import Sessions
+from core.live.view.builder import ViewBuilder
+from core.live.watcher import Watcher
 from core.plugins import load_policies
 from core.runs.service import Runs
 from core.runs.stages import Stages
-from core.tasks.queue import WorkQueue
+from core.sampling.engines import Engines
 from core.tasks.states import contradictions
-from core.tasks.store import Tasks
+from core.tasks.store import Tasks, WorkQueue
 from core.workspace.database import Database
+from core.workspace.earlier_runs import EarlierRuns
 from core.workspace.evaluations import Evaluations
 from core.workspace.files import StorageError, disk_errors, sweep_older
 from core.workspace.fitted_policies import FittedPolicies
@@ -38,8 +48,136 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from core.config import Settings
-    from core.live.watcher import Watcher
     from core.workspace.repository import Repository
+
+
+_UNFINISHED_AFTER = 600.0
+_LOG = logging.getLogger("phasedock.worker")
+
+
+class Live:
+    """What can be done with running containers, by what it is about."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        tasks: Tasks,
+        models: ModelLibrary,
+        fitted: FittedPolicies,
+    ) -> None:
+        home, sessions = settings.home, Sessions(tasks)
+        #: The engines, each with its state.
+        self.engines = engines = Engines(settings)
+        #: What containers' limits were before they were changed.
+        self.saved_limits = SavedLimitsStore(database)
+        #: What was seen of their containers, now and before.
+        self.view = ViewBuilder(home, engines, sessions)
+        #: Limits changed by hand, and which containers may be changed.
+        self.limits = ManualControl(engines, self.saved_limits, sessions)
+        #: Submitted jobs.
+        self.queue = JobQueue(
+            home,
+            SubmittedJobs(database),
+            EarlierRuns(database),
+            engines,
+            sessions,
+            Mounts(settings.allowed_volumes, settings.allowed_ports),
+        )
+        #: Attaching and detaching policies.
+        self.policies = Policies(engines, sessions, tasks, models, fitted)
+        #: What a worker does while a policy is attached.
+        self.policy_loop = PolicyLoop(home, database, engines, self.saved_limits, self.queue, models, fitted)
+        #: Trace sets of what containers do.
+        self.recordings = Recordings(home, engines, sessions, tasks, models)
+
+
+class Workspace:
+    """Everything that is stored, and the work on it.
+
+    Parameters
+    ----------
+    settings
+        The settings from the environment.
+    kinds
+        The names of the kinds of tasks that may be asked for; what they do, only a worker knows.
+    brief
+        Those among them that do not wait for the others.
+
+    Raises
+    ------
+    SettingsError
+        If the home folder cannot be written or the database cannot be used.
+    """
+
+    def __init__(self, settings: Settings, kinds: Collection[str], brief: Collection[str] = ()) -> None:
+        self.settings = settings
+        load_policies(settings.policies)
+        _prepare_home(settings)
+        self.scratch = settings.home / "tmp"
+        self.database = Database(settings.database_url)
+        self._queue = WorkQueue(settings)
+        self.tasks = Tasks(self.database, self._queue, kinds, brief)
+        self.uploads = TraceUploads(settings.home / "uploads", settings.max_upload, self.tasks)
+        self.traces = TraceLibrary(self.database, settings.home / "traces", self.scratch)
+        self.models = ModelLibrary(self.database, settings.home / "models", self.scratch, self.traces)
+        self.labels = PhaseLabels(self.traces, self.models, settings.home / "labels")
+        self.sequences = SequenceLibrary(self.traces, self.models, self.labels)
+        self.evaluations = Evaluations(
+            self.traces, self.models, self.tasks, settings.home / "evaluations", self.scratch
+        )
+        self.fitted = FittedPolicies(self.traces, self.models, settings.home / "fitted")
+        self.live = Live(settings, self.database, self.tasks, self.models, self.fitted)
+        stages = Stages(settings, self.live.engines, self.live.queue.earlier, self.fitted, self.models)
+        self.runs = Runs(self.database, self.tasks, stages, self.fitted.ready)
+
+    def sweep(self) -> int:
+        """Remove what killed processes left on the disk; say how many things there were."""
+        waiting = [state for state in TaskState if state not in (TaskState.DONE, TaskState.CANCELLED)]
+        needed = {str(task.params.get("upload", "")) for task in self.tasks.list(1000, waiting)}
+        left = sweep_older(self.scratch, _UNFINISHED_AFTER)
+        left += self.uploads.sweep(needed) + self.traces.sweep() + self.fitted.sweep()
+        return left + self.models.sweep() + self.labels.sweep() + self.evaluations.sweep() + self.runs.sweep()
+
+    def watcher(self) -> Watcher:
+        """The sampler of engines, to be started by a long-running process."""
+        home, live, history = self.settings.home, self.live, self.settings.history
+        return Watcher(home, live.engines, live.saved_limits, self.models, history=history)
+
+    def clean_up(self) -> None:
+        """Clean up what dead workers left: limits, jobs, files and containers; what fails is tried again."""
+        done = self.live.limits.put_back_orphans()
+        for name in done.restored:
+            _LOG.info("restored the limits of %s", name)
+        for name, why in done.failed:
+            _LOG.warning("the limits of %s could not be restored: %s", name, why)
+        self.live.queue.settle()
+        self.sweep()
+        try:
+            removed = self.runs.remove_left()
+        except PhaseDockError as error:
+            _LOG.warning("containers of ended runs could not be removed: %s", error)
+            return
+        if removed:
+            _LOG.info("removed %d containers of runs that were not finished", removed)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.live.engines.close()
+        self._queue.close()
+        self.database.close()
+
+
+def _prepare_home(settings: Settings) -> None:
+    try:
+        with disk_errors("the workspace"):
+            settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for name in ("tmp", "traces", "models", "labels", "uploads", "evaluations", "fitted", "live"):
+                (settings.home / name).mkdir(exist_ok=True)
+    except StorageError as error:
+        raise SettingsError(
+            f"PHASEDOCK_HOME ({settings.home}) cannot be used: {error.message}", error.hint
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +216,12 @@ class StoreCheck:
 
 
 def check_store(workspace: Workspace) -> StoreCheck:
-    """Look for contradictions in a workspace's database and folders."""
+    """Look for contradictions in a workspace's database and folders, and change nothing.
+
+    A healthy store has none at any moment, whatever was killed before: what processes leave behind when they
+    die is either no contradiction (a task whose worker is dead is an interrupted one) or is swept by the next
+    worker.
+    """
     with workspace.database.read() as session:
         findings = [*_tasks(session), *_loose(session), *_uploads(session, workspace), *_runs(session)]
         checked = {name: _count(session, table) for name, table in (("tasks", TaskRow), ("runs", RunRow))}
@@ -142,94 +285,3 @@ def _folders(what: str, repository: Repository[Any]) -> Iterator[Finding]:
         yield Finding(what, thing, f"The files of “{name}” are missing.")
     for thing in repository.without_row():
         yield Finding(what, thing, "Its files exist, but no row names them; a worker will remove them.")
-
-
-_UNFINISHED_AFTER = 600.0
-_LOG = logging.getLogger("phasedock.worker")
-
-
-class Workspace:
-    """Everything that is stored, and the work on it.
-
-    Parameters
-    ----------
-    settings
-        The settings from the environment.
-    kinds
-        The names of the kinds of tasks that may be asked for; what they do, only a worker knows.
-    brief
-        Those among them that do not wait for the others.
-
-    Raises
-    ------
-    SettingsError
-        If the home folder cannot be written or the database cannot be used.
-    """
-
-    def __init__(self, settings: Settings, kinds: Collection[str], brief: Collection[str] = ()) -> None:
-        self.settings = settings
-        load_policies(settings.policies)
-        _prepare_home(settings)
-        self.scratch = settings.home / "tmp"
-        self.database = Database(settings.database_url)
-        self._queue = WorkQueue(settings)
-        self.tasks = Tasks(self.database, self._queue, kinds, brief)
-        self.uploads = TraceUploads(settings.home / "uploads", settings.max_upload, self.tasks)
-        self.traces = TraceLibrary(self.database, settings.home / "traces", self.scratch)
-        self.models = ModelLibrary(self.database, settings.home / "models", self.scratch, self.traces)
-        self.labels = PhaseLabels(self.traces, self.models, settings.home / "labels")
-        self.sequences = SequenceLibrary(self.traces, self.models, self.labels)
-        self.evaluations = Evaluations(
-            self.traces, self.models, self.tasks, settings.home / "evaluations", self.scratch
-        )
-        self.fitted = FittedPolicies(self.traces, self.models, settings.home / "fitted")
-        self.live = Live(settings, self.database, self.tasks, self.models, self.fitted)
-        stages = Stages(settings, self.live.engines, self.live.queue.earlier, self.fitted, self.models)
-        self.runs = Runs(self.database, self.tasks, stages, self.fitted.ready)
-
-    def sweep(self) -> int:
-        """Remove what killed processes left on the disk; say how many things there were."""
-        waiting = [state for state in TaskState if state not in (TaskState.DONE, TaskState.CANCELLED)]
-        needed = {str(task.params.get("upload", "")) for task in self.tasks.list(1000, waiting)}
-        left = sweep_older(self.scratch, _UNFINISHED_AFTER)
-        left += self.uploads.sweep(needed) + self.traces.sweep() + self.fitted.sweep()
-        return left + self.models.sweep() + self.labels.sweep() + self.evaluations.sweep() + self.runs.sweep()
-
-    def watcher(self) -> Watcher:
-        """The sampler of engines, to be started by a long-running process."""
-        return self.live.watcher()
-
-    def clean_up(self) -> None:
-        """Clean up what dead workers left: limits, jobs, files and containers; what fails is tried again."""
-        done = self.live.limits.put_back_orphans()
-        for name in done.restored:
-            _LOG.info("restored the limits of %s", name)
-        for name, why in done.failed:
-            _LOG.warning("the limits of %s could not be restored: %s", name, why)
-        self.live.queue.settle()
-        self.sweep()
-        try:
-            removed = self.runs.remove_left()
-        except PhaseDockError as error:
-            _LOG.warning("containers of ended runs could not be removed: %s", error)
-            return
-        if removed:
-            _LOG.info("removed %d containers of runs that were not finished", removed)
-
-    def close(self) -> None:
-        """Close all connections."""
-        self.live.engines.close()
-        self._queue.close()
-        self.database.close()
-
-
-def _prepare_home(settings: Settings) -> None:
-    try:
-        with disk_errors("the workspace"):
-            settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-            for name in ("tmp", "traces", "models", "labels", "uploads", "evaluations", "fitted", "live"):
-                (settings.home / name).mkdir(exist_ok=True)
-    except StorageError as error:
-        raise SettingsError(
-            f"PHASEDOCK_HOME ({settings.home}) cannot be used: {error.message}", error.hint
-        ) from error

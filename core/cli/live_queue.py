@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core.cli.answers import Json, answers, print_json
-from core.cli.settings_options import given, taking
+from core.cli.answers import Json, answers, given, print_json, taking
 from core.config import load_settings
 from core.errors import InputError
 
@@ -55,7 +54,7 @@ def submit(
         told = {} if found is None else {"outlook": found.to_dict()}
         print_json(({} if job is None else job.to_dict()) | told)
     else:
-        from core.cli.tables import live_queue as show
+        from core.cli.tables import live as show
 
         if found is not None:
             show.outlook(found)
@@ -88,7 +87,7 @@ def queue(
     if as_json:
         print_json({"engine": name, "jobs": [each.to_dict() for each in found]})
     else:
-        from core.cli.tables import live_queue as show
+        from core.cli.tables import live as show
 
         show.jobs(name, found)
 
@@ -109,7 +108,7 @@ def cancel(
     if as_json:
         print_json({"engine": name, "jobs": [each.to_dict() for each in done]})
     else:
-        from core.cli.tables import live_queue as show
+        from core.cli.tables import live as show
 
         show.ended(done, removed=remove)
 

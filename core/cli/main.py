@@ -13,7 +13,7 @@ import sys
 
 import typer
 
-from core.cli import live, live_queue, models, phases, provisioning, runs, serving, tasks, traces
+from core.cli import live, live_queue, models, provisioning, runs, serving
 
 app = typer.Typer(
     help="Shows the phases that training containers go through, and what each of them needs.",
@@ -22,8 +22,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _group in (traces, models, runs, live, live_queue, tasks, serving, phases, provisioning):
-    _group.register(app)
+for _register in (
+    models.register_traces,
+    models.register,
+    runs.register,
+    live.register,
+    live_queue.register,
+    serving.register_tasks,
+    serving.register,
+    models.register_phases,
+    provisioning.register,
+):
+    _register(app)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The commands that train, import and expand phase models."""
+"""The commands on files: inspect traces, make phase models, and print phases and their sequences."""
 
 from __future__ import annotations
 
@@ -8,11 +8,92 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core.cli import output as show
-from core.cli.answers import File, Force, Json, Mapping, Model, Out, answers, print_json
-from core.cli.settings_options import given, taking
+from core.cli.answers import File, Force, Json, Mapping, Model, Out, answers, given, print_json, taking
 
 if TYPE_CHECKING:
     from core.phases import PhaseModel
+
+
+def register_traces(app: typer.Typer) -> None:
+    """Add the group ``traces`` to the ``phasedock`` command."""
+    group = typer.Typer(help="Inspect trace files.", no_args_is_help=True)
+    group.command("check")(traces_check)
+    group.command("formats")(traces_formats)
+    app.add_typer(group, name="traces")
+
+
+@answers
+def traces_check(file: File, mapping: Mapping = None, as_json: Json = False) -> None:
+    """Read a trace file and list what was wrong with it and what was done about it."""
+    from core.cli import offline_models as offline
+
+    checked = offline.check(file, mapping)
+    if as_json:
+        print_json(checked.to_dict())
+    else:
+        show.checked(file, checked)
+
+
+@answers
+def traces_formats(as_json: Json = False) -> None:
+    """List the kinds of files that can be read, and the layouts of columns that are recognised."""
+    from core.cli import offline_models as offline
+
+    found = offline.readable()
+    if as_json:
+        print_json(found)
+    else:
+        show.readable(found)
+
+
+def register_phases(app: typer.Typer) -> None:
+    """Add the commands to the ``phasedock`` command."""
+    app.command("predict")(predict)
+    app.command("sequences")(sequences)
+
+
+@answers
+def predict(
+    model: Model,
+    file: File,
+    minimum_dwell: Annotated[
+        float, typer.Option(min=0, help="Seconds; shorter segments join a neighbour. 0: as labelled.")
+    ] = 0.0,
+    mapping: Mapping = None,
+    as_json: Json = False,
+) -> None:
+    """Print the phase of every sample, by execution: 1 is φ1, and 0 is warm-up."""
+    from core.cli import offline_models as offline
+
+    labels = offline.label(model, file, mapping, minimum_dwell, show.warning)
+    if as_json:
+        print_json({"phase_numbers": labels})
+    else:
+        show.labels(labels)
+
+
+@answers
+def sequences(
+    model: Model,
+    file: File,
+    memory: Annotated[
+        int, typer.Option(help="Number of previous phases that the graph remembers: 1 to 3.")
+    ] = 1,
+    step: Annotated[
+        str, typer.Option(help="Step of the graph: run, sample (with self-loops) or window (of samples).")
+    ] = "run",
+    warmup: Annotated[str, typer.Option(help="skip warm-up, or own to count it as a phase.")] = "skip",
+    mapping: Mapping = None,
+    as_json: Json = False,
+) -> None:
+    """Print the sequences of phases: prototypes, transitions, and dwell times."""
+    from core.cli import offline_sequences
+
+    found = offline_sequences.sequences(model, file, memory, step, warmup, mapping, show.warning)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        show.sequences(found)
 
 
 def register(app: typer.Typer) -> None:

@@ -48,7 +48,7 @@ def _or_the_demo(workspace: Workspace) -> str:
 @contextlib.contextmanager
 def watching(workspace: Workspace) -> Iterator[None]:
     """Sample wanted engines here; a worker that samples them already continues to."""
-    watcher = workspace.live.watcher()
+    watcher = workspace.watcher()
     watcher.start()
     try:
         yield

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from core.cli import output as show
-from core.cli.answers import File, Json, Mapping, Model, answers, print_json
-from core.cli.settings_options import given, taking
+from core.cli.answers import File, Json, Mapping, Model, answers, given, print_json, taking
 from core.config import policy_files
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from core.application import Workspace
     from core.phases import PhaseModel
-    from core.tasks.context import TaskContext
+    from core.tasks.kind import TaskContext
     from core.traces.model import TraceSet
     from core.workspace.records import TaskInfo
 

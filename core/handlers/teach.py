@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from core.application import Workspace
-    from core.tasks.context import TaskContext
+    from core.tasks.kind import TaskContext
     from core.workspace.records import TaskInfo
 
 _READ = 0.3

@@ -11,25 +11,78 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.errors import Cancelled, Interrupted
+from core.experiments.compare import compare
 from core.experiments.predicting import predict
 from core.experiments.series import Series
-from core.runs.compare import report
 from core.runs.records import Origin
 from core.runs.runner import run_arm, run_key, run_scenario, scenario_key
 from core.runs.values import Keep
 from core.workspace.records import RunState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from core.experiments.outcome import Outcome, RunResult
     from core.experiments.spec import Arm, Experiment
     from core.progress_reporting import Progress
     from core.runs.records import RunRecords
     from core.runs.stages import Stages
-    from core.runs.values import ExperimentInfo
+    from core.runs.values import ExperimentInfo, RunInfo
     from core.scheduling.loop import Entry
     from core.workspace.ledgers import Ledgers
+
+
+def report(
+    experiment: Experiment, runs: Sequence[tuple[str, int, str]], result: Callable[[str], RunResult]
+) -> dict[str, Any]:
+    """The report on an experiment's runs.
+
+    Parameters
+    ----------
+    experiment
+        The experiment, with its baseline.
+    runs
+        Label, seed and id of each run.
+    result
+        Gives a run's result by its id.
+
+    Returns
+    -------
+    dict
+        ``comparison``, as `core.experiments.compare.compare` gives it, and ``baseline``.
+    """
+    results: dict[str, dict[int, RunResult]] = {arm.label: {} for arm in experiment.policies}
+    for label, seed, run in runs:
+        results[label][seed] = result(run)
+    return {"comparison": compare(results, experiment.baseline), "baseline": experiment.baseline}
+
+
+def side_by_side(infos: Sequence[RunInfo], results: Mapping[str, RunResult], baseline: str) -> dict[str, Any]:
+    """Any runs, grouped by their labels; see `core.runs.service.Runs.compare`."""
+    names = labels(infos)
+    grouped: dict[str, dict[int, RunResult]] = {}
+    for info in infos:
+        grouped.setdefault(names[info.id], {})[info.seed] = results[info.id]
+    return {
+        "comparison": compare(grouped, names[baseline]),
+        "baseline": names[baseline],
+        "labels": names,
+        "paired": len({info.scenario for info in infos}) == 1,
+    }
+
+
+def labels(infos: Sequence[RunInfo]) -> dict[str, str]:
+    """A label for each run; runs of different arms that share a label get their experiment's name or id."""
+    arms: dict[str, set[tuple[str, str]]] = {}
+    for info in infos:
+        arms.setdefault(info.label, set()).add((info.experiment, info.name))
+    several = {label for label, owners in arms.items() if len(owners) > 1}
+    names = {info.id: info.label for info in infos}
+    for info in infos:
+        if info.label in several:
+            alike = len({name for _, name in arms[info.label]}) < len(arms[info.label])
+            names[info.id] = f"{info.label} · {info.name}{f' ({info.experiment[:6]})' if alike else ''}"
+    return names
 
 
 class RunMaker:

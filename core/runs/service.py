@@ -15,8 +15,7 @@ from core.errors import ConflictError, NotFoundError
 from core.experiments.measures.learning import Learning
 from core.experiments.outcome import RunResult
 from core.experiments.reading.experiment import from_dict
-from core.runs.compare import report, side_by_side
-from core.runs.making import RunMaker
+from core.runs.making import RunMaker, report, side_by_side
 from core.runs.records import RunRecords, left_by_dead
 from core.runs.runner import replay_arm
 from core.runs.values import Keep, experiment_info, run_info

@@ -17,8 +17,7 @@ from core.experiments.outcome import Truth
 from core.experiments.scenarios import scenario
 from core.experiments.spec import SIMULATED
 from core.experiments.truth import truth
-from core.sampling.sources import HostSamples
-from core.sampling.usage_wrapper import showing_use
+from core.sampling.usage_wrapper import HostSamples, showing_use
 from core.scheduling.policies import POLICIES
 from core.workspace.earlier_runs import Kind, LearningEngine
 

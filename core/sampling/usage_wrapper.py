@@ -1,16 +1,20 @@
-"""What containers use, shown to a policy that steers by it: samples, averaged over its periods."""
+"""What containers use, shown to a policy that steers by it: samples, averaged over its periods.
+
+Samples are those of the watcher, or a policy's own where no watcher samples.
+"""
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from core.phases.model import WARM_UP
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import Need
 from core.sampling.phases import PeriodMeans, PhaseLabeller
-from core.sampling.ring_buffer import ROW
+from core.sampling.ring_buffer import ROW, rows_since
+from core.sampling.sampler import UsageReader, ring_row, row_of
 from core.scheduling.actions import SetLimit
 from core.scheduling.engine_wrapper import OverEngine
 from core.scheduling.model import Use
@@ -19,15 +23,77 @@ from core.scheduling.policies.autopilot.cpu import would_use
 from core.scheduling.policies.autopilot.policy import alike
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
 
+    from core.engines.ports import WatchedHost
     from core.phases import PhaseModel
-    from core.sampling.sources import Samples
+    from core.sampling.sampler import Rows
     from core.scheduling.actions import Action
     from core.scheduling.model import Failure, Job, Observation
     from core.scheduling.ports import Engine
     from core.traces.model import FloatArray
     from core.workspace.models import ModelLibrary
+
+
+Samples: TypeAlias = "Callable[[], list[tuple[float, Rows]]]"
+"""Gives the samples since it was last called, each with its moment in seconds since 1970, oldest first."""
+
+_EVERY = 1.0
+_EARLY = 0.05
+
+
+class RingSamples:
+    """What the watcher of an engine writes from now on.
+
+    Parameters
+    ----------
+    ring
+        Its file.
+    """
+
+    def __init__(self, ring: Path) -> None:
+        self._ring = ring
+        self._since = time.time()
+
+    def __call__(self) -> list[tuple[float, Rows]]:
+        """The samples since the last call."""
+        found = rows_since(self._ring, self._since)
+        if found:
+            self._since = found[-1][0]
+        return found
+
+
+class HostSamples:
+    """Looks at containers itself, at most once a second.
+
+    Parameters
+    ----------
+    hosts
+        Where they are.
+    wanted
+        The ids of those that are looked at.
+    """
+
+    def __init__(self, hosts: Iterable[WatchedHost], wanted: Callable[[], Collection[str]]) -> None:
+        self._readers = [(host, UsageReader()) for host in hosts]
+        self._wanted = wanted
+        self._due = 0.0
+
+    def __call__(self) -> list[tuple[float, Rows]]:
+        """One sample, or none where the last one was less than a second ago."""
+        now = time.monotonic()
+        if now < self._due - _EARLY:
+            return []
+        self._due = max(self._due + _EVERY, now)
+        wanted, rows = set(self._wanted()), {}
+        for host, reader in self._readers:
+            containers = [each for each in host.containers() if each.id in wanted]
+            usage, at = reader.take(host.counters(containers)), time.time()
+            shown = [row_of(each, usage.get(each.id), False, False, at) for each in containers]
+            rows.update({row.id: ring_row(row) for row in shown if row.cpu is not None})
+        return [(time.time(), rows)] if rows else []
+
 
 _CPU, _MEMORY, _THROTTLED, _WITHHELD = map(ROW.index, ("cpu", "memory", "throttled", "withheld"))
 

@@ -1,16 +1,24 @@
-"""Rows of tasks as they are shown: what became of a lost task counts more than what its row still says."""
+"""The record of tasks, and the queue by which workers hear of new ones.
+
+What became of a lost task counts more than what its row still says.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from huey import RedisHuey, SqliteHuey
+from huey.registry import Message
+from huey.serializer import Serializer
 from sqlalchemy import and_, delete, func, or_, select, update
 
-from core.errors import ConflictError, NotFoundError
+from core.errors import ConflictError, NotFoundError, SettingsError
 from core.tasks.crashed_workers import is_alive, lost_tasks
 from core.tasks.states import RETRYABLE, Move, transition
 from core.workspace.files import checked_id, new_id
@@ -19,13 +27,87 @@ from core.workspace.repository import moment
 from core.workspace.tables import LogRow, MetricRow, TaskRow, WorkerRow
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from sqlalchemy import ColumnElement
 
+    from core.config import Settings
     from core.tasks.crashed_workers import Fate
-    from core.tasks.queue import WorkQueue
     from core.workspace.database import Database
+
+
+_NAME = "phasedock"
+
+
+class PlainSerializer(Serializer):  # type: ignore[misc]
+    """Messages as JSON: what comes out of a queue is data and is never executed."""
+
+    def _serialize(self, data: Any) -> bytes:
+        return json.dumps(list(data) if isinstance(data, tuple) else data).encode()
+
+    def _deserialize(self, data: bytes) -> Any:
+        value = json.loads(data)
+        return Message(*value) if isinstance(value, list) else value
+
+
+class WorkQueue:
+    """Hands ids of tasks from those who submit to those who work.
+
+    Parameters
+    ----------
+    settings
+        Redis is used where `redis_url` is set, else a SQLite file in the home folder.
+    work
+        What a worker does with an id; processes that only submit leave it out.
+    """
+
+    def __init__(self, settings: Settings, work: Callable[[str], None] | None = None) -> None:
+        common: dict[str, Any] = {"results": False, "serializer": PlainSerializer()}
+        if settings.redis_url:
+            make: Any = partial(RedisHuey, url=settings.redis_url, **common)
+        else:
+            file = settings.home / "queue.db"
+            make = partial(SqliteHuey, filename=str(file), fsync=True, timeout=15, **common)
+        self.ordinary, self.brief = make(_NAME), make(f"{_NAME}-brief")
+
+        # huey names a task by the module of its function, which must be the same in all processes
+        def do(task: str) -> None:
+            (work or _nobody)(task)
+
+        self._put = {lane: lane.task(name="work")(do) for lane in (self.ordinary, self.brief)}
+
+    def put(self, task: str, *, brief: bool = False) -> None:
+        """Add the id of a task; those that are brief have a lane of their own."""
+        self._put[self.brief if brief else self.ordinary](task)
+
+    def waiting(self) -> set[str]:
+        """The ids that are in the queue now."""
+        return {str(message.args[0]) for lane in self._put for message in lane.pending()}
+
+    def check(self) -> None:
+        """Make sure that the queue can be reached.
+
+        Raises
+        ------
+        SettingsError
+            If it cannot.
+        """
+        try:
+            self.ordinary.pending_count()
+        except Exception as error:
+            raise SettingsError(
+                f"The task queue cannot be reached: {error}.",
+                "Check REDIS_URL and that Redis runs; without REDIS_URL none is needed.",
+            ) from error
+
+    def close(self) -> None:
+        """Close the connection of this thread."""
+        for lane in self._put:
+            lane.storage.close()
+
+
+def _nobody(task: str) -> None:
+    raise RuntimeError(f"task {task} was given to a process that does no work")
 
 
 def shown_as(states: set[str], fates: Mapping[str, Fate]) -> ColumnElement[bool]:

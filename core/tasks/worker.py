@@ -20,10 +20,10 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.errors import Cancelled, Interrupted, PhaseDockError
-from core.tasks.context import TaskContext
 from core.tasks.crashed_workers import BEAT_EVERY, birth_of, is_alive, stored_result, this_host
-from core.tasks.queue import WorkQueue
+from core.tasks.kind import TaskContext
 from core.tasks.states import Move, transition
+from core.tasks.store import WorkQueue
 from core.workspace.files import StorageError, disk_sentence, new_id
 from core.workspace.tables import WorkerRow
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from app.pages.live.state import Beside, Queue
-    from core.live.service import Live
+    from core.application import Live
     from core.sampling.values import ContainerRow, History, LiveView
 
 

@@ -25,8 +25,7 @@ from core.live.sessions import ATTACH
 from core.live.view.snapshot import LiveFiles
 from core.live.watcher import locked
 from core.sampling.phases import PhaseTracker
-from core.sampling.sources import RingSamples
-from core.sampling.usage_wrapper import showing_use
+from core.sampling.usage_wrapper import RingSamples, showing_use
 from core.sampling.values import Attached, Mode
 from core.scheduling.actions import Pause, Resume
 from core.scheduling.engine_wrapper import OverEngine

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from core.engines.docker_host import Address, Host
-from core.sampling.usage import between
+from core.sampling.sampler import between
 from core.scheduling.policies.autopilot.cpu import would_use
 
 pytestmark = pytest.mark.live

@@ -21,7 +21,7 @@ from tests.builders import small_model, small_traces
 def space(settings, tmp_path):
     """A workspace on a machine without Docker, with the bundled samples and a watcher."""
     opened = open_workspace(replace(settings, docker=f"here=unix://{tmp_path}/none.sock"))
-    watcher = opened.live.watcher()
+    watcher = opened.watcher()
     watcher.start()
     yield opened
     watcher.stop()

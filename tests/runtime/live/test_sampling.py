@@ -15,8 +15,7 @@ from core.errors import MismatchError
 from core.phases import PhaseSettings, fit, predict
 from core.sampling.phases import LIVE_FEATURES, PhaseTracker
 from core.sampling.ring_buffer import FIELDS, ROW
-from core.sampling.sampler import counted, marked, ring_row, row_of, sums
-from core.sampling.usage import Usage, UsageReader, between
+from core.sampling.sampler import Usage, UsageReader, between, counted, marked, ring_row, row_of, sums
 from core.sampling.values import ContainerRow
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit

@@ -11,7 +11,7 @@ from huey import RedisHuey
 
 from core.bootstrap import worker_for
 from core.errors import SettingsError
-from core.tasks.queue import WorkQueue
+from core.tasks.store import WorkQueue
 
 
 def test_messages_are_plain_json(workspace, settings):

@@ -10,7 +10,7 @@ from sqlalchemy import update
 
 from core.application import Workspace
 from core.errors import ConflictError, NotFoundError
-from core.tasks.queue import WorkQueue
+from core.tasks.store import WorkQueue
 from core.tasks.worker import Worker
 from core.workspace.records import TaskState
 from core.workspace.tables import TaskRow, WorkerRow
