@@ -28,9 +28,9 @@ from core.phases.crbm.training import for_training, train
 from core.phases.fitting import training_windows
 from core.phases.kernels import loops
 from core.traces.model import Feature, Role, TraceSet
-from core.traces.synth import synthetic_traces
 from core.units import Unit
 from tests.oracles import crbm_twin as twin
+from tests.synthetic import synthetic_traces
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,11 +17,11 @@ from core.runs.runner import run_arm
 from core.runs.values import Keep, RunState
 from core.scheduling.policies import POLICIES
 from core.tasks.worker import Worker
-from core.traces.synth import synthetic_traces
 from core.workspace.records import TaskState
 from core.workspace.tables import LedgerRow, RunRow, SeriesRow
 from tests.experiments.making import RANDOM, some, three
 from tests.runtime.kinds_for_tests import until
+from tests.synthetic import synthetic_traces
 
 
 def rows(workspace, table):
