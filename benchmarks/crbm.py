@@ -23,8 +23,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from core.phases import OnlineDetector, PhaseSettings, choose_k, encode, fit, predict
-from core.phases.crbm.parameters import Layout, initial
-from core.phases.crbm.training import for_training, train
+from core.phases.crbm import Layout, for_training, initial, train
 from core.phases.fitting import training_windows
 from core.phases.kernels import loops
 from core.traces.model import Feature, Role, TraceSet

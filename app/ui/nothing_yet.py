@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from app.context import Choice, address, cached, workspace
 from app.ui.basics import Node, card, empty, link_button, notice
-from core.phases.drift.familiarity import familiarity, warning
+from core.phases.drift import familiarity, warning
 from core.traces.validation import many
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.phases import WARM_UP, PhaseModel, PhaseSettings, predict
-from core.phases.crbm.parameters import Layout, initial
+from core.phases.crbm import Layout, initial
 from core.phases.encoders import CrbmEncoder, PcaEncoder
 from core.phases.model import Expansion
 from core.phases.prediction import labels_of, model_windows

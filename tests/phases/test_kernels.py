@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
-from core.phases.crbm.parameters import Layout, initial
-from core.phases.crbm.training import for_training
+from core.phases.crbm import Layout, for_training, initial
 from core.phases.encoders import CrbmEncoder, PcaEncoder, WindowEncoder, nearest_of, packed_centres
 from core.phases.kernels import loops
 from core.phases.rows import Scaler, Windows, standardise

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from core.phases import predict
-from core.phases.drift.familiarity import familiarity, training_ranges
+from core.phases.drift import familiarity, training_ranges
 from core.store import read_traces
 from core.store.phase_models.archive import load_model
 from core.traces.fingerprint import fingerprint

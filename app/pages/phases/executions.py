@@ -15,7 +15,7 @@ from app.pages.phases.view import allocations
 from app.ui.basics import Node, aria, card, icon, icon_button, opener
 from app.ui.grid import grid
 from app.ui.phases import attributes, titles
-from core.phases.describing.statistics import scale_for
+from core.phases.describe import scale_for
 from core.traces.model import Role
 from core.traces.validation import many
 from core.units import format_duration

@@ -10,7 +10,7 @@ import pytest
 
 from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
 from core.scheduling.model import JobState, Observation, Trigger
-from core.simulation.replay.state import Place, ReplayPlan
+from core.simulation.replay import Place, ReplayPlan
 from tests.contracts.engine_exam import EngineExam, ExamJob
 from tests.engines.demo.making import Demo, flat, job_of
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     import plotly.graph_objects as go
 
-    from app.figures.runs.arm_styles import ArmStyle
+    from app.figures.runs.arm_lines import ArmStyle
     from app.pages.runs.arms.choice import Chosen
     from app.pages.runs.arms.standings import Columns
     from app.pages.runs.query import View

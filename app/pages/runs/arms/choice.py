@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from app.figures.runs.arm_styles import arm_styles
+from app.figures.runs.arm_lines import arm_styles
 from app.pages.runs import stored
 from core.experiments.leaderboard import shared_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from app.figures.runs.arm_styles import ArmStyle
+    from app.figures.runs.arm_lines import ArmStyle
     from app.pages.runs.query import View
     from app.pages.runs.stored import Side
     from core.runs.values import ExperimentInfo

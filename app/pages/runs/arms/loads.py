@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 from dash import html
 
 from app.context import cached, workspace
-from app.figures.runs.arm_lines import Reached, load_lines
-from app.figures.runs.arm_styles import arm_styles
+from app.figures.runs.arm_lines import Reached, arm_styles, load_lines
 from app.pages.runs import stored
 from app.pages.runs.arms.choice import MOST_DRAWN
 from app.pages.runs.query import ACT
@@ -24,7 +23,7 @@ from core.units import format_list
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from app.figures.runs.arm_styles import ArmStyle
+    from app.figures.runs.arm_lines import ArmStyle
     from app.pages.runs.arms.choice import Chosen
     from app.pages.runs.stored import Side
     from core.experiments.spec import Experiment

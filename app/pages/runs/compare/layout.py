@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from app.figures.runs.arm_styles import arm_styles
+from app.figures.runs.arm_lines import arm_styles
 from app.pages.runs import stored
 from app.pages.runs.arms import over_time
 from app.pages.runs.arms.choice import chosen, many, named
