@@ -79,15 +79,15 @@ def measured(space: Workspace, page: Page, pids: dict[str, int], seconds: float)
     """Shares of a core, how regular samples were, and how the page fared."""
     page.wait_for_timeout(1000 * _WARMING)
     page.evaluate(f"(() => {{{_LISTEN}}})()")
-    engine = space.live.engine_registry.names[0]
+    engine = space.live.engines.names[0]
     before, begun = {name: cpu_of([pid]) for name, pid in pids.items()}, time.monotonic()
     page.wait_for_timeout(1000 * seconds)
     passed = time.monotonic() - begun
     used = {name: round((cpu_of([pid]) - before[name]) / passed, 4) for name, pid in pids.items()}
     found = page.evaluate("window.found")
     ticks, tasks = sorted(found["measure"]), found["longtask"]
-    past = space.live.totals_history(engine, seconds)
-    rows = space.live.look(engine).rows
+    past = space.live.view.totals_history(engine, seconds)
+    rows = space.live.view.look(engine).rows
     return {
         "containers": len(rows),
         "with_loss": sum(row.loss is not None for row in rows),
@@ -113,23 +113,25 @@ def main(image: str, watch: int, control: int, seconds: float) -> dict[str, obje
         )
         space = open_workspace(settings)
         stack.callback(space.close)
-        _, model = load_samples(space)
-        engine = space.live.engine_registry.names[0]
-        made = _containers(stack, space.live.engine_registry.address(engine).url, image, watch)
+        _, model = load_samples(space.traces, space.models)
+        engine = space.live.engines.names[0]
+        made = _containers(stack, space.live.engines.address(engine).url, image, watch)
         port, pids = _processes(stack, settings)
         page = _page(stack, f"http://127.0.0.1:{port}/live?engine={engine}", watch)
         watching = measured(space, page, pids, seconds)
-        space.live.attach(engine, "autopilot", {"policy": "phase.rule", "model": model.id}, Mode.WATCH)
-        _until(lambda: (found := space.live.glance(engine).attached) is not None and bool(found.run))
+        space.live.policies.attach(
+            engine, "autopilot", {"policy": "phase.rule", "model": model.id}, Mode.WATCH
+        )
+        _until(lambda: (found := space.live.view.glance(engine).attached) is not None and bool(found.run))
         steering = measured(space, page, pids, seconds)
-        space.live.detach(engine)
-        _until(lambda: space.live.glance(engine).attached is None)
+        space.live.policies.detach(engine)
+        _until(lambda: space.live.view.glance(engine).attached is None)
         for each in made[control:]:
             each.remove(force=True)
         del made[control:]
-        space.live.attach(engine, "flowcon", {"itval": 20.0}, Mode.CONTROL)
+        space.live.policies.attach(engine, "flowcon", {"itval": 20.0}, Mode.CONTROL)
         controlling = measured(space, page, pids, seconds)
-        space.live.release()
+        space.live.limits.release()
         return {"watching": watching, "autopilot watching": steering, "controlling": controlling}
 
 

@@ -6,14 +6,19 @@ nothing else connects them. `core.bootstrap` opens one with all kinds of tasks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from core.errors import SettingsError
+from sqlalchemy import func, select
+
+from core.errors import PhaseDockError, SettingsError
 from core.live.service import Live
 from core.plugins import load_policies
 from core.runs.service import Runs
 from core.runs.stages import Stages
 from core.tasks.queue import WorkQueue
+from core.tasks.states import contradictions
 from core.tasks.store import Tasks
 from core.workspace.database import Database
 from core.workspace.evaluations import Evaluations
@@ -21,17 +26,126 @@ from core.workspace.files import StorageError, disk_errors, sweep_older
 from core.workspace.fitted_policies import FittedPolicies
 from core.workspace.models import ModelLibrary
 from core.workspace.phase_labels import PhaseLabels
-from core.workspace.records import TaskState
+from core.workspace.records import RunState, TaskState
 from core.workspace.sequences import SequenceLibrary
+from core.workspace.tables import LedgerRow, LogRow, MetricRow, RunRow, SeriesRow, TaskRow
 from core.workspace.trace_sets import TraceLibrary
 from core.workspace.trace_uploads import TraceUploads
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
+
+    from sqlalchemy.orm import Session
 
     from core.config import Settings
+    from core.live.watcher import Watcher
+    from core.workspace.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One contradiction.
+
+    Parameters
+    ----------
+    about
+        What sort of thing it is about: ``"task"``, ``"run"``, ``"trace set"`` or ``"model"``.
+    id
+        Its id.
+    sentence
+        What is wrong with it.
+    """
+
+    about: str
+    id: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCheck:
+    """The outcome of a check.
+
+    Parameters
+    ----------
+    checked
+        How many things of each sort were looked at.
+    findings
+        What is wrong; nothing in a healthy store.
+    """
+
+    checked: dict[str, int]
+    findings: tuple[Finding, ...]
+
+
+def check_store(workspace: Workspace) -> StoreCheck:
+    """Look for contradictions in a workspace's database and folders."""
+    with workspace.database.read() as session:
+        findings = [*_tasks(session), *_loose(session), *_uploads(session, workspace), *_runs(session)]
+        checked = {name: _count(session, table) for name, table in (("tasks", TaskRow), ("runs", RunRow))}
+    for what, repository in (
+        ("trace set", workspace.traces.repository),
+        ("model", workspace.models.repository),
+    ):
+        findings += _folders(what, repository)
+        checked[f"{what}s"] = len(repository.names())
+    return StoreCheck(checked, tuple(findings))
+
+
+def _count(session: Session, table: type[TaskRow | RunRow]) -> int:
+    return session.scalars(select(func.count()).select_from(table)).one()
+
+
+def _tasks(session: Session) -> Iterator[Finding]:
+    for row in session.scalars(select(TaskRow).order_by(TaskRow.created)):
+        for sentence in contradictions(row):
+            yield Finding("task", row.id, sentence)
+
+
+def _loose(session: Session) -> Iterator[Finding]:
+    """Parts that outlived what they are a part of."""
+    for table, what in ((MetricRow, "A curve"), (LogRow, "A log")):
+        loose = select(table.task).outerjoin(TaskRow, table.task == TaskRow.id).where(TaskRow.id.is_(None))
+        for task in session.scalars(loose.distinct()):
+            yield Finding("task", task, f"{what} is there, but its task is not.")
+    for part, what in ((LedgerRow, "A ledger"), (SeriesRow, "A time series")):
+        loose = select(part.run).outerjoin(RunRow, part.run == RunRow.id).where(RunRow.id.is_(None))
+        for run in session.scalars(loose.distinct()):
+            yield Finding("run", run, f"{what} is there, but its run is not.")
+
+
+def _uploads(session: Session, workspace: Workspace) -> Iterator[Finding]:
+    """Waiting work whose file is gone; a running one discards its file before it ends."""
+    waiting = session.execute(select(TaskRow.id, TaskRow.params).where(TaskRow.state == TaskState.QUEUED))
+    for task, params in waiting:
+        upload = params.get("upload")
+        try:
+            if upload is not None:
+                workspace.uploads.path(str(upload))
+        except PhaseDockError as error:
+            yield Finding("task", task, f"It waits for an upload that cannot be read: {error.message}")
+
+
+def _runs(session: Session) -> Iterator[Finding]:
+    for run, state, entries, summary in session.execute(
+        select(RunRow.id, RunRow.state, RunRow.entries, RunRow.summary).order_by(RunRow.created)
+    ):
+        if state not in list(RunState):
+            yield Finding("run", run, f"It is in the unknown state “{state}”.")
+        elif state == RunState.DONE and summary is None:
+            yield Finding("run", run, "It is done but has no result.")
+        if entries < 0:
+            yield Finding("run", run, f"It has {entries} decisions.")
+
+
+def _folders(what: str, repository: Repository[Any]) -> Iterator[Finding]:
+    for thing, name in repository.without_folder().items():
+        yield Finding(what, thing, f"The files of “{name}” are missing.")
+    for thing in repository.without_row():
+        yield Finding(what, thing, "Its files exist, but no row names them; a worker will remove them.")
+
 
 _UNFINISHED_AFTER = 600.0
+_LOG = logging.getLogger("phasedock.worker")
 
 
 class Workspace:
@@ -70,9 +184,7 @@ class Workspace:
         )
         self.fitted = FittedPolicies(self.traces, self.models, settings.home / "fitted")
         self.live = Live(settings, self.database, self.tasks, self.models, self.fitted)
-        stages = Stages(
-            settings, self.live.engine_registry, self.live.queue.earlier, self.fitted, self.models
-        )
+        stages = Stages(settings, self.live.engines, self.live.queue.earlier, self.fitted, self.models)
         self.runs = Runs(self.database, self.tasks, stages, self.fitted.ready)
 
     def sweep(self) -> int:
@@ -83,9 +195,30 @@ class Workspace:
         left += self.uploads.sweep(needed) + self.traces.sweep() + self.fitted.sweep()
         return left + self.models.sweep() + self.labels.sweep() + self.evaluations.sweep() + self.runs.sweep()
 
+    def watcher(self) -> Watcher:
+        """The sampler of engines, to be started by a long-running process."""
+        return self.live.watcher()
+
+    def clean_up(self) -> None:
+        """Clean up what dead workers left: limits, jobs, files and containers; what fails is tried again."""
+        done = self.live.limits.put_back_orphans()
+        for name in done.restored:
+            _LOG.info("restored the limits of %s", name)
+        for name, why in done.failed:
+            _LOG.warning("the limits of %s could not be restored: %s", name, why)
+        self.live.queue.settle()
+        self.sweep()
+        try:
+            removed = self.runs.remove_left()
+        except PhaseDockError as error:
+            _LOG.warning("containers of ended runs could not be removed: %s", error)
+            return
+        if removed:
+            _LOG.info("removed %d containers of runs that were not finished", removed)
+
     def close(self) -> None:
         """Close all connections."""
-        self.live.close()
+        self.live.engines.close()
         self._queue.close()
         self.database.close()
 

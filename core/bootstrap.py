@@ -1,4 +1,4 @@
-"""Opening the workspace that the settings name, with every kind of task that is registered."""
+"""Opening the workspace that the settings name, and a worker for it, with every registered kind of task."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.application import Workspace
 from core.handlers import KINDS
+from core.tasks.worker import Worker
 
 if TYPE_CHECKING:
     from core.config import Settings
@@ -20,3 +21,8 @@ def open_workspace(settings: Settings) -> Workspace:
         If the home folder cannot be written or the database cannot be used.
     """
     return Workspace(settings, KINDS, [name for name in KINDS if KINDS[name].brief])
+
+
+def worker_for(workspace: Workspace, threads: int | None = None) -> Worker:
+    """A worker that does all kinds of tasks, so many at a time; the settings' number when left out."""
+    return Worker(workspace, KINDS, threads)

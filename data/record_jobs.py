@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from core.bootstrap import open_workspace
+from core.bootstrap import open_workspace, worker_for
 from core.config import load_settings
 from core.engines.docker_host import Creation, Limits
 from core.jobs.catalogue import CATALOGUE
@@ -25,7 +25,6 @@ from core.jobs.programs.batches import STEPS_PER_EPOCH
 from core.phases import PhaseSettings, fit
 from core.store import read_traces
 from core.store.phase_models.archive import save_model
-from core.tasks.worker import Worker
 from core.units import MIB
 from core.workspace.samples import DATA, RECORDED, write_checksums
 
@@ -130,13 +129,13 @@ SLOTS: tuple[tuple[str, tuple[Run, ...]], ...] = (
 
 def record(workspace: Workspace) -> tuple[TraceSet, dict[str, tuple[str, Run]]]:
     """Run every slot while everything is recorded; gives the traces and what each container was."""
-    engine = workspace.live.engine_registry.names[0]
-    task = workspace.live.record(engine, NAME)
+    engine = workspace.live.engines.names[0]
+    task = workspace.live.recordings.record(engine, NAME)
     names: dict[str, tuple[str, Run]] = {}
-    with workspace.live.engine_registry.host(engine, None, lambda _: True) as host:
+    with workspace.live.engines.host(engine, None, lambda _: True) as host:
         for number, (arrangement, runs) in enumerate(SLOTS, start=1):
             names |= _slot(host, number, arrangement, runs)
-    workspace.live.stop_recording(engine)
+    workspace.live.recordings.stop(engine)
     while not workspace.tasks.get(task).state.ended:
         time.sleep(0.5)
     stored = workspace.traces.list()[0]
@@ -192,7 +191,7 @@ def make(folder: Path) -> None:
     """Record, and write the trace file, the model, and the checksums."""
     with tempfile.TemporaryDirectory() as home:
         workspace = open_workspace(replace(load_settings(), home=Path(home), database_url="", control=True))
-        worker = Worker(workspace)
+        worker = worker_for(workspace)
         worker.start()
         try:
             traces, what = record(workspace)

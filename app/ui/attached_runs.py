@@ -10,7 +10,7 @@ from app.context import address as page_address
 from app.context import workspace
 from app.ui.basics import card, scrolling, state_badge
 from app.ui.task_card import when
-from core.runs.values import NO_EXPERIMENT
+from core.workspace.records import NO_EXPERIMENT
 
 if TYPE_CHECKING:
     from core.runs.values import RunInfo

@@ -26,7 +26,7 @@ def engine_named(name: str | None) -> EngineInfo | None:
     A name that the settings do not have falls back as well: an old address is no reason to show nothing. The
     demo comes last, so it is shown unasked only where nothing real is ready.
     """
-    engines = workspace().live.engines()
+    engines = workspace().live.engines.all()
     named = next((each for each in engines if each.name == name), None)
     ready = next((each for each in engines if each.state is EngineState.READY), None)
     return named or ready or next(iter(engines), None)
@@ -34,20 +34,20 @@ def engine_named(name: str | None) -> EngineInfo | None:
 
 def is_demo(engine: EngineInfo) -> bool:
     """Whether nothing on an engine is real."""
-    engines = workspace().live.engine_registry
+    engines = workspace().live.engines
     return engine.name in engines.names and engines.is_demo(engine.name)
 
 
 def title_of(engine: EngineInfo) -> str:
     """What people call an engine: its name, and of the demo that it is one."""
-    return workspace().live.engine_registry.kind(engine.name).title if is_demo(engine) else engine.name
+    return workspace().live.engines.kind(engine.name).title if is_demo(engine) else engine.name
 
 
 def beside_demo(engine: EngineInfo) -> tuple[EngineInfo, ...] | None:
     """The real engines as they last answered, where the demo is shown; None where a real one is."""
     if not is_demo(engine):
         return None
-    return tuple(each for each in workspace().live.engine_registry.last() if not is_demo(each))
+    return tuple(each for each in workspace().live.engines.last() if not is_demo(each))
 
 
 def state_sentence(engine: EngineInfo, *, alone: bool) -> str:
@@ -57,7 +57,7 @@ def state_sentence(engine: EngineInfo, *, alone: bool) -> str:
 
 def engine_options() -> list[dict[str, str]]:
     """The engines to choose from; one that cannot be used says so."""
-    engines = workspace().live.engines()
+    engines = workspace().live.engines.all()
     alone = sum(not is_demo(each) for each in engines) == 1
     return [{"value": each.name, "label": _label(each, alone=alone)} for each in engines]
 
@@ -66,7 +66,7 @@ def _label(engine: EngineInfo, *, alone: bool) -> str:
     if is_demo(engine):
         return "Demo (replayed jobs)"  # its whole title has no room in a picker
     if engine.state is EngineState.READY:
-        return f"{engine.name} ({workspace().live.engine_registry.kind(engine.name).title})"
+        return f"{engine.name} ({workspace().live.engines.kind(engine.name).title})"
     return state_sentence(engine, alone=alone)
 
 

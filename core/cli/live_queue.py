@@ -125,7 +125,7 @@ class _Opened:
         from core.bootstrap import open_workspace
 
         self._workspace = workspace = open_workspace(settings)
-        names = workspace.live.engine_registry.names
+        names = workspace.live.engines.names
         return workspace, self._engine or next(iter(names), "")
 
     def __exit__(self, *_: object) -> None:

@@ -31,8 +31,8 @@ def engine_of(workspace: Workspace, name: str) -> str:
     ConflictError
         If it does not answer.
     """
-    engine = name or workspace.live.engine_registry.names[0]
-    info = workspace.live.engine_registry.get(engine)
+    engine = name or workspace.live.engines.names[0]
+    info = workspace.live.engines.get(engine)
     if info.state is not EngineState.READY:
         raise ConflictError(info.message, info.hint if name else f"{info.hint}{_or_the_demo(workspace)}")
     return engine
@@ -40,7 +40,7 @@ def engine_of(workspace: Workspace, name: str) -> str:
 
 def _or_the_demo(workspace: Workspace) -> str:
     """The other way where nobody named an engine: recorded jobs, replayed."""
-    engines = workspace.live.engine_registry
+    engines = workspace.live.engines
     demo = next((each for each in engines.names if engines.is_demo(each)), None)
     return "" if demo is None else f" Or let recorded jobs be replayed: --engine {demo}."
 
@@ -66,7 +66,7 @@ def views(workspace: Workspace, engine: str) -> Iterator[LiveView]:
     """
     seen, deadline = time.time(), time.monotonic() + _FIRST_SAMPLE
     while True:
-        view = workspace.live.look(engine)
+        view = workspace.live.view.look(engine)
         # the first sample of all knows no usage yet
         known = not view.rows or any(row.cpu is not None for row in view.rows)
         if view.at is not None and view.at > seen and known:
@@ -128,13 +128,21 @@ def record(
             raise Cancelled
 
     with watching(workspace):
-        return record_until_ended(workspace, params, None, _until_interrupted(say))
+        return record_until_ended(
+            workspace.settings.home,
+            workspace.live.engines,
+            workspace.traces,
+            workspace.models,
+            params,
+            None,
+            _until_interrupted(say),
+        )
 
 
 def release(workspace: Workspace, engine: str | None) -> Released:
-    """Restore every limit; see `core.live.service.Live.release`."""
+    """Restore every limit; see `core.live.control.by_hand.ManualControl.release`."""
     workspace.tasks.reap()
-    return workspace.live.release(engine)
+    return workspace.live.limits.release(engine)
 
 
 def _until_interrupted(say: Callable[[str], None]) -> Callable[[str], None]:
@@ -150,7 +158,7 @@ def _until_interrupted(say: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def _ids(workspace: Workspace, engine: str, wanted: Sequence[str]) -> list[str]:
-    with workspace.live.engine_registry.host(engine) as host:
+    with workspace.live.engines.host(engine) as host:
         there = host.containers()
     found = []
     for text in wanted:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from core.cli.check import StoreCheck
+    from core.application import StoreCheck
     from core.cli.offline_models import Checked
     from core.cli.offline_sequences import FoundSequences
     from core.phases import FeatureStatistics, PhaseModel

@@ -42,14 +42,13 @@ def serve(as_json: Json = False) -> None:
 def worker(as_json: Json = False) -> None:
     """Do the queued work until told to stop; `serve` starts one by itself."""
     settings = load_settings()
-    from core.bootstrap import open_workspace
+    from core.bootstrap import open_workspace, worker_for
     from core.cli.supervisor import log_to
     from core.plugins import log_refusals
-    from core.tasks.worker import Worker
 
     workspace = open_workspace(settings)
     log_to(settings.home, "worker")
     log_refusals()
-    Worker(workspace).run()
+    worker_for(workspace).run()
     if as_json:
         print_json({"stopped": True})

@@ -23,8 +23,8 @@ def register(app: typer.Typer) -> None:
 def check(as_json: Json = False) -> None:
     """Look for contradictions in the database and the folders, and change nothing; 1 if there are any."""
     settings = load_settings()
+    from core.application import check_store
     from core.bootstrap import open_workspace
-    from core.cli.check import check_store
 
     workspace = open_workspace(settings)
     try:

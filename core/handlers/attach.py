@@ -5,21 +5,21 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from core.live.attach.policy_loop import attach
 from core.live.sessions import ATTACH as NAME
 from core.tasks.kind import Kind, ResultLink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.application import Workspace
     from core.tasks.context import TaskContext
     from core.workspace.records import TaskInfo
 
 _EVERY = 0.5
 
 
-def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Attach; see `core.live.attach.policy_loop.attach`. Cancelling it is how it is detached."""
+def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
+    """Attach; see `core.live.attach.policy_loop.PolicyLoop.run`. Cancelling it is how it is detached."""
     said = time.monotonic()
 
     def say(text: str) -> None:
@@ -28,7 +28,7 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
             said = time.monotonic()
             context.progress(0.0, text)
 
-    return attach(context.workspace, params, context.task, say, context.log)
+    return context.workspace.live.policy_loop.run(params, context.task, say, context.log)
 
 
 def _outcome(task: TaskInfo) -> str:

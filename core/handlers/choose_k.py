@@ -13,6 +13,7 @@ from core.tasks.kind import Kind, ResultLink
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.application import Workspace
     from core.phases import PhaseModel
     from core.tasks.context import TaskContext
     from core.traces.model import TraceSet
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _ENCODING = 0.5
 
 
-def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
+def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
     """Choose k.
 
     Parameters
@@ -53,7 +54,7 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _encoder(context: TaskContext, params: Mapping[str, Any], traces: TraceSet) -> PhaseModel:
+def _encoder(context: TaskContext[Workspace], params: Mapping[str, Any], traces: TraceSet) -> PhaseModel:
     """A model whose codes are to be compared; how many phases it has does not matter."""
     settings = PhaseSettings.from_dict({**(params.get("settings") or {}), "phases": 2})
     return fit(traces, settings, params.get("features"), part_of(context.progress, 0.0, _ENCODING))

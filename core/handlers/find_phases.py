@@ -12,11 +12,12 @@ from core.tasks.kind import Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.application import Workspace
     from core.tasks.context import TaskContext
     from core.workspace.records import TaskInfo
 
 
-def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
+def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
     """Find phases.
 
     Parameters

@@ -12,6 +12,7 @@ from core.traces.validation import UnusableError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.application import Workspace
     from core.tasks.context import TaskContext
     from core.traces.validation import Report
     from core.workspace.records import TaskInfo
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _READING = 0.75
 
 
-def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
+def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
     """Ingest an upload.
 
     Parameters
@@ -59,7 +60,7 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _log(context: TaskContext, report: Report) -> None:
+def _log(context: TaskContext[Workspace], report: Report) -> None:
     for sentence in report.sentences():
         context.log(sentence)
 

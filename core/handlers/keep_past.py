@@ -14,18 +14,19 @@ from core.tasks.kind import Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.application import Workspace
     from core.tasks.context import TaskContext
     from core.workspace.records import TaskInfo
 
 
-def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Read what is kept, and store it; see `core.live.service.Live.keep_past`."""
+def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
+    """Read what is kept, and store it; see `core.live.recording.recorder.Recordings.keep_past`."""
     space, engine = context.workspace, str(params["engine"])
     folder, ids = LiveFiles(space.settings.home, engine).history, params.get("containers")
     context.progress(0.1, "Reading what is remembered")
     found = traces_of(folder, ids, float(params["start"]), float(params["end"]), time.time())
     context.progress(0.6, "Storing the trace set")
-    source = source_of(space, engine)
+    source = source_of(space.live.engines, engine)
     stored = space.traces.add(found, None, name=str(params["name"]), source=source, task=context.task)
     return {"trace_set": stored.id}
 

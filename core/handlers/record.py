@@ -11,17 +11,20 @@ from core.tasks.kind import Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.application import Workspace
     from core.tasks.context import TaskContext
     from core.workspace.records import TaskInfo
 
 
-def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
+def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
     """Record; see `core.live.recording.recorder.record`. Cancelling it is how it is ended."""
 
     def say(text: str) -> None:
         context.progress(0.0, text)
 
-    return {"trace_set": record(context.workspace, params, context.task, say)}
+    space = context.workspace
+    home, engines = space.settings.home, space.live.engines
+    return {"trace_set": record(home, engines, space.traces, space.models, params, context.task, say)}
 
 
 def _outcome(_task: TaskInfo) -> str:

@@ -10,12 +10,15 @@ from core.workspace.samples import load_samples
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.application import Workspace
     from core.tasks.context import TaskContext
     from core.workspace.records import TaskInfo
 
 
-def _run(context: TaskContext, _params: Mapping[str, Any]) -> dict[str, Any]:
-    trace_set, model = load_samples(context.workspace, context.progress, context.task)
+def _run(context: TaskContext[Workspace], _params: Mapping[str, Any]) -> dict[str, Any]:
+    trace_set, model = load_samples(
+        context.workspace.traces, context.workspace.models, context.progress, context.task
+    )
     return {"trace_set": trace_set.id, "model": model.id}
 
 

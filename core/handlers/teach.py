@@ -17,16 +17,17 @@ from core.tasks.kind import Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.application import Workspace
     from core.tasks.context import TaskContext
     from core.workspace.records import TaskInfo
 
 _READ = 0.3
 
 
-def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
+def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
     """Put what is remembered beside the model's training, store both, and train further.
 
-    See `core.live.service.Live.teach`.
+    See `core.live.recording.recorder.Recordings.teach`.
     """
     space, engine = context.workspace, str(params["engine"])
     info = space.models.get(str(params["model"]))
@@ -40,7 +41,9 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
     new = traces_of(folder, params["containers"], float(params["start"]), float(params["end"]), now)
     both = together(model, [space.traces.load(info.trace_set_id), new])
     name = f"{space.traces.get(info.trace_set_id).name}, and more"
-    stored = space.traces.add(both, None, name=name, source=source_of(space, engine), task=context.task)
+    stored = space.traces.add(
+        both, None, name=name, source=source_of(space.live.engines, engine), task=context.task
+    )
     made = continue_training(model, both, progress=part_of(context.progress, _READ, 1.0))
     kept = space.models.add(made, name=f"{info.name}, trained further", trace_set=stored, task=context.task)
     added = len(made.phases) - len(model.phases)

@@ -56,6 +56,20 @@ class Sessions:
             return None
         return last if time.time() - last.finished.timestamp() < _TOLD_FOR else None
 
+    def cancel(self, engine: str, kind: str, nothing: str, hint: str) -> str:
+        """Ask the session of a kind on an engine to end; returns its task's id.
+
+        Raises
+        ------
+        ConflictError
+            If there is none: `nothing` and `hint` say so.
+        """
+        task = self.of(engine).get(kind)
+        if task is None:
+            raise ConflictError(f"{nothing} on {engine}.", hint)
+        self._tasks.cancel(task.id)
+        return task.id
+
     def end(self, tasks: Collection[str], seconds: float) -> None:
         """Ask tasks to end, and wait until they have; those that are over already are fine.
 

@@ -10,10 +10,10 @@ from sqlalchemy import and_, delete, func, or_, select, update
 
 from core.errors import NotFoundError
 from core.experiments.reading.experiment import from_dict
-from core.runs.values import RunState, experiment_info, run_info
+from core.runs.values import experiment_info, run_info
 from core.tasks.crashed_workers import lost_tasks
 from core.workspace.files import new_id
-from core.workspace.records import TaskState
+from core.workspace.records import RunState, TaskState
 from core.workspace.tables import ExperimentRow, RunRow, TaskRow
 
 if TYPE_CHECKING:

@@ -8,18 +8,18 @@ from core.errors import Cancelled, Interrupted
 from core.experiments.series import Series
 from core.runs.records import Origin
 from core.runs.runner import run_arm, run_key, scenario_key
-from core.runs.values import RunState
+from core.workspace.records import RunState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.experiments.outcome import Outcome
     from core.experiments.spec import Arm
-    from core.runs.ledgers import Ledgers
     from core.runs.records import RunRecords
     from core.runs.stages import Stages
     from core.runs.values import ExperimentInfo
     from core.scheduling.loop import Entry
+    from core.workspace.ledgers import Ledgers
 
 
 class RunWriter:

@@ -13,13 +13,14 @@ from core.errors import ConflictError, NotFoundError
 from core.experiments.measures.learning import Learning
 from core.experiments.outcome import RunResult
 from core.runs.compare import report, side_by_side
-from core.runs.ledgers import Ledgers, Tick
 from core.runs.making import ExperimentMaker
 from core.runs.records import RunRecords
 from core.runs.run_writer import RunWriter
 from core.runs.runner import replay_arm
-from core.runs.values import Keep, RunState
+from core.runs.values import Keep
 from core.workspace.files import checked_id
+from core.workspace.ledgers import Ledgers, Tick
+from core.workspace.records import RunState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

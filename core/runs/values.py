@@ -11,21 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from core.experiments.spec import Experiment
+    from core.workspace.records import RunState
     from core.workspace.tables import ExperimentRow, RunRow
-
-
-NO_EXPERIMENT = ""
-"""The experiment of a run that belongs to none: that of a policy which was attached to running containers."""
-
-
-class RunState(StrEnum):
-    """The states of a run."""
-
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    INTERRUPTED = "interrupted"
 
 
 class Keep(StrEnum):

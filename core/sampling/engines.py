@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from core.engines.errors import HostLost
 from core.engines.registry import ENGINES
 from core.engines.values import EngineKey
-from core.errors import NotFoundError, SettingsError
+from core.errors import ConflictError, NotFoundError, SettingsError
 from core.sampling.values import EngineInfo, EngineState
 
 if TYPE_CHECKING:
@@ -45,9 +45,15 @@ class Engines:
     ------
     SettingsError
         If a setting such as PHASEDOCK_DOCKER is not a list of names and addresses, or a name comes twice.
+
+    Attributes
+    ----------
+    control
+        Whether real containers may be changed (``PHASEDOCK_CONTROL``).
     """
 
     def __init__(self, settings: Settings) -> None:
+        self.control = settings.control
         found: dict[str, tuple[EngineKind, HostAddress]] = {}
         for kind in map(ENGINES.__getitem__, ENGINES):
             for address in _addresses(kind, settings) if kind.connect is not None else ():
@@ -104,6 +110,20 @@ class Engines:
         """
         return self._probe(name).answer()
 
+    def check_ready(self, name: str) -> None:
+        """Check that an engine answers.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        ConflictError
+            If it does not answer.
+        """
+        info = self.get(name)
+        if info.state is not EngineState.READY:
+            raise ConflictError(info.message, info.hint)
+
     def kind(self, name: str) -> EngineKind:
         """What an engine is and can do.
 
@@ -123,6 +143,16 @@ class Engines:
             If the settings name no such engine.
         """
         return self._probe(name).kind.demo
+
+    def may_change(self, name: str) -> bool:
+        """Whether an engine's containers may be changed; those of the demo always may.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return self.control or self.is_demo(name)
 
     def key(self, name: str) -> EngineKey:
         """Which engine is behind a name now; without an id while it does not answer.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from core.engines.terms import read_terms
 from core.engines.values import AGENT, labelled
@@ -16,10 +16,10 @@ from core.sampling.values import ContainerRow, LiveView, Totals
 from core.units import phase_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from core.engines.ports import Container, WatchedHost
-    from core.live.control.saved_limits import SavedLimitsStore
+    from core.engines.values import EngineKey
     from core.sampling.gpus import GpuReader
     from core.sampling.losses import LossReader
     from core.sampling.phases import PhaseTracker
@@ -31,6 +31,16 @@ Rows: TypeAlias = "dict[str, tuple[float, ...]]"
 _FOREIGN_SHOWN = 500
 
 
+class MarkedContainers(Protocol):
+    """Which containers a person picked, and which have limits that are not their original ones."""
+
+    def picked(self, engine: str) -> Collection[str]:
+        """The ids of the containers that a person picked."""
+
+    def held(self, engine: EngineKey) -> Collection[str]:
+        """The ids of the containers of an engine that have saved limits."""
+
+
 class Sampler:
     """Looks at one engine.
 
@@ -38,7 +48,7 @@ class Sampler:
     ----------
     host
         The engine.
-    saved_limits
+    marked_containers
         Which containers have saved limits, and which are picked.
     losses
         Reads what containers print.
@@ -49,12 +59,12 @@ class Sampler:
     def __init__(
         self,
         host: WatchedHost,
-        saved_limits: SavedLimitsStore,
+        marked_containers: MarkedContainers,
         losses: LossReader,
         gpus: GpuReader | None = None,
     ) -> None:
         self._host = host
-        self._saved_limits = saved_limits
+        self._marked = marked_containers
         self._losses = losses
         self._gpus = gpus
         self._usage = UsageReader()
@@ -75,7 +85,7 @@ class Sampler:
             If the engine does not answer.
         """
         name, info = self._host.name, self._host.info()
-        picked, held = self._saved_limits.picked(name), self._saved_limits.held(info.key)
+        picked, held = self._marked.picked(name), self._marked.held(info.key)
         containers = self._host.containers()
         ours = [each for each in containers if labelled(each) or each.id in picked]
         usage = self._usage.take(self._host.counters(ours))

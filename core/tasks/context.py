@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from sqlalchemy import insert, select, update
 
@@ -20,14 +20,23 @@ from core.workspace.tables import LogRow, MetricRow, TaskRow
 if TYPE_CHECKING:
     import threading
 
-    from core.application import Workspace
+    from core.workspace.database import Database
 
 _WRITE_EVERY = 0.25
 _PACE_OVER = 15.0
 _STEP_NAMES = ("epoch", "step", "k")
 
 
-class TaskContext:
+class HasDatabase(Protocol):
+    """What a running task itself needs of the workspace."""
+
+    database: Database
+
+
+W = TypeVar("W", bound=HasDatabase)
+
+
+class TaskContext(Generic[W]):
     """One running task.
 
     Parameters
@@ -40,7 +49,7 @@ class TaskContext:
         Set when the worker is to end.
     """
 
-    def __init__(self, workspace: Workspace, task: str, stopping: threading.Event) -> None:
+    def __init__(self, workspace: W, task: str, stopping: threading.Event) -> None:
         self.workspace = workspace
         self.task = task
         self._stopping = stopping

@@ -79,7 +79,8 @@ class Kind:
     name: str
     title: str
     icon: str
-    run: Callable[[TaskContext, Mapping[str, Any]], dict[str, Any]]
+    # each kind knows what workspace it works on; the tasks' record and the worker do not
+    run: Callable[[TaskContext[Any], Mapping[str, Any]], dict[str, Any]]
     outcome: Callable[[TaskInfo], str]
     gives: tuple[str, ...]
     link: Callable[[TaskInfo], ResultLink | None] = what_it_made

@@ -2,7 +2,7 @@
 
 Nothing else changes a task's state: `transition` is one update that names the states that its arrow leaves,
 so of two who want the same arrow exactly one gets it. The tables are printed in ``docs/runtime.md``, and
-`core.cli.check` holds every row against them.
+`core.application` holds every row against them.
 """
 
 from __future__ import annotations

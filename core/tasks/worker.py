@@ -14,13 +14,12 @@ import signal
 import threading
 import time
 import traceback
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.errors import Cancelled, Interrupted, PhaseDockError
-from core.handlers import KINDS
 from core.tasks.context import TaskContext
 from core.tasks.crashed_workers import BEAT_EVERY, birth_of, is_alive, stored_result, this_host
 from core.tasks.queue import WorkQueue
@@ -31,14 +30,40 @@ from core.workspace.tables import WorkerRow
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.application import Workspace
+    from core.config import Settings
     from core.registry import Registry
     from core.tasks.kind import Kind
+    from core.tasks.store import Tasks
+    from core.workspace.database import Database
     from core.workspace.tables import TaskRow
 
 _LOG = logging.getLogger("phasedock.worker")
 _TIDY_EVERY = 15.0
 _GRACE = 4.0
+
+
+class Watching(Protocol):
+    """What goes on beside tasks for as long as a worker lives."""
+
+    def start(self) -> None:
+        """Begin."""
+
+    def stop(self, seconds: float = 5.0) -> None:
+        """End, and wait up to so long."""
+
+
+class WorkedOn(Protocol):
+    """What a worker needs of the workspace that its tasks work on."""
+
+    settings: Settings
+    database: Database
+    tasks: Tasks
+
+    def watcher(self) -> Watching:
+        """What goes on beside tasks."""
+
+    def clean_up(self) -> None:
+        """Clean up what dead workers left outside the record of tasks."""
 
 
 class Worker:
@@ -48,15 +73,13 @@ class Worker:
     ----------
     workspace
         Everything that is stored.
+    kinds
+        What tasks do.
     threads
         How many tasks it does at the same time; the settings' number when left out.
-    kinds
-        What tasks do; the registered kinds when left out.
     """
 
-    def __init__(
-        self, workspace: Workspace, threads: int | None = None, kinds: Registry[Kind] = KINDS
-    ) -> None:
+    def __init__(self, workspace: WorkedOn, kinds: Registry[Kind], threads: int | None = None) -> None:
         self.id = new_id()
         self._workspace = workspace
         self._kinds = kinds
@@ -70,7 +93,7 @@ class Worker:
         self._lasting: list[threading.Thread] = []
         self._lasting_lock = threading.Lock()
         self._unwritten: dict[str, tuple[Move, dict[str, Any]]] = {}
-        self._watcher = workspace.live.watcher()
+        self._watcher = workspace.watcher()
 
     def start(self) -> None:
         """Begin to take tasks.
@@ -139,10 +162,7 @@ class Worker:
         with workspace.database.write() as session:
             gone = [w.id for w in session.scalars(select(WorkerRow)) if w.id != self.id and not is_alive(w)]
             session.execute(delete(WorkerRow).where(WorkerRow.id.in_(gone)))
-        self._put_back()
-        self._workspace.live.queue.settle()
-        workspace.sweep()
-        self._remove_left()
+        workspace.clean_up()
 
     def work(self, task: str) -> None:
         """Do one task, whatever comes; called by the queue's threads."""
@@ -174,24 +194,6 @@ class Worker:
         except Exception as error:  # noqa: BLE001 - whatever it is, the task says it in words
             self._fail(context, error)
 
-    def _put_back(self) -> None:
-        """Restore limits of containers that dead tasks changed; what fails is tried again later."""
-        done = self._workspace.live.put_back_orphans()
-        for name in done.restored:
-            _LOG.info("restored the limits of %s", name)
-        for name, why in done.failed:
-            _LOG.warning("the limits of %s could not be restored: %s", name, why)
-
-    def _remove_left(self) -> None:
-        """Remove the containers of runs that a dead worker was making; what fails is tried again later."""
-        try:
-            removed = self._workspace.runs.remove_left()
-        except PhaseDockError as error:
-            _LOG.warning("containers of ended runs could not be removed: %s", error)
-            return
-        if removed:
-            _LOG.info("removed %d containers of runs that were not finished", removed)
-
     def _claim(self, task: str) -> TaskRow | None:
         """Begin a task; None when another worker did, or it was cancelled."""
         with self._workspace.database.write() as session:
@@ -219,7 +221,7 @@ class Worker:
                 move, values = Move.FINISH, {"finished": values["finished"], "result": result}
             transition(session, task, move, owner=self.id, **values)
 
-    def _fail(self, context: TaskContext, error: Exception) -> None:
+    def _fail(self, context: TaskContext[Any], error: Exception) -> None:
         message, hint = explain(error, reference := new_id()[:8])
         if not isinstance(error, PhaseDockError):
             _LOG.error("task %s failed (reference %s)", context.task, reference, exc_info=error)

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from core.progress_reporting import Progress
     from core.provisioning.evaluation.evaluate import Evaluation
-    from core.tasks.store import Tasks
     from core.traces.model import FloatArray
     from core.workspace.models import ModelLibrary
+    from core.workspace.records import TaskQueue
     from core.workspace.trace_sets import TraceLibrary
 
 
@@ -170,7 +170,7 @@ class Evaluations:
     """
 
     def __init__(
-        self, traces: TraceLibrary, models: ModelLibrary, tasks: Tasks, folder: Path, scratch: Path
+        self, traces: TraceLibrary, models: ModelLibrary, tasks: TaskQueue, folder: Path, scratch: Path
     ) -> None:
         self._traces = traces
         self._models = models

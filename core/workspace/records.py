@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from core.traces.model import Feature, Resampling
@@ -231,3 +231,32 @@ class UploadInfo:
     size: int
     complete: bool
     created: datetime
+
+
+class TaskQueue(Protocol):
+    """What of `core.tasks.store.Tasks` those need who submit long work."""
+
+    def submit(self, kind: str, title: str, params: Mapping[str, Any]) -> str:
+        """Ask for work; returns the task's id."""
+
+    def list(
+        self,
+        limit: int = 100,
+        states: Collection[TaskState | str] | None = None,
+        kinds: Collection[str] | None = None,
+    ) -> Sequence[TaskInfo]:
+        """The tasks, the newest first."""
+
+
+NO_EXPERIMENT = ""
+"""The experiment of a run that belongs to none: that of a policy which was attached to running containers."""
+
+
+class RunState(StrEnum):
+    """The states of a run."""
+
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"

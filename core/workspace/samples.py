@@ -18,8 +18,9 @@ from core.traces.fingerprint import fingerprint
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.application import Workspace
+    from core.workspace.models import ModelLibrary
     from core.workspace.records import ModelInfo, TraceSetInfo
+    from core.workspace.trace_sets import TraceLibrary
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 CHECKSUMS = "checksums.txt"
@@ -56,7 +57,8 @@ RECORDED = Sample(
 
 
 def load_samples(
-    workspace: Workspace,
+    traces: TraceLibrary,
+    models: ModelLibrary,
     progress: Callable[[float, str], None] | None = None,
     task: str | None = None,
     sample: Sample = RECORDED,
@@ -71,19 +73,15 @@ def load_samples(
     say = progress or (lambda *_: None)
     verify(sample.folder)
     say(0.1, "Reading traces")
-    traces, report = read_with_report(sample.folder / sample.traces)
-    mark = fingerprint(traces)
-    found = next((info for info in workspace.traces.list() if info.fingerprint == mark), None)
-    trace_set = found or workspace.traces.add(
-        traces, report, name=sample.name, source=sample.traces, sample=True
-    )
+    read, report = read_with_report(sample.folder / sample.traces)
+    mark = fingerprint(read)
+    found = next((info for info in traces.list() if info.fingerprint == mark), None)
+    trace_set = found or traces.add(read, report, name=sample.name, source=sample.traces, sample=True)
     say(0.7, "Reading the model trained on them")
     model = load_model(sample.folder / sample.model)
     mark = model_fingerprint(model)
-    known = next((info for info in workspace.models.list() if info.fingerprint == mark), None)
-    stored = known or workspace.models.add(
-        model, name=sample.model_name, trace_set=trace_set, sample=True, task=task
-    )
+    known = next((info for info in models.list() if info.fingerprint == mark), None)
+    stored = known or models.add(model, name=sample.model_name, trace_set=trace_set, sample=True, task=task)
     say(1.0, "Done")
     return trace_set, stored
 

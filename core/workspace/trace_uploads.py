@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from core.store import FirstPart, Inspection
-    from core.tasks.store import Tasks
+    from core.workspace.records import TaskQueue
 
 
 _MOST = 200
@@ -100,7 +100,7 @@ class TraceUploads(Uploads):
         Where ingestion is submitted.
     """
 
-    def __init__(self, folder: Path, max_size: int, tasks: Tasks) -> None:
+    def __init__(self, folder: Path, max_size: int, tasks: TaskQueue) -> None:
         super().__init__(folder, max_size)
         self._tasks = tasks
         self._inspections: ByteCache[Inspection] = ByteCache(_REMEMBERED, lambda _: 1)

@@ -16,9 +16,9 @@ from app.pages.models import compare as model_compare
 from app.ui import task_card
 from app.ui.links import Query
 from app.ui.phases import balanced
+from core.bootstrap import worker_for
 from core.errors import ConflictError, InputError
 from core.phases import PhaseSettings
-from core.tasks.worker import Worker
 from core.workspace.records import TaskState
 from tests.builders import small_traces
 
@@ -35,7 +35,7 @@ def traces(place: Workspace) -> TraceSetInfo:
 
 
 def work(place: Workspace, task: str) -> Any:
-    Worker(place).work(task)
+    worker_for(place).work(task)
     return place.tasks.get(task)
 
 

@@ -131,7 +131,7 @@ def test_samples_that_could_not_be_loaded_say_why(server: Any, monkeypatch: pyte
 
 
 def test_with_data_it_says_what_is_here_and_what_to_do(server: Any) -> None:
-    load_samples(workspace(), sample=SYNTHETIC)
+    load_samples(workspace().traces, workspace().models, sample=SYNTHETIC)
     shown = text(page.layout())
     for words in ("not compared yet", "Compare policies", "Controlled now", "What is new", "What to do next",
                   "No worker is running", "Only the sample traces are loaded"):  # fmt: skip
@@ -144,7 +144,7 @@ def test_one_part_that_fails_leaves_the_others(server: Any, monkeypatch: pytest.
     def broken(*_: Any) -> Any:
         raise ConflictError("The labels cannot be read.", "Label again.")
 
-    load_samples(workspace(), sample=SYNTHETIC)
+    load_samples(workspace().traces, workspace().models, sample=SYNTHETIC)
     monkeypatch.setattr(page, "what_jobs_do", broken)
     shown = text(page.layout())
     assert "The labels cannot be read." in shown
@@ -234,12 +234,12 @@ def test_it_says_which_policy_steers_how_many_containers(server: Any) -> None:
     space = workspace()
     files = LiveFiles(space.settings.home, "demo")
     files.want("model")
-    info = space.live.engine_registry.get("demo")
+    info = space.live.engines.get("demo")
     write(files.snapshot, LiveView(info, time.time(), (ContainerRow("a", "job"), ContainerRow("b", "two"))))
     params = {"engine": "demo", "policy": "flowcon", "mode": "control"}
     task = space.tasks.submit("attach", "FlowCon controls demo", params)
     write_attached(files.attached, Attached(task, "flowcon", Mode.CONTROL, resizes=3), {})
-    load_samples(space, sample=SYNTHETIC)
+    load_samples(space.traces, space.models, sample=SYNTHETIC)
     shown = text(page.layout())
     assert "FlowCon on Demo: recorded jobs, replayed, 3 resizes" in shown
     assert files.model() == "model"

@@ -11,8 +11,8 @@ import pytest
 
 from app.pages.tasks import page
 from app.ui import task_card
+from core.bootstrap import worker_for
 from core.errors import ConflictError
-from core.tasks.worker import Worker
 from core.workspace.records import TaskState, WorkerInfo
 from tests.builders import small_traces
 
@@ -77,7 +77,7 @@ def test_a_task_that_is_gone_is_said(server: Flask) -> None:
 
 def test_a_poll_draws_only_what_is_new(place: Workspace) -> None:
     task = train(place)
-    Worker(place).work(task)
+    worker_for(place).work(task)
     done = place.tasks.get(task)
     assert done.state is TaskState.DONE
     head, _status, outcome, figure, seen, ended = task_card.refresh(task, [-1, "running|0.1"])

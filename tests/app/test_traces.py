@@ -15,8 +15,8 @@ from app.pages.traces.mapping_form import marks, recognised
 from app.pages.traces.mapping_values import FIELDS, NOTHING, mapping_of, needs_machine, suggested
 from app.pages.traces.page import PICKED, waiting_uploads
 from app.ui.phases import titles
+from core.bootstrap import worker_for
 from core.errors import InputError
-from core.tasks.worker import Worker
 from core.traces.layouts import recognise
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
@@ -349,7 +349,7 @@ def test_waiting_files_are_joined_when_they_are_picked(place: Workspace) -> None
 
 def run(place: Workspace, task: str) -> None:
     """Wait for a worker of our own to do a task."""
-    worker = Worker(place, threads=1)
+    worker = worker_for(place, threads=1)
     worker.start()
     try:
         end = time.monotonic() + 30

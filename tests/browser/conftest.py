@@ -189,7 +189,7 @@ def _guarded(request: pytest.FixtureRequest) -> None:
 def stocked(server: Server) -> Server:
     """The session's server, with the synthetic sample on it, whose phases are known."""
     space = open_workspace(Settings(home=server.home))
-    traces, model = load_samples(space, sample=SYNTHETIC)
+    traces, model = load_samples(space.traces, space.models, sample=SYNTHETIC)
     space.close()
     server.samples = f"traces={traces.id}&model={model.id}"
     return server

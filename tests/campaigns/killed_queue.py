@@ -85,7 +85,7 @@ class Campaign:
         for each in range(2):
             job = queue.submit("local", {**JOB, "name": f"job-{number}-{each}"})
             self._acknowledged.add(job.id)
-        _until(lambda: (attached := self.space.live.glance("local").attached) and attached.run)
+        _until(lambda: (attached := self.space.live.view.glance("local").attached) and attached.run)
         if self.chance.random() < 0.6:
             queue.cancel("local", self.chance.choice(self._active()).id)
             self.figures.cancelled += 1
@@ -138,7 +138,7 @@ class Campaign:
 
     def _attach(self) -> None:
         policy = self.chance.choice(["free", "elastic"])
-        self.space.live.attach("local", policy, TURNS if policy == "elastic" else {}, "control")
+        self.space.live.policies.attach("local", policy, TURNS if policy == "elastic" else {}, "control")
 
     def _worker(self) -> subprocess.Popen[bytes]:
         settings = self.space.settings
@@ -182,7 +182,7 @@ def run(docker_url: str, kills: int, seed: int) -> Figures:
             for _ in range(kills):
                 campaign.kill_once()
         finally:
-            space.live.release()
+            space.live.limits.release()
             for job in space.live.queue.list("local"):
                 space.live.queue.end("local", job.id, remove=True)
             space.close()

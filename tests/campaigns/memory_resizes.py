@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING
 
 import docker
 
-from core.bootstrap import open_workspace
+from core.bootstrap import open_workspace, worker_for
 from core.config import Settings
 from core.sampling.values import Mode
 from core.scheduling.actions import SetMemory
-from core.tasks.worker import Worker
 from core.units import MIB
 from core.workspace.samples import load_samples
 from tests.campaigns.steered_faults import kills
@@ -138,28 +137,28 @@ def run(docker_url: str, resizes: int) -> Figures:
         space = open_workspace(
             Settings(home=home, docker=f"local={docker_url}", control=True, policies=(policy,))
         )
-        jobs, worker = Jobs(client, figures), Worker(space)
+        jobs, worker = Jobs(client, figures), worker_for(space)
         worker.start()
         try:
             settings = {
                 "policy": "anything",
-                "traces": load_samples(space)[0].id,
+                "traces": load_samples(space.traces, space.models)[0].id,
                 "cycle": 1.0,
                 "memory": True,
             }
-            space.live.attach("local", "autopilot", settings, Mode.CONTROL)
+            space.live.policies.attach("local", "autopilot", settings, Mode.CONTROL)
             while figures.resizes < resizes:
                 jobs.keep_up()
                 time.sleep(1.0)
-                attached = space.live.look("local").attached
+                attached = space.live.view.look("local").attached
                 if attached is not None and attached.run:
                     _count(space, attached.run, figures)
-            space.live.detach("local")
+            space.live.policies.detach("local")
         finally:
             worker.stop(30)
             jobs.keep_up()
             jobs.remove()
-            space.live.release()
+            space.live.limits.release()
             space.close()
     figures.seconds = round(time.monotonic() - begun, 1)
     return figures

@@ -119,16 +119,16 @@ class Campaign:
         self._ready()
         before = {name: _limits(each) for name, each in self._there().items()}
         ids = {name: each.id for name, each in self._there().items()}
-        task = self.space.live.attach("local", "autopilot", self._settings, Mode.CONTROL)
+        task = self.space.live.policies.attach("local", "autopilot", self._settings, Mode.CONTROL)
         self._until(lambda: all(_limits(each) != before[name] for name, each in self._there().items()))
-        self._until(lambda: (attached := self.space.live.glance("local").attached) and attached.run)
-        run = str(self.space.live.glance("local").attached.run)
+        self._until(lambda: (attached := self.space.live.view.glance("local").attached) and attached.run)
+        run = str(self.space.live.view.glance("local").attached.run)
         time.sleep(self.chance.uniform(0.0, 4.0))
         self.faults[fault]()
         self.figures.faults[fault] = self.figures.faults.get(fault, 0) + 1
         time.sleep(self.chance.uniform(0.0, 4.0))
-        if self.space.live.glance("local").attached:
-            self.space.live.detach("local")
+        if self.space.live.view.glance("local").attached:
+            self.space.live.policies.detach("local")
         begun = time.monotonic()
         while wrong := self._unsettled(task, before, ids):
             if time.monotonic() - begun > SETTLED_WITHIN_S:
@@ -175,7 +175,7 @@ class Campaign:
         self._until(lambda: self._seen() >= set(_LIMITS))
 
     def _seen(self) -> set[str]:
-        return {each.name for each in self.space.live.look("local").rows if each.cpu is not None}
+        return {each.name for each in self.space.live.view.look("local").rows if each.cpu is not None}
 
     def _start(self, name: str, command: list[str], **more: Any) -> Container:
         lent = [f"/{each}:/{each}:ro" for each in host.PROGRAMS]
@@ -304,7 +304,7 @@ def run(each: int, seed: int, only: str | None = None) -> Figures:
         finally:
             serving.send_signal(signal.SIGTERM)
             serving.wait(30)
-            space.live.release()
+            space.live.limits.release()
             space.close()
     return campaign.figures
 

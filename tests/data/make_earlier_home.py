@@ -18,12 +18,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 from core.application import Workspace
+from core.bootstrap import worker_for
 from core.config import Settings
 from core.engines.docker_host.host.limits import Limits
 from core.engines.values import EngineKey
 from core.live.control.saved_limits import BY_HAND, SavedLimitsStore
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from core.tasks.worker import Worker
 from core.workspace.evaluations import Question
 from core.workspace.records import TaskState
 from tests.builders import small_model, small_traces, write_csv
@@ -64,7 +64,7 @@ def _upload(place: Workspace) -> None:
 
 def _tasks(place: Workspace) -> None:
     """Tasks that are done, failed, cancelled and waiting, with curves and logs."""
-    worker = Worker(place, threads=1)
+    worker = worker_for(place, threads=1)
     worker.start()
     made = [
         place.tasks.submit(kind, kind.title(), params)

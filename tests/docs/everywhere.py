@@ -23,7 +23,7 @@ from app.pages.provisioning.policy_settings import controls
 from app.pages.runs.build.form import form as experiment_form
 from app.pages.runs.build.layout import begun
 from core import plugins
-from core.bootstrap import open_workspace
+from core.bootstrap import open_workspace, worker_for
 from core.cli import main
 from core.config import load_settings
 from core.errors import InputError
@@ -32,7 +32,6 @@ from core.provisioning.policies import POLICIES
 from core.scheduling.policies import POLICIES as SCHEDULING
 from core.store import inspect_file
 from core.store.formats.register import titles
-from core.tasks.worker import Worker
 from core.traces.layouts import recognise
 from tests.builders import small_traces, write_csv
 from tests.runtime.kinds_for_tests import until
@@ -105,7 +104,7 @@ def application() -> dict:
     workspace = server.extensions["phasedock"]
     traces = workspace.traces.add(small_traces(2, samples=80), None, name="set")
     task = workspace.tasks.submit("count_samples", "Count samples", {"trace_set": traces.id})
-    worker = Worker(workspace, threads=1)
+    worker = worker_for(workspace, threads=1)
     worker.start()
     until(lambda: workspace.tasks.get(task).state.ended)
     worker.stop()
@@ -133,12 +132,12 @@ def refused(ask: Callable[[], object]) -> str:
 
 def policy_card(space: Workspace, name: str) -> str:
     """The card of the policy as Live draws it, once the engine was sampled."""
-    worker = Worker(space, threads=1)
+    worker = worker_for(space, threads=1)
     worker.start()
-    until(lambda: space.live.look(name).rows)
+    until(lambda: space.live.view.look(name).rows)
     worker.stop()
     with create_app(load_settings()).server.test_request_context("/live", base_url="http://127.0.0.1:8050"):
-        return screen(drawn(space.live.look(name), "policy"))
+        return screen(drawn(space.live.view.look(name), "policy"))
 
 
 def engine() -> dict:
@@ -146,16 +145,16 @@ def engine() -> dict:
     space = open_workspace(load_settings())
     try:
         live = space.live
-        host = live.engine_registry.host("practice")
+        host = live.engines.host("practice")
         (container,) = host.containers()
-        changed = live.set_limit("practice", container.id, 0.5).after.cores
+        changed = live.limits.set_limit("practice", container.id, 0.5).after.cores
         return {
-            "cores": live.engine_registry.get("practice").cores,
+            "cores": live.engines.get("practice").cores,
             "watched": [row["name"] for row in command("watch", "--engine", "practice")["rows"]],
             "changed": changed,
-            "restored": live.release().restored,
+            "restored": live.limits.release().restored,
             "after": host.inspect(container.id).limits.cores,
-            "attached": refused(lambda: live.attach("practice", "flowcon", {}, "watch")),
+            "attached": refused(lambda: live.policies.attach("practice", "flowcon", {}, "watch")),
             "offered": policy_card(space, "practice"),
         }
     finally:

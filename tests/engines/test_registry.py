@@ -58,14 +58,14 @@ def test_another_engine_is_watched_steered_and_put_back_like_every_other(setting
     add(PRACTICE)
     space = open_workspace(settings)
     try:
-        engines = space.live.engine_registry
+        engines = space.live.engines
         info = engines.get("practice")
         assert (info.state, info.cores, info.id) == (EngineState.READY, 4.0, "PRACTICE")
         host = engines.host("practice")
         view, _ = Sampler(host, space.live.saved_limits, LossReader(host)).sample()
         assert [(row.name, row.cpu_limit, row.loss) for row in view.rows] == [("job", 3.0, 0.5)]
-        assert space.live.set_limit("practice", JOB, 0.5).after.cores == 0.5
-        assert space.live.release().restored == ("job",)
+        assert space.live.limits.set_limit("practice", JOB, 0.5).after.cores == 0.5
+        assert space.live.limits.release().restored == ("job",)
         assert (host.inspect(JOB).limits.cores, space.live.saved_limits.all()) == (3.0, ())
     finally:
         space.close()
@@ -84,7 +84,7 @@ def test_another_engine_runs_experiments_that_name_it(settings, add):
         experiment = read_experiment(EXPERIMENT)
         assert not experiment.real
         worlds = Stages(
-            space.settings, space.live.engine_registry, space.live.queue.earlier, space.fitted, space.models
+            space.settings, space.live.engines, space.live.queue.earlier, space.fitted, space.models
         )
         worlds.check(experiment)
         with worlds.open(experiment, experiment.policies[0], 1, "r", lambda: None) as stage:

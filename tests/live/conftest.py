@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import docker
 import pytest
 
-from core.bootstrap import open_workspace
+from core.bootstrap import open_workspace, worker_for
 from core.config import Settings
-from core.tasks.worker import Worker
 from tests.live import host
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from docker.models.containers import Container
 
     from core.application import Workspace
+    from core.tasks.worker import Worker
 
 
 @pytest.fixture
@@ -33,14 +33,14 @@ def space(settings: Settings) -> Iterator[Workspace]:
     opened = open_workspace(settings)
     yield opened
     opened.runs.remove_left()
-    opened.live.release()
+    opened.live.limits.release()
     opened.close()
 
 
 @pytest.fixture
 def worker(space: Workspace) -> Iterator[Worker]:
     """A worker of that workspace."""
-    made = Worker(space)
+    made = worker_for(space)
     made.start()
     yield made
     made.stop(20)

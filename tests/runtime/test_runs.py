@@ -8,16 +8,15 @@ import sys
 import pytest
 from sqlalchemy import select, update
 
-from core.bootstrap import open_workspace
+from core.bootstrap import open_workspace, worker_for
 from core.config import child_environment
 from core.errors import Cancelled, ConflictError, Interrupted, NotFoundError
 from core.experiments.reading.experiment import read_experiment
 from core.runs import ledgers
 from core.runs.runner import run_arm
-from core.runs.values import Keep, RunState
+from core.runs.values import Keep
 from core.scheduling.policies import POLICIES
-from core.tasks.worker import Worker
-from core.workspace.records import TaskState
+from core.workspace.records import RunState, TaskState
 from core.workspace.tables import LedgerRow, RunRow, SeriesRow
 from tests.experiments.making import RANDOM, some, three
 from tests.runtime.kinds_for_tests import until
@@ -30,7 +29,7 @@ def rows(workspace, table):
 
 
 def test_a_task_runs_every_policy_on_every_seed(workspace):
-    worker = Worker(workspace, threads=1)
+    worker = worker_for(workspace, threads=1)
     worker.start()
     task = workspace.runs.submit(some())
     info = until(lambda: (found := workspace.tasks.get(task)).state.ended and found, 60)

@@ -48,7 +48,7 @@ def show(title: Node, children: list[Node], size: int = _SMALL) -> list[Node]:
 
 def _one(view: LiveView, container: str) -> list[Node]:
     row = limit.row_of(view, container)
-    control = workspace().live.may_change(view.engine.name)
+    control = workspace().live.engines.may_change(view.engine.name)
     return show(row.name, limit.window(view, container, control=control), _BIG)
 
 
@@ -86,12 +86,12 @@ def released_words(released: Released) -> tuple[str, str, str]:
 
 def _release(view: LiveView, _of: str) -> None:
     close()
-    kind, title, text = released_words(workspace().live.release(view.engine.name))
+    kind, title, text = released_words(workspace().live.limits.release(view.engine.name))
     notify(text, kind, title=title)
 
 
 def _undo(view: LiveView, of: str) -> None:
-    change = workspace().live.undo(view.engine.name, of)
+    change = workspace().live.limits.undo(view.engine.name, of)
     close()
     notify(limit.changed_words(change), "ok", title=f"The limits of {change.container} are restored.")
 
@@ -111,7 +111,7 @@ def _pick(view: LiveView, of: str) -> list[Node] | None:
 
 def _pick_now(view: LiveView, of: str) -> None:
     name = next((row.name for row in view.foreign if row.id == of), of[:12])
-    workspace().live.pick(view.engine.name, of)
+    workspace().live.limits.pick(view.engine.name, of)
     close()
     undo = button("Undo", "arrow-back-up", "small", **does("unpick", of))
     words = html.Span("Nothing has changed yet; its limits may be changed from now on.")
@@ -120,7 +120,7 @@ def _pick_now(view: LiveView, of: str) -> None:
 
 def _unpick(view: LiveView, of: str) -> None:
     name = next((row.name for row in view.rows if row.id == of), of[:12])
-    workspace().live.unpick(view.engine.name, of)
+    workspace().live.limits.unpick(view.engine.name, of)
     notify(
         "It has its original limits, and PhaseDock no longer changes them.",
         "ok",
@@ -131,12 +131,12 @@ def _unpick(view: LiveView, of: str) -> None:
 def _detach(view: LiveView, _of: str) -> None:
     words = policy.detached_words(view)
     attached = view.attached
-    workspace().live.detach(view.engine.name)
+    workspace().live.policies.detach(view.engine.name)
     notify(words, "ok", title=f"{spelt(attached.policy) if attached else 'The policy'} is detached.")
 
 
 def _stop_recording(view: LiveView, _of: str) -> None:
-    task = workspace().live.stop_recording(view.engine.name)
+    task = workspace().live.recordings.stop(view.engine.name)
     set_props("changed", {"data": f"recorded {task}"})
     notify(record.stopped(task), "ok", title="The recording has ended.")
 
@@ -177,7 +177,7 @@ def _job_moved(by: int) -> Callable[[LiveView, str], None]:
 
 def set_limit(engine: str, container: str, cores: float | None, memory: float | None) -> None:
     """Set limits by hand, and offer to take them back."""
-    change = workspace().live.set_limit(engine, container, cores, memory)
+    change = workspace().live.limits.set_limit(engine, container, cores, memory)
     close()
     undo = button("Undo", "arrow-back-up", "small", **does("undo", container))
     words = html.Span(limit.changed_words(change))
@@ -210,7 +210,7 @@ def _teach(view: LiveView, _of: str) -> None:
         return
     ids = [row.id for row in view.rows if row.name in found.unfamiliar]
     model, now = str(attached.settings.get("model") or ""), time.time()
-    task = workspace().live.teach(view.engine.name, model, ids, attached.since, now)
+    task = workspace().live.recordings.teach(view.engine.name, model, ids, attached.since, now)
     words = html.Span(
         [
             "The present model stays as it is. ",

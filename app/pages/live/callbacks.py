@@ -100,20 +100,20 @@ def view_of(search: str | None) -> LiveView | None:
     """The engine that an address is about, as it is now."""
     query = Query.parse(PATH, search)
     engine = engine_named(query.get("engine"))
-    return None if engine is None else workspace().live.look(engine.name, model_of(query))
+    return None if engine is None else workspace().live.view.look(engine.name, model_of(query))
 
 
 def drawn(view: LiveView, name: str) -> Any:
     """One panel that the server draws."""
     space = workspace()
-    control = space.live.may_change(view.engine.name)
+    control = space.live.engines.may_change(view.engine.name)
     match name:
         case "notice":
             working = space.tasks.worker().alive
             beside, queue = beside_demo(view.engine), Queue.of(view.engine.name)
             return notices(view, control=control, working=working, beside=beside, queue=queue)
         case "policy":
-            follows = space.live.engine_registry.kind(view.engine.name).adopt is not None
+            follows = space.live.engines.kind(view.engine.name).adopt is not None
             waiting = Queue.of(view.engine.name).active
             return live_policy.panel(view, control=control, follows=follows, waiting=bool(waiting))
         case "queue":
@@ -139,7 +139,7 @@ def _register_panels(app: Dash) -> None:
         """Draw those panels again whose signature changed."""
         if not wanted:
             return (*(dash.no_update for _ in PANELS), dash.no_update)
-        view = workspace().live.look(wanted["engine"], wanted.get("model") or None)
+        view = workspace().live.view.look(wanted["engine"], wanted.get("model") or None)
         same = had or {}
         made = [dash.no_update if same.get(name) == wanted[name] else drawn(view, name) for name in PANELS]
         return (*made, {name: wanted[name] for name in PANELS})
@@ -303,7 +303,7 @@ def show_policy(policy: str | None, search: str | None = None) -> tuple[Any, Any
 def show_mode(mode: str, search: str | None = None) -> str:
     """What the chosen mode does on the engine of an address."""
     engine, live = engine_named(Query.parse(PATH, search).get("engine")), workspace().live
-    control = live.control if engine is None else live.may_change(engine.name)
+    control = live.engines.control if engine is None else live.engines.may_change(engine.name)
     return live_policy.mode_words(mode, control=control)
 
 
@@ -369,7 +369,7 @@ def _register_recording(app: Dash) -> None:
                 task = record.keep(view.engine.name, (name or "").strip(), int(back))
                 notify(live_record.stopped(task), "ok", title="What is remembered becomes a trace set.")
                 return None
-            workspace().live.record(view.engine.name, (name or "").strip(), None, model)
+            workspace().live.recordings.record(view.engine.name, (name or "").strip(), None, model)
         except PhaseDockError as error:
             return f"{error.message} {error.hint}"
         set_props("changed", {"data": f"recording {view.engine.name}"})

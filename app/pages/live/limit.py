@@ -43,7 +43,7 @@ def row_of(view: LiveView, container: str) -> ContainerRow:
 def window(view: LiveView, container: str, *, control: bool) -> list[Node]:
     """What the window about one container shows."""
     row = row_of(view, container)
-    history = workspace().live.history(view.engine.name, [row.id]).get(row.id)
+    history = workspace().live.view.history(view.engine.name, [row.id]).get(row.id)
     parts: list[Node] = [html.Dl(_facts(row), className="live-facts")]
     if history is not None and len(history.time):
         files = [("Last ten minutes, CSV", f"/api/live/{view.engine.name}/history.csv?ids={row.id}")]

@@ -160,7 +160,7 @@ def tick(
         "rows": None if known else rows,
         "columns": {name: [getattr(row, name) for row in view.rows] for name in _COLUMNS},
         "totals": _totals(view),
-        "steered": is_control(attached) or not live.may_change(view.engine.name),
+        "steered": is_control(attached) or not live.engines.may_change(view.engine.name),
         "wake": attached.next_wake if attached else None,
         "recording": [recording.samples, recording.containers, recording.bytes] if recording else None,
         **(_lines(live, view, asked, known) if view.at is not None else {}),
@@ -179,8 +179,10 @@ def _lines(live: Live, view: LiveView, asked: Asked, known: bool) -> dict[str, A
     since = asked.since if known else None
     ids = [row.id for row in view.rows]
     engine = view.engine.name
-    sparks = _since(live.history(engine, ids, _seconds(since, at)), ids, ("cpu", "loss"), since, at, SPARK)
-    together = {"": live.totals_history(engine, _seconds(since, at))}
+    sparks = _since(
+        live.view.history(engine, ids, _seconds(since, at)), ids, ("cpu", "loss"), since, at, SPARK
+    )
+    together = {"": live.view.totals_history(engine, _seconds(since, at))}
     made = {
         "sparks": sparks,
         "together": _since(together, [""], ("cpu", "memory", "throttled"), since, at, SPARK),
@@ -188,7 +190,7 @@ def _lines(live: Live, view: LiveView, asked: Asked, known: bool) -> dict[str, A
     shown = ids if asked.charts == (ALL,) else [each for each in ids if each in asked.charts]
     if shown:
         start = None if asked.fresh else since
-        found = live.history(engine, shown, _seconds(start, at))
+        found = live.view.history(engine, shown, _seconds(start, at))
         made["charts"] = {"ids": shown, **_since(found, shown, _LINES, start, at, CHART)}
     return made
 
@@ -234,11 +236,11 @@ _HEAD = (
 def live_tick(engine: str) -> Response:
     """What is new on an engine since the page asked last."""
     space = workspace()
-    view = space.live.look(engine, request.args.get("model") or None)
+    view = space.live.view.look(engine, request.args.get("model") or None)
     queue = Queue.of(engine)
     panels = panels_of(
         view,
-        control=space.live.may_change(engine),
+        control=space.live.engines.may_change(engine),
         working=space.tasks.worker().alive,
         beside=beside_demo(view.engine),
         queue=queue,
@@ -252,10 +254,10 @@ def live_tick(engine: str) -> Response:
 def live_history(engine: str) -> Response:
     """The last ten minutes of some containers, or of all (``ids=all``), one row per sample."""
     live = workspace().live
-    names = {row.id: row.name for row in live.glance(engine).rows}
+    names = {row.id: row.name for row in live.view.glance(engine).rows}
     asked = request.args.get("ids", ALL)
     ids = list(names) if asked == ALL else [each for each in asked.split(",") if each in names]
-    found = live.history(engine, ids)
+    found = live.view.history(engine, ids)
 
     def rows() -> Iterator[tuple[object, ...]]:
         for each, history in found.items():

@@ -395,4 +395,4 @@ def detached_words(view: LiveView) -> str:
 
 def start(engine: str, policy: str, settings: Mapping[str, Any], mode: str, *, instead: bool = False) -> str:
     """Attach a policy, or let it take the place of the one that is attached; returns its task's id."""
-    return workspace().live.attach(engine, policy, settings, Mode(mode), instead=instead)
+    return workspace().live.policies.attach(engine, policy, settings, Mode(mode), instead=instead)

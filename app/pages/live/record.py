@@ -35,7 +35,7 @@ _LINES = ("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled")
 
 def ranges(engine: str) -> list[dict[str, str]]:
     """How far back one can look, as options; the last one shows all that is remembered."""
-    since = workspace().live.remembered(engine).since
+    since = workspace().live.view.remembered(engine).since
     reach = 0.0 if since is None else time.time() - since
     shorter = [0, *RANGES.values()]
     able = [name for name, below in zip(RANGES, shorter, strict=False) if below < max(reach, 1.0)]
@@ -58,7 +58,7 @@ def choice(engine: str) -> Node:
 
 def remembered_words(engine: str) -> str:
     """Since when an engine is remembered, and what that takes; empty where it is not."""
-    found = workspace().live.remembered(engine)
+    found = workspace().live.view.remembered(engine)
     if found.since is None:
         return ""
     since = time.strftime("%Y-%m-%d %H:%M", time.localtime(found.since))
@@ -67,7 +67,7 @@ def remembered_words(engine: str) -> str:
 
 def keeping(engine: str) -> Node:
     """The button that makes a trace set of what is shown."""
-    if workspace().live.remembered(engine).since is None:
+    if workspace().live.view.remembered(engine).since is None:
         return None
     return button("Make a trace set", "database", "small", id="live-past-keep")
 
@@ -82,9 +82,9 @@ def history_of(engine: str, container: str, seconds: int) -> History | None:
     """What a container used over the last so many seconds."""
     live = workspace().live
     if seconds <= MINUTES:
-        return live.history(engine, [container]).get(container)
+        return live.view.history(engine, [container]).get(container)
     now = time.time()
-    past = live.look_back(engine, [container], now - seconds, now).get(container)
+    past = live.view.look_back(engine, [container], now - seconds, now).get(container)
     if past is None:
         return None
     lines: dict[str, Any] = {line: past.values[:, FIELDS.index(line)] for line in _LINES}
@@ -95,7 +95,7 @@ def keep(engine: str, name: str, seconds: int, container: str | None = None) -> 
     """Make a trace set of the last so many seconds of a container, or of all; returns the task's id."""
     now = time.time()
     ids = None if container is None else [container]
-    return workspace().live.keep_past(engine, name, now - seconds, now, ids)
+    return workspace().live.recordings.keep_past(engine, name, now - seconds, now, ids)
 
 
 def called(name: str, seconds: int) -> str:

@@ -28,11 +28,10 @@ from app.ui.errors import problem, safe_page
 from app.ui.page import Page, Room
 from app.ui.task_card import when
 from core.errors import PhaseDockError
-from core.runs.values import NO_EXPERIMENT
 from core.sampling.values import EngineState
 from core.traces.validation import many
 from core.units import format_number
-from core.workspace.records import TaskState
+from core.workspace.records import NO_EXPERIMENT, TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -157,7 +156,7 @@ def _heading(text: str) -> html.H2:
 
 
 def _machine() -> Node:
-    engines = workspace().live.engines()
+    engines = workspace().live.engines.all()
     real = [each for each in engines if not is_demo(each)]
     found = [
         _found("Simulator", "Ready. Needs nothing."),
@@ -171,7 +170,7 @@ def _machine() -> Node:
 def _docker(engine: EngineInfo, *, alone: bool, demo: bool) -> html.Div:
     """A Docker host: what it is, or that it was not found, which is nothing to worry about."""
     if engine.state is EngineState.READY:
-        control = "on" if workspace().live.control else "off"
+        control = "on" if workspace().live.engines.control else "off"
         name = f"{'Docker' if alone else engine.name} {engine.version}".strip()
         return _found(name, f"{format_number(engine.cores or 0, 0)} cores. Control is {control}.")
     said = state_sentence(engine, alone=alone)

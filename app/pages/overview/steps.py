@@ -46,7 +46,7 @@ def attention(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
     yield from _failures(tasks)
     yield from _silent_engines(tasks)
     yield from _held_limits(tasks)
-    for recording in workspace().live.unfinished():
+    for recording in workspace().live.recordings.unfinished():
         text = f"The recording “{recording.name}” was interrupted; its samples are kept."
         yield Step(_WARN, text, "Open tasks", "/tasks")
 
@@ -79,7 +79,7 @@ def _failures(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
 def _silent_engines(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
     """Engines that do not answer although something goes on there, or that may not be used."""
     busy = {str(task.params.get("engine")) for task in tasks if _goes_on(task)}
-    for engine in workspace().live.engines():
+    for engine in workspace().live.engines.all():
         lost = engine.state is not EngineState.READY and engine.name in busy
         if lost or engine.state is EngineState.DENIED:
             text = f"{engine.name}: {STATE_WORDS[engine.state]}. {engine.message}"
@@ -104,7 +104,7 @@ def _held_limits(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
 
 
 def _is_demo(engine: str) -> bool:
-    engines = workspace().live.engine_registry
+    engines = workspace().live.engines
     return engine in engines.names and engines.is_demo(engine)
 
 

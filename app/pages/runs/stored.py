@@ -13,10 +13,9 @@ from core.experiments.compare import EVERY_MEASURE, MEASURES, difference
 from core.experiments.measures.further import FURTHER_MEASURES, telling
 from core.experiments.outcome import RunResult
 from core.experiments.spec import ENGINES
-from core.runs.values import RunState
 from core.scheduling.policies import spelt
 from core.units import format_change, format_duration, format_number
-from core.workspace.records import TaskState
+from core.workspace.records import RunState, TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,9 +10,9 @@ from sqlalchemy import update
 from core.errors import Cancelled, Interrupted
 from core.experiments.outcome import Outcome
 from core.experiments.series import Series
-from core.runs.ledgers import Ledgers
-from core.runs.values import NO_EXPERIMENT, RunState
 from core.workspace.files import new_id
+from core.workspace.ledgers import Ledgers
+from core.workspace.records import NO_EXPERIMENT, RunState
 from core.workspace.tables import RunRow
 
 if TYPE_CHECKING:

@@ -10,18 +10,21 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from typing import TYPE_CHECKING, Any, cast
 
 from core.engines.registry import WatchOnly
 from core.engines.values import DATA, LOGS_EVERY, RUN, SUBMISSION
-from core.errors import Cancelled, ConflictError, PhaseDockError
+from core.errors import Cancelled, ConflictError, InputError, PhaseDockError
 from core.live.attach.activity import ActivityLog
 from core.live.attach.attached_run import AttachedRun
 from core.live.control.by_hand import ours, switched_off
 from core.live.control.restore import LimitRestorer
 from core.live.queue.feed import FedEngine
+from core.live.sessions import ATTACH
 from core.live.view.snapshot import LiveFiles
 from core.live.watcher import locked
+from core.sampling.phases import PhaseTracker
 from core.sampling.sources import RingSamples
 from core.sampling.usage_wrapper import showing_use
 from core.sampling.values import Attached, Mode
@@ -29,19 +32,27 @@ from core.scheduling.actions import Pause, Resume
 from core.scheduling.engine_wrapper import OverEngine
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES
+from core.scheduling.policies.autopilot import AutopilotSettings
 from core.traces.validation import many
 from core.workspace.earlier_runs import Kind, LearningEngine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
-    from core.application import Workspace
     from core.engines.ports import Container, LiveEngine, SteeredHost
-    from core.live.control.saved_limits import SavedLimitsKeeper
+    from core.live.control.saved_limits import SavedLimitsKeeper, SavedLimitsStore
+    from core.live.queue.service import JobQueue
+    from core.live.sessions import Sessions
+    from core.sampling.engines import Engines
     from core.scheduling.actions import Action
     from core.scheduling.model import Failure, Job, Observation
     from core.scheduling.ports import Engine
+    from core.workspace.database import Database
     from core.workspace.earlier_runs import EarlierRuns
+    from core.workspace.fitted_policies import FittedPolicies
+    from core.workspace.models import ModelLibrary
+    from core.workspace.records import TaskQueue
 
 
 class OwnContainers(LearningEngine):
@@ -162,114 +173,167 @@ class RecordsPauses(OverEngine):
                 )
 
 
-def attach(
-    workspace: Workspace,
-    params: Mapping[str, Any],
-    task: str,
-    say: Callable[[str], None],
-    log: Callable[[str], None],
-) -> dict[str, Any]:
-    """Let a policy watch or control an engine until somebody detaches it.
+class PolicyLoop:
+    """Lets an attached policy watch or control an engine; used by the worker's task.
 
     Parameters
     ----------
-    workspace
-        Everything that is stored.
-    params
-        ``engine``, ``policy``, ``settings``, ``mode`` and ``seed``.
-    task
-        The task that this runs in.
-    say
-        Called several times a second with what it is doing; ends it by raising `Cancelled`.
-    log
-        Called with lines that people should find later.
-
-    Returns
-    -------
-    dict
-        ``run``, the id of its run; ``decisions`` and ``resizes``, how many there were.
-
-    Raises
-    ------
-    ConflictError
-        If control is off, a policy is attached already, the engine was lost, or the policy failed.
+    home
+        The home folder of the workspace.
+    database
+        Where runs are written.
+    engines, saved_limits, queue
+        Containers, what their limits were, and submitted jobs.
+    models, fitted
+        Phase models, and what policies steer by.
     """
-    asked = _Asked.of(params)
-    if asked.mode is Mode.CONTROL and not workspace.live.may_change(asked.engine):
-        raise switched_off()
-    files = LiveFiles(workspace.settings.home, asked.engine)
-    with locked(files.lock.with_suffix(".attach")) as mine:
-        if not mine:
-            raise ConflictError(f"A policy is already attached to {asked.engine}.", "Detach it first.")
-        run = AttachedRun(
-            workspace.database, asked.name, asked.engine, asked.policy, asked.settings, asked.seed, task
-        )
-        with run, _put_back_after(workspace, asked.engine, task, log):
-            minutes = _follow(workspace, asked, task, files, run, say)
-    return {"run": run.id, "decisions": minutes.decisions, "resizes": minutes.resizes}
 
+    def __init__(
+        self,
+        home: Path,
+        database: Database,
+        engines: Engines,
+        saved_limits: SavedLimitsStore,
+        queue: JobQueue,
+        models: ModelLibrary,
+        fitted: FittedPolicies,
+    ) -> None:
+        self._home = home
+        self._database = database
+        self._engines = engines
+        self._saved_limits = saved_limits
+        self._queue = queue
+        self._models = models
+        self._fitted = fitted
 
-def _follow(
-    workspace: Workspace,
-    asked: _Asked,
-    task: str,
-    files: LiveFiles,
-    run: AttachedRun,
-    say: Callable[[str], None],
-) -> ActivityLog:
-    """Drive the policy until it is detached."""
-    live, policy = workspace.live, POLICIES[asked.policy]
-    settings = _ready(workspace, asked, say)
-    keeper, begun = live.saved_limits.keeper(task), time.time()
-    with live.engine_registry.host(asked.engine, keeper, ours(live.saved_limits, asked.engine)) as host:
-        attached = Attached(task, asked.policy, asked.mode, asked.settings, begun, run=run.id)
-        minutes = ActivityLog(files, attached, begun)
+    def run(
+        self,
+        params: Mapping[str, Any],
+        task: str,
+        say: Callable[[str], None],
+        log: Callable[[str], None],
+    ) -> dict[str, Any]:
+        """Let a policy watch or control an engine until somebody detaches it.
 
-        def mine(container: Container) -> bool:
-            """Whether the policy may steer a container; those of a run are steered by that run."""
-            return RUN not in container.labels and may(container)
+        Parameters
+        ----------
+        params
+            ``engine``, ``policy``, ``settings``, ``mode`` and ``seed``.
+        task
+            The task that this runs in.
+        say
+            Called several times a second with what it is doing; ends it by raising `Cancelled`.
+        log
+            Called with lines that people should find later.
 
-        def idle() -> None:
-            if isinstance(engine, FedEngine):
-                engine.poll()
-            minutes.alive()
-            say(f"{asked.name}: {many(minutes.decisions, 'decision')}, {many(minutes.resizes, 'limit')}")
+        Returns
+        -------
+        dict
+            ``run``, the id of its run; ``decisions`` and ``resizes``, how many there were.
 
-        may = ours(live.saved_limits, asked.engine)
-        folder = workspace.settings.home / "live"
-        engine: Engine | None = None
+        Raises
+        ------
+        ConflictError
+            If control is off, a policy is attached already, the engine was lost, or the policy failed.
+        """
+        asked = _Asked.of(params)
+        if asked.mode is Mode.CONTROL and not self._engines.may_change(asked.engine):
+            raise switched_off()
+        files = LiveFiles(self._home, asked.engine)
+        with locked(files.lock.with_suffix(".attach")) as mine:
+            if not mine:
+                raise ConflictError(f"A policy is already attached to {asked.engine}.", "Detach it first.")
+            run = AttachedRun(
+                self._database, asked.name, asked.engine, asked.policy, asked.settings, asked.seed, task
+            )
+            with run, self._put_back_after(asked.engine, task, log):
+                minutes = self._follow(asked, task, files, run, say)
+        return {"run": run.id, "decisions": minutes.decisions, "resizes": minutes.resizes}
+
+    def _follow(
+        self, asked: _Asked, task: str, files: LiveFiles, run: AttachedRun, say: Callable[[str], None]
+    ) -> ActivityLog:
+        """Drive the policy until it is detached."""
+        policy, settings = POLICIES[asked.policy], self._ready(asked, say)
+        keeper, begun = self._saved_limits.keeper(task), time.time()
+        may = ours(self._saved_limits, asked.engine)
+        with self._engines.host(asked.engine, keeper, may) as host:
+            attached = Attached(task, asked.policy, asked.mode, asked.settings, begun, run=run.id)
+            minutes = ActivityLog(files, attached, begun)
+
+            def mine(container: Container) -> bool:
+                """Whether the policy may steer a container; those of a run are steered by that run."""
+                return RUN not in container.labels and may(container)
+
+            def idle() -> None:
+                if isinstance(engine, FedEngine):
+                    engine.poll()
+                minutes.alive()
+                say(f"{asked.name}: {many(minutes.decisions, 'decision')}, {many(minutes.resizes, 'limit')}")
+
+            engine: Engine | None = None
+            try:
+                logs = _LOGS_SELDOM if policy.sees_use else LOGS_EVERY
+                folder = self._home / "live"
+                with self._engines.adopt(host, folder, mine, idle, RECONNECT_WITHIN, logs) as real:
+                    engine = self._shown(real, host, keeper, asked, settings)
+                    with _policy_errors(asked.policy):
+                        for entry in drive(engine, policy, settings, asked.seed):
+                            run.add(entry)
+                            if isinstance(engine, FedEngine):
+                                engine.explain(entry)
+                            minutes.take(entry, real.containers)
+            except Cancelled:
+                return minutes
+            finally:
+                minutes.close()
+                if isinstance(engine, OverEngine):
+                    engine.close()
+        return minutes
+
+    def _shown(
+        self, real: LiveEngine, host: SteeredHost, keeper: SavedLimitsKeeper, asked: _Asked, settings: Any
+    ) -> Engine:
+        """The engine as the policy sees it: each wrapper stands around those listed before it.
+
+        Nearest to the engine stands who decides whether it is touched at all, so that nobody acts past it:
+        in control, pauses are written down before they are done; else nothing is done. What earlier runs
+        say and what containers use come next; each adds its part to the jobs of containers and leaves the
+        other's alone. The queue stands around them all: the jobs that wait in it have no containers yet.
+        """
+        steers, samples = asked.mode is Mode.CONTROL, RingSamples(LiveFiles(self._home, asked.engine).ring)
+        earlier = self._queue.earlier_on(asked.engine)
+
+        def containers() -> Mapping[str, str]:
+            return real.containers
+
+        wrappers: list[Callable[[Engine], Engine]] = [
+            lambda _: RecordsPauses(real, host, keeper) if steers else WatchOnly(real),
+            lambda engine: OwnContainers(engine, containers, host.known, earlier),
+            lambda engine: showing_use(engine, containers, samples, settings, self._models),
+            lambda engine: self._queue.fed(asked.engine, engine, real, starts=steers),
+        ]
+        return reduce(lambda engine, wrap: wrap(engine), wrappers, cast("Engine", real))
+
+    def _ready(self, asked: _Asked, say: Callable[[str], None]) -> Any:
+        """The policy's settings, with what it steers by where it does so by something that is fitted."""
+
+        def progress(_fraction: float, message: str, /, **_metrics: float) -> None:
+            say(f"{asked.name}: {message}" if message else asked.name)
+
+        return self._fitted.ready(POLICIES[asked.policy].chosen(asked.settings), progress)
+
+    @contextlib.contextmanager
+    def _put_back_after(self, engine: str, task: str, log: Callable[[str], None]) -> Iterator[None]:
+        """Restore what the engine could not, whatever happened; and log what could not be restored."""
         try:
-            logs = _LOGS_SELDOM if policy.sees_use else LOGS_EVERY
-            with live.engine_registry.adopt(host, folder, mine, idle, RECONNECT_WITHIN, logs) as real:
-                steers = asked.mode is Mode.CONTROL
-                engine = RecordsPauses(real, host, keeper) if steers else WatchOnly(real)
-                earlier = live.queue.earlier_on(asked.engine)
-                engine = OwnContainers(engine, lambda: real.containers, host.known, earlier)
-                samples = RingSamples(files.ring)
-                engine = showing_use(engine, lambda: real.containers, samples, settings, workspace.models)
-                engine = live.queue.fed(asked.engine, engine, real, starts=steers)
-                with _policy_errors(asked.policy):
-                    for entry in drive(engine, policy, settings, asked.seed):
-                        run.add(entry)
-                        if isinstance(engine, FedEngine):
-                            engine.explain(entry)
-                        minutes.take(entry, real.containers)
-        except Cancelled:
-            return minutes
+            yield
         finally:
-            minutes.close()
-            if isinstance(engine, OverEngine):
-                engine.close()
-    return minutes
-
-
-def _ready(workspace: Workspace, asked: _Asked, say: Callable[[str], None]) -> Any:
-    """The policy's settings, with what it steers by where it does so by something that is fitted."""
-
-    def progress(_fraction: float, message: str, /, **_metrics: float) -> None:
-        say(f"{asked.name}: {message}" if message else asked.name)
-
-    return workspace.fitted.ready(POLICIES[asked.policy].chosen(asked.settings), progress)
+            left = [saved for saved in self._saved_limits.all() if saved.owner == task]
+            done = LimitRestorer(self._engines, self._saved_limits).put_back(left)
+            for name, why in done.failed:
+                log(f"The limits of {name} could not be restored: {why} {_NOT_BACK}")
+            self._queue.let_go(engine)
 
 
 @contextlib.contextmanager
@@ -286,17 +350,104 @@ def _policy_errors(policy: str) -> Iterator[None]:
         ) from error
 
 
-@contextlib.contextmanager
-def _put_back_after(
-    workspace: Workspace, engine: str, task: str, log: Callable[[str], None]
-) -> Iterator[None]:
-    """Restore what the engine could not, whatever happened; and log what could not be restored."""
-    try:
-        yield
-    finally:
-        live = workspace.live
-        left = [saved for saved in live.saved_limits.all() if saved.owner == task]
-        done = LimitRestorer(live.engine_registry, live.saved_limits).put_back(left)
-        for name, why in done.failed:
-            log(f"The limits of {name} could not be restored: {why} {_NOT_BACK}")
-        live.queue.let_go(engine)
+_LETS_GO_WITHIN = 20.0
+"""Seconds for which an attached policy is waited for until it has restored its containers."""
+
+
+class Policies:
+    """Attaches policies to engines and detaches them: what is asked for is checked here, a worker does it.
+
+    Parameters
+    ----------
+    engines, sessions, tasks, models, fitted
+        The engines, their policies and recordings, and where tasks, models and fitted policies are.
+    """
+
+    def __init__(
+        self,
+        engines: Engines,
+        sessions: Sessions,
+        tasks: TaskQueue,
+        models: ModelLibrary,
+        fitted: FittedPolicies,
+    ) -> None:
+        self._engines = engines
+        self._sessions = sessions
+        self._tasks = tasks
+        self._models = models
+        self._fitted = fitted
+
+    def attach(
+        self,
+        engine: str,
+        policy: str,
+        settings: Mapping[str, Any],
+        mode: Mode | str,
+        seed: int = 1,
+        *,
+        instead: bool = False,
+    ) -> str:
+        """Let a policy watch or control the labelled and picked containers; returns the task's id.
+
+        Parameters
+        ----------
+        engine
+            Its name.
+        policy, settings
+            A scheduling policy and what was chosen of its settings.
+        mode
+            ``"watch"`` changes nothing and says what it would do; ``"control"`` does it.
+        seed
+            Seeds the policy's own random choices.
+        instead
+            Whether a policy that is attached is detached first, its limits restored.
+
+        Raises
+        ------
+        ConflictError
+            If a policy is attached already, or does not let go, or `mode` is control and control is off.
+        NotFoundError
+            If there is no such engine or policy.
+        InputError
+            If a setting is unknown or out of bounds, or no policy can follow this engine's containers.
+        """
+        self._engines.check_ready(engine)
+        if self._engines.kind(engine).adopt is None:
+            raise InputError(
+                f"Policies cannot follow the containers of {engine}.",
+                "Set limits by hand, or choose another engine.",
+            )
+        chosen = POLICIES[policy]
+        if chosen.oracle:
+            raise InputError(
+                f"{policy} needs what only a simulator knows, so it cannot be attached.",
+                "Choose another policy.",
+            )
+        wanted = chosen.chosen(settings)
+        self._fitted.check(wanted)
+        if isinstance(wanted, AutopilotSettings) and wanted.model:
+            PhaseTracker(self._models.load(self._fitted.model_of(wanted)))
+        if mode not in list(Mode):
+            raise InputError(f"“{mode}” is not a mode.", f"Choose one of: {', '.join(Mode)}.")
+        if mode == Mode.CONTROL and not self._engines.may_change(engine):
+            raise switched_off()
+        present = self._sessions.of(engine).get(ATTACH)
+        if instead and present is not None:
+            self._sessions.end([present.id], _LETS_GO_WITHIN)
+        if any(ATTACH in self._sessions.of(name) for name in self._engines.aliases(engine)):
+            raise ConflictError(f"A policy is already attached to {engine}.", "Detach it first.")
+        params = {"engine": engine, "policy": policy, "settings": dict(settings), "mode": str(mode)}
+        return self._tasks.submit(ATTACH, Mode(mode).called(policy, engine), {**params, "seed": int(seed)})
+
+    def detach(self, engine: str) -> str:
+        """End the attached policy; its task restores every limit. Returns the task's id.
+
+        Raises
+        ------
+        ConflictError
+            If none is attached.
+        NotFoundError
+            If the settings name no such engine.
+        """
+        self._engines.address(engine)
+        return self._sessions.cancel(engine, ATTACH, "No policy is attached", "Attach one first.")

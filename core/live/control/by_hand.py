@@ -35,20 +35,36 @@ class ManualControl:
     ----------
     engines, saved_limits, sessions
         Where containers are, what their limits were, and which policies are attached.
-    control
-        Whether anything that is real may be changed.
     """
 
-    def __init__(
-        self, engines: Engines, saved_limits: SavedLimitsStore, sessions: Sessions, control: bool
-    ) -> None:
+    def __init__(self, engines: Engines, saved_limits: SavedLimitsStore, sessions: Sessions) -> None:
         self._engines = engines
         self._saved_limits = saved_limits
         self._sessions = sessions
-        self._control = control
 
-    def set_limit(self, engine: str, container: str, cores: float | None, memory: float | None) -> Change:
-        """See `core.live.service.Live.set_limit`."""
+    def set_limit(
+        self, engine: str, container: str, cores: float | None, memory: float | None = None
+    ) -> Change:
+        """Change the limits of one container by hand; `undo` takes it back.
+
+        Parameters
+        ----------
+        engine, container
+            The engine's name and the container's full id.
+        cores
+            Cores that it may use at most, or None for no limit.
+        memory
+            Bytes that it may use at most; None leaves it as it is.
+
+        Raises
+        ------
+        ConflictError
+            If control is off, the container is neither labelled nor picked, or a policy controls the engine.
+        NotFoundError
+            If there is no such engine or container.
+        InputError
+            If a limit is below what Docker takes, or above the host.
+        """
         self._check(engine)
         self._check_free(engine)
         with self._host(engine) as host:
@@ -61,7 +77,15 @@ class ManualControl:
         return Change(now.name, allowed(now.limits), allowed(after))
 
     def undo(self, engine: str, container: str) -> Change:
-        """See `core.live.service.Live.undo`."""
+        """Take back the last change by hand.
+
+        Raises
+        ------
+        ConflictError
+            If control is off, or there is nothing to take back.
+        NotFoundError
+            If there is no such engine or container.
+        """
         self._check(engine)
         self._check_free(engine)
         saved = self._by_hand(engine, container)
@@ -80,8 +104,16 @@ class ManualControl:
             after = host.inspect(container).limits
         return Change(now.name, allowed(now.limits), allowed(after))
 
-    def release(self, engine: str | None) -> Released:
-        """See `core.live.service.Live.release`."""
+    def release(self, engine: str | None = None) -> Released:
+        """End control and restore every limit exactly, on one engine or on all; works with control off, too.
+
+        Raises
+        ------
+        ConflictError
+            If a policy does not let go of its containers.
+        NotFoundError
+            If the settings name no such engine.
+        """
         releaser = LimitRestorer(self._engines, self._saved_limits)
         releaser.tie_old()
         key = None if engine is None else self._engines.key(engine)
@@ -97,14 +129,30 @@ class ManualControl:
         return replace(done, restored=tuple(dict.fromkeys([*let_go, *done.restored])))
 
     def pick(self, engine: str, container: str) -> None:
-        """See `core.live.service.Live.pick`."""
+        """Let PhaseDock change a container that does not carry its label.
+
+        Raises
+        ------
+        ConflictError
+            If control is off.
+        NotFoundError
+            If there is no such engine or container.
+        """
         self._check(engine)
         with self._host(engine) as host:
             found = host.inspect(container)
         self._saved_limits.pick(engine, found.id, found.name)
 
     def unpick(self, engine: str, container: str) -> None:
-        """See `core.live.service.Live.unpick`."""
+        """Undo `pick`, after restoring the container's limits.
+
+        Raises
+        ------
+        ConflictError
+            If control is off, or a policy controls the engine.
+        NotFoundError
+            If there is no such engine.
+        """
         self._check(engine)
         self._check_free(engine)
         saved = [each for each in self._of(engine) if each.container == container]
@@ -115,6 +163,13 @@ class ManualControl:
                 done.failed[0][1],
             )
         self._saved_limits.unpick(engine, [container])
+
+    def put_back_orphans(self) -> Released:
+        """Restore the limits that were changed by tasks that are no longer alive."""
+        restorer = LimitRestorer(self._engines, self._saved_limits)
+        done = restorer.put_back(self._saved_limits.orphans())
+        restorer.forget_ended()
+        return done
 
     def _name(self, saved: SavedLimits) -> str:
         """The name of a container with saved limits, or what is known of it."""
@@ -139,7 +194,7 @@ class ManualControl:
             yield host
 
     def _check(self, engine: str) -> None:
-        if not (self._engines.is_demo(engine) or self._control):
+        if not self._engines.may_change(engine):
             raise switched_off()
 
     def _check_free(self, engine: str) -> None:

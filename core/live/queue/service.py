@@ -25,7 +25,7 @@ from core.settings_fields import build
 from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from core.engines.ports import Container, LiveEngine
@@ -108,8 +108,6 @@ class JobQueue:
         The home folder of the workspace.
     store, earlier, engines, sessions
         Where jobs, what earlier runs have shown, engines and attached policies are.
-    may_change
-        Whether the containers of an engine may be changed.
     mounts
         What jobs may have of their host.
     """
@@ -121,14 +119,12 @@ class JobQueue:
         earlier: EarlierRuns,
         engines: Engines,
         sessions: Sessions,
-        may_change: Callable[[str], bool],
         mounts: Mounts,
     ) -> None:
         self.store, self.earlier = store, earlier
         self._home, self._folder = home, home / "live" / "jobs"
         self._engines = engines
         self._sessions = sessions
-        self._may_change = may_change
         self._mounts = mounts
 
     def takes_jobs(self, engine: str) -> bool:
@@ -407,7 +403,7 @@ class JobQueue:
 
     def _check(self, engine: str) -> None:
         self._takes(engine)
-        if not self._may_change(engine):
+        if not self._engines.may_change(engine):
             raise ConflictError(
                 "PhaseDock may not start or end containers: PHASEDOCK_CONTROL is off.",
                 "Set PHASEDOCK_CONTROL=on and restart PhaseDock.",

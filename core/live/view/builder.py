@@ -49,7 +49,7 @@ class ViewBuilder:
 
     def __init__(self, home: Path, engines: Engines, sessions: Sessions) -> None:
         self._home = home
-        self.engine_registry = engines
+        self._engines = engines
         self._sessions = sessions
 
     def look(self, engine: str, model: str | None = None) -> LiveView:
@@ -83,7 +83,7 @@ class ViewBuilder:
         old = age(files.snapshot)
         seen = read_view(files.snapshot) if old < _FORGOTTEN_AFTER else None
         if seen is None or old > FRESH_FOR:
-            info = self.engine_registry.get(engine)
+            info = self._engines.get(engine)
             seen = LiveView(info) if seen is None else replace(seen, engine=info)
         going_on = self._sessions.of(engine)
         if ATTACH not in going_on:
@@ -148,7 +148,7 @@ class ViewBuilder:
         return _history(found.get(TOTALS, nothing))
 
     def _files(self, engine: str) -> LiveFiles:
-        self.engine_registry.address(engine)
+        self._engines.address(engine)
         return LiveFiles(self._home, engine)
 
 

@@ -204,7 +204,7 @@ def test_live_opens_on_the_demo_and_calls_it_so(server: Flask) -> None:
 def test_phases_are_by_the_model_that_the_bar_on_top_shows(server: Flask) -> None:
     space = server.extensions[EXTENSION]
     assert model_of(Query("/live", {})) is None
-    _, model = load_samples(space, sample=SYNTHETIC)
+    _, model = load_samples(space.traces, space.models, sample=SYNTHETIC)
     assert model_of(Query("/live", {})) == model.id
     assert model_of(Query("/live", {"model": "another"})) == "another"
     assert model_of(Query("/live", {"traces": "gone"})) is None
@@ -312,7 +312,7 @@ def test_the_recording_shows_how_much_there_is(server: Flask) -> None:
     shown = text(record.panel(view(recording=Recording("t", "night", 1e9, 1200, 4, 2048))))
     assert "1,200" in shown
     assert "2.00 KiB" in shown
-    named = server.extensions["phasedock"].live.engine_registry.names[0]
+    named = server.extensions["phasedock"].live.engines.names[0]
     here = replace(view(), engine=replace(view().engine, name=named))
     assert "live-record-start" in text(record.panel(here))
     assert record.default_name("box", 1e9).startswith("box 2001-09-")

@@ -9,8 +9,8 @@ import pytest
 from app.context import chosen
 from app.pages.provisioning import results
 from app.ui.evaluations import address_values
+from core.bootstrap import worker_for
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from core.tasks.worker import Worker
 from tests.app.provisioning.shown import FEW
 from tests.builders import small_traces
 
@@ -30,7 +30,7 @@ def evaluated(place: Workspace, model: ModelInfo) -> dict[str, str]:
     settings = EvaluationSettings(cycle=60.0, draws=100)
     choice = chosen()
     task = results.submit(choice, settings, FEW)
-    Worker(place).work(task)
+    worker_for(place).work(task)
     assert results.is_done(task)
     values = {**choice.query(), **address_values(settings, FEW)}
     return {name: value for name, value in values.items() if value is not None}

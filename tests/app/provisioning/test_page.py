@@ -18,9 +18,9 @@ from app.pages.provisioning.query import View
 from app.ui import evaluations, task_card
 from app.ui.evaluations import address_values
 from app.ui.links import Query
+from core.bootstrap import worker_for
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES
-from core.tasks.worker import Worker
 from tests.app.provisioning.shown import FEW, shown
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def test_a_comparison_that_ends_while_the_page_is_made_is_not_left_out(
 
     def ends_meanwhile(*args: object) -> object:
         found = find(*args)  # type: ignore[arg-type]
-        Worker(place).work(task)
+        worker_for(place).work(task)
         return found
 
     monkeypatch.setattr(results, "find", ends_meanwhile)
@@ -200,7 +200,7 @@ def test_with_groups_the_worst_containers_say_theirs_and_a_single_group_is_told(
 ) -> None:
     settings = EvaluationSettings(cycle=60.0, draws=100, group_by="workload")
     task = results.submit(chosen(), settings, FEW)
-    Worker(place).work(task)
+    worker_for(place).work(task)
     assert results.is_done(task)
     text = shown()
     assert "whole groups of workload held out" in text
@@ -216,7 +216,7 @@ def test_the_card_of_a_comparison_leads_to_what_it_made(
     """Also when a later comparison has other settings: the address says which one is meant."""
     first = place.tasks.list(1)[0]
     later = results.submit(chosen(), EvaluationSettings(cycle=90.0, draws=100), FEW[:2])
-    Worker(place).work(later)
+    worker_for(place).work(later)
     link = task_card.result_link(place.tasks.get(first.id))
     assert link is not None
     where = urlsplit(link)

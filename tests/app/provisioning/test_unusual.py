@@ -12,8 +12,8 @@ from app.main import create_app
 from app.pages.provisioning import results
 from app.ui import evaluations
 from app.ui.evaluations import address_values
+from core.bootstrap import worker_for
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from core.tasks.worker import Worker
 from core.traces.model import Feature, Role
 from tests.app.live.test_live_callbacks import Page
 from tests.app.provisioning.shown import FEW, shown
@@ -37,7 +37,7 @@ def compared(place: Workspace, info: TraceSetInfo, model: ModelInfo | None, cycl
     """What the page says after a comparison, whether it went well or not."""
     settings = EvaluationSettings(cycle=cycle, draws=100)
     task = results.submit(chosen(info.id, model.id if model else None), settings, FEW)
-    Worker(place).work(task)
+    worker_for(place).work(task)
     done = results.is_done(task)
     values = {"traces": info.id, "task": None if done else task, **address_values(settings, FEW)}
     values |= {"model": model.id} if model else {}
@@ -143,7 +143,7 @@ def test_a_comparison_by_earlier_code_is_shown_as_such_and_made_anew_when_asked(
         assert "Worst containers first" in text
     assert "Worst containers first" not in shown(**{**evaluated, "cycle": "90"})
     task = results.submit(chosen(), EvaluationSettings(cycle=60.0, draws=100), FEW)
-    Worker(workspace()).work(task)
+    worker_for(workspace()).work(task)
     assert note not in shown(**evaluated)
 
 
@@ -161,7 +161,7 @@ def test_what_is_kept_is_shown_at_once_and_run_again_makes_it_anew(settings: Set
     first = press("evaluate-start.n_clicks", evaluate_start=1, **asked)
     (task,) = place.tasks.list()
     assert task.id in str(first)
-    Worker(place).work(task.id)
+    worker_for(place).work(task.id)
     assert "task" not in str(press("evaluate-start.n_clicks", evaluate_start=2, **asked))
     assert len(place.tasks.list()) == 1
     press("evaluate-again.n_clicks", evaluate_start=2, evaluate_again=1, **asked)

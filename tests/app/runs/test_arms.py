@@ -23,9 +23,9 @@ from app.pages.runs.compare.differences import kind_of
 from app.pages.runs.query import View
 from app.pages.runs.stored import change
 from app.ui.links import Query
+from core.bootstrap import worker_for
 from core.experiments.published import Published
 from core.experiments.reading.experiment import read_experiment
-from core.tasks.worker import Worker
 from core.traces.model import Role
 from tests.app.runs.test_run_figures import series
 from tests.app.runs.test_run_form import fields_in
@@ -52,7 +52,7 @@ def text_of(**values: str) -> str:
 def experiment(place: Workspace) -> str:
     """Seven policies on three seeds."""
     task = place.runs.submit(read_experiment(SEVEN))
-    Worker(place).work(task)
+    worker_for(place).work(task)
     return str(place.tasks.get(task).params["experiment"])
 
 
@@ -70,7 +70,7 @@ def test_an_experiment_opens_on_its_leaderboard_and_two_are_a_choice(experiment:
 
 def test_two_policies_are_beside_each_other_without_a_leaderboard(place: Workspace) -> None:
     task = place.runs.submit(read_experiment(SIX_JOBS.replace(", flowcon]", "]")))
-    Worker(place).work(task)
+    worker_for(place).work(task)
     text = text_of(experiment=str(place.tasks.get(task).params["experiment"]))
     assert "Differences" in text
     assert "All 2 policies" not in text

@@ -16,10 +16,10 @@ from app.pages.runs.compare.differences import in_words, kind_of, quantity, time
 from app.pages.runs.ledger.queue import waiting, whys
 from app.pages.runs.query import View
 from app.ui.links import Query
+from core.bootstrap import worker_for
 from core.experiments.compare import difference
 from core.experiments.reading.experiment import read_experiment
 from core.scheduling.model import JobState
-from core.tasks.worker import Worker
 from tests.builders import SIX_JOBS
 from tests.experiments.test_queue_measures import QUEUE
 
@@ -40,7 +40,7 @@ def text_of(**values: str) -> str:
 
 def made(place: Workspace, text: str) -> str:
     task = place.runs.submit(read_experiment(text))
-    Worker(place).work(task)
+    worker_for(place).work(task)
     return str(place.tasks.get(task).params["experiment"])
 
 

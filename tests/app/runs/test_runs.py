@@ -19,10 +19,10 @@ from app.pages.runs.query import View
 from app.pages.runs.stored import policies, titled
 from app.ui import task_card
 from app.ui.links import Query
+from core.bootstrap import worker_for
 from core.errors import NotFoundError
 from core.experiments.compare import MEASURES
 from core.experiments.reading.experiment import read_experiment
-from core.tasks.worker import Worker
 from tests.builders import SIX_JOBS
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def experiment(place: Workspace) -> str:
     """An experiment that was asked for and run; gives its id."""
     task = place.runs.submit(read_experiment(SIX_JOBS))
-    Worker(place).work(task)
+    worker_for(place).work(task)
     return str(place.tasks.get(task).params["experiment"])
 
 
@@ -102,7 +102,7 @@ def test_what_the_simulator_predicted_stands_beside_what_was_measured(
 
 def test_arms_of_the_same_scenario_are_rivals_across_experiments(place: Workspace, experiment: str) -> None:
     task = place.runs.submit(read_experiment(SIX_JOBS.replace("[fewest, specon, flowcon]", "[las]")))
-    Worker(place).work(task)
+    worker_for(place).work(task)
     _, second, every = stored.pair(place.runs.experiment(experiment), "fewest", None)
     assert [key.partition("@")[0] for key in every] == ["fewest", "specon", "flowcon", "las"]
     assert second is not None
@@ -252,14 +252,14 @@ def test_a_stopped_experiment_keeps_its_runs_and_a_retry_is_its_task(place: Work
     assert stored.state_of(info) == "queued"
     assert "Nothing to compare yet" in text_of_page(experiment=experiment)
     place.tasks.cancel(task)
-    Worker(place).work(task)
+    worker_for(place).work(task)
     assert stored.state_of(info) == "cancelled"
     assert "The runs that were done are kept" in text_of_page(experiment=experiment)
     again = place.tasks.retry(task)
     found = stored.task_of(info)
     assert found is not None
     assert found.id == again
-    Worker(place).work(again)
+    worker_for(place).work(again)
     done = place.runs.experiment(experiment)
     assert stored.state_of(done) == "done"
     assert more_seeds(done, View.read(Query("/runs", {})), 1)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from core.bootstrap import worker_for
 from core.experiments.reading.experiment import read_experiment
-from core.tasks.worker import Worker
 from tests.app.runs.test_arms import text_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ seeds: 2
 
 def run(place: Workspace, text: str) -> str:
     task = place.runs.submit(read_experiment(text))
-    Worker(place).work(task)
+    worker_for(place).work(task)
     return str(place.tasks.get(task).params["experiment"])
 
 

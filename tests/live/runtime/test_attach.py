@@ -29,27 +29,27 @@ FAST = {"itval": 2.0}
 def test_watching_says_what_it_would_do_and_changes_nothing(space, worker, light_image, start_job):
     jobs = [start_job(light_image, ["python3", "-c", FALLING], labels={"phasedock": "1"}) for _ in range(2)]
     before = [(docker_limits(job), kernel_quota(job)) for job in jobs]
-    task = space.live.attach("local", "flowcon", FAST, Mode.WATCH)
-    view = until(lambda: v if (v := space.live.look("local")).attached and v.attached.resizes else None)
+    task = space.live.policies.attach("local", "flowcon", FAST, Mode.WATCH)
+    view = until(lambda: v if (v := space.live.view.look("local")).attached and v.attached.resizes else None)
     assert view.attached.task == task
     assert view.attached.mode is Mode.WATCH
     assert {row.label for row in view.rows} <= {"NL", "WL", "CL", None}
     assert view.attached.said[0].container in {job.name for job in jobs}
     assert [(docker_limits(job), kernel_quota(job)) for job in jobs] == before
-    assert space.live.detach("local") == task
+    assert space.live.policies.detach("local") == task
     assert ended(space, task).state is TaskState.DONE
     assert [(docker_limits(job), kernel_quota(job)) for job in jobs] == before
-    assert space.live.look("local").attached is None
+    assert space.live.view.look("local").attached is None
 
 
 def test_releasing_says_whose_limits_the_policy_put_back(space, worker, light_image, start_job):
     labels = {"phasedock": ""}
     jobs = [start_job(light_image, ["python3", "-c", each], labels=labels) for each in (FALLING, LEARNING)]
-    space.live.attach("local", "flowcon", FAST, Mode.CONTROL)
-    held = until(lambda: {row.name for row in space.live.look("local").rows if row.held})
-    assert held <= set(space.live.release().restored)
+    space.live.policies.attach("local", "flowcon", FAST, Mode.CONTROL)
+    held = until(lambda: {row.name for row in space.live.view.look("local").rows if row.held})
+    assert held <= set(space.live.limits.release().restored)
     assert {kernel_quota(job)[0] for job in jobs} == {-1}
-    assert space.live.release().restored == ()
+    assert space.live.limits.release().restored == ()
 
 
 def test_control_changes_the_control_group_and_detaching_puts_it_back(space, worker, light_image, start_job):
@@ -65,15 +65,15 @@ def test_control_changes_the_control_group_and_detaching_puts_it_back(space, wor
     of_a_run = start_job(light_image, ["python3", "-c", BUSY], labels=labels | {"phasedock.run": "another"})
     before, kernel = [docker_limits(job) for job in jobs], [kernel_quota(job) for job in jobs]
     outside = [(docker_limits(each), kernel_quota(each)) for each in (foreign, of_a_run)]
-    task = space.live.attach("local", "flowcon", FAST, Mode.CONTROL)
+    task = space.live.policies.attach("local", "flowcon", FAST, Mode.CONTROL)
     until(lambda: any(0 < kernel_quota(job)[0] < 0.9 * kernel_quota(job)[1] for job in jobs))
-    until(lambda: any(row.held for row in space.live.look("local").rows))
-    view = space.live.look("local")
+    until(lambda: any(row.held for row in space.live.view.look("local").rows))
+    view = space.live.view.look("local")
     assert view.others >= 1
     assert foreign.id not in {row.id for row in view.rows}
     assert [(docker_limits(each), kernel_quota(each)) for each in (foreign, of_a_run)] == outside
     run = view.attached.run
-    space.live.detach("local")
+    space.live.policies.detach("local")
     done = ended(space, task)
     assert done.state is TaskState.DONE, done.error
     assert [kernel_quota(job) for job in jobs] == kernel
@@ -102,7 +102,7 @@ def test_a_worker_that_is_killed_while_it_controls_leaves_nothing_behind(
         "PHASEDOCK_DOCKER": settings.docker,
         "PHASEDOCK_CONTROL": "on",
     }
-    task = space.live.attach("local", "flowcon", FAST, Mode.CONTROL)
+    task = space.live.policies.attach("local", "flowcon", FAST, Mode.CONTROL)
     command = [sys.executable, "-m", "core.cli", "worker"]
     first = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[3])
     try:
@@ -128,12 +128,12 @@ def test_a_paused_container_goes_on_after_its_worker_was_killed(space, light_ima
     job = start_job(light_image, ["python3", "-c", BUSY], labels={"phasedock": "1"}, nano_cpus=1_500_000_000)
     kernel = kernel_quota(job)
     keeper = space.live.saved_limits.keeper("0123456789abcdef")
-    with space.live.engine_registry.host("local", keeper, lambda _: True) as host:
+    with space.live.engines.host("local", keeper, lambda _: True) as host:
         now = host.inspect(job.id)
         host.set_limits(job.id, now.limits.with_cores(0.5))
         keeper.keep_paused(host.key(), job.id, now.limits.to_dict(), True)
         host.pause(job.id)
-    assert space.live.put_back_orphans().restored == (job.name,)
+    assert space.live.limits.put_back_orphans().restored == (job.name,)
     job.reload()
     assert job.status == "running"
     assert kernel_quota(job) == kernel
@@ -143,10 +143,10 @@ def test_an_engine_that_is_lost_ends_the_policy_with_a_sentence(tmp_path, light_
     settings = Settings(home=tmp_path / "home", docker=f"gone=unix://{tmp_path}/none.sock", control=True)
     space = open_workspace(settings)
     try:
-        info = space.live.engines()[0]
+        info = space.live.engines.all()[0]
         assert info.state == "missing"
         assert info.hint
         with pytest.raises(Exception, match="Nothing answers"):
-            space.live.attach("gone", "flowcon", {}, Mode.CONTROL)
+            space.live.policies.attach("gone", "flowcon", {}, Mode.CONTROL)
     finally:
         space.close()

@@ -49,10 +49,10 @@ def test_watching_adds_up_what_it_would_free_and_changes_nothing(
     labels = {"phasedock": "1"}
     jobs = [start_job(light_image, ["python3", "-c", BUSY], labels=labels, nano_cpus=2 * 10**9) for _ in "ab"]
     before = [(docker_limits(job), kernel_quota(job)) for job in jobs]
-    task = space.live.attach("local", "autopilot", settings_of_a_policy, Mode.WATCH)
+    task = space.live.policies.attach("local", "autopilot", settings_of_a_policy, Mode.WATCH)
 
     def seen():
-        attached = space.live.look("local").attached
+        attached = space.live.view.look("local").attached
         found = None if attached is None else attached.evidence
         return found if found is not None and found.lasted > 12 else None
 
@@ -60,8 +60,8 @@ def test_watching_adds_up_what_it_would_free_and_changes_nothing(
     assert {each.name for each in found.containers} == {job.name for job in jobs}
     assert found.freed_cores_now > 2.5, "they may have four and use half a core together"
     assert [(docker_limits(job), kernel_quota(job)) for job in jobs] == before
-    run = space.live.look("local").attached.run
-    space.live.detach("local")
+    run = space.live.view.look("local").attached.run
+    space.live.policies.detach("local")
     assert ended(space, task).state is TaskState.DONE
     assert [(docker_limits(job), kernel_quota(job)) for job in jobs] == before
     assert space.runs.replay(run) == []
@@ -75,11 +75,11 @@ def test_in_control_limits_follow_what_is_used_and_come_back(
     )
     before, kernel = docker_limits(job), kernel_quota(job)
     settings = settings_of_a_policy | {"memory": True}
-    task = space.live.attach("local", "autopilot", settings, Mode.CONTROL)
+    task = space.live.policies.attach("local", "autopilot", settings, Mode.CONTROL)
     until(lambda: (kernel_cores(job) or 9) < 0.6, 60)
     until(lambda: docker_limits(job)["Memory"] < 0.5 * GIB, 60)
     assert docker_limits(job)["Memory"] > 32 * MIB
-    space.live.detach("local")
+    space.live.policies.detach("local")
     done = ended(space, task)
     assert done.state is TaskState.DONE, done.error
     assert (docker_limits(job), kernel_quota(job)) == (before, kernel)
@@ -94,18 +94,18 @@ def test_a_container_that_runs_out_of_memory_has_its_limits_back_and_is_left_alo
         mem_limit="128m", memswap_limit="128m",
     )  # fmt: skip
     before, kernel = docker_limits(job), kernel_quota(job)
-    space.live.attach("local", "autopilot", settings_of_a_policy, Mode.CONTROL)
+    space.live.policies.attach("local", "autopilot", settings_of_a_policy, Mode.CONTROL)
 
     def left():
-        attached = space.live.look("local").attached
+        attached = space.live.view.look("local").attached
         found = None if attached is None else attached.evidence
         return found is not None and found.left == (job.name,)
 
     until(left, 60)
     until(lambda: (docker_limits(job), kernel_quota(job)) == (before, kernel), 20)
-    said = space.live.look("local").attached.said
+    said = space.live.view.look("local").attached.said
     assert any("ran out of memory" in each.text for each in said)
     job.reload()
     assert job.status == "running"
-    space.live.release("local")
+    space.live.limits.release("local")
     assert (docker_limits(job), kernel_quota(job)) == (before, kernel)

@@ -41,7 +41,7 @@ def submit(space, docker_client) -> Iterator[Any]:
 
 
 def attach(space) -> str:
-    task: str = space.live.attach("local", "deadline", {"interval": 2.0}, "control")
+    task: str = space.live.policies.attach("local", "deadline", {"interval": 2.0}, "control")
     return task
 
 
@@ -88,6 +88,6 @@ def test_a_run_teaches_the_next_one_whose_promise_outlives_a_kill(
         assert (done.state, done.promised) == (QueueState.ENDED, True)
         assert done.finished < job.spec.deadline
         assert queue.earlier.of(first.spec.kind).runs == 2
-        space.live.detach("local")
+        space.live.policies.detach("local")
         ended(space, again)
     assert space.live.saved_limits.all() == ()

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from core.bootstrap import open_workspace
+from core.bootstrap import open_workspace, worker_for
 from core.config import Settings
 from core.live.attach import policy_loop
 from core.sampling.values import Mode
-from core.tasks.worker import Worker
 from core.workspace.records import TaskState
 from tests.live import host
 from tests.live.limits import docker_limits, kernel_quota
@@ -36,7 +35,7 @@ def test_an_engine_that_is_lost_under_a_policy_ends_it_and_gets_its_limits_back_
     space = open_workspace(Settings(home=tmp_path / "home", docker=f"local={daemon.url}", control=True))
     volumes = [f"/{name}:/{name}" for name in host.PROGRAMS]
     command = ["/bin/sh", "-c", "trap 'exit 1' TERM; while true; do echo loss=0.5; /bin/sleep 0.2; done"]
-    worker = Worker(space)
+    worker = worker_for(space)
     try:
         with host.connect(daemon.url) as client:
             labels = {"phasedock": "1"}
@@ -45,7 +44,7 @@ def test_an_engine_that_is_lost_under_a_policy_ends_it_and_gets_its_limits_back_
             )
             before = docker_limits(job)
             worker.start()
-            task = space.live.attach("local", "flowcon", {"itval": 1.0}, Mode.CONTROL)
+            task = space.live.policies.attach("local", "flowcon", {"itval": 1.0}, Mode.CONTROL)
             until(lambda: docker_limits(job) != before)
         daemon.kill()
         failed = ended(space, task)
@@ -75,9 +74,9 @@ def test_a_name_that_means_another_engine_now_gives_nothing_back_there(
         space = open_workspace(Settings(home=home, docker=names, control=True))
         try:
             if docker_limits(job) == before:
-                space.live.set_limit("local", job.id, 0.5)
+                space.live.limits.set_limit("local", job.id, 0.5)
                 continue
-            done = space.live.release()
+            done = space.live.limits.release()
             assert (done.restored, len(done.failed)) == (((), 1) if changed else ((job.name,), 0))
             assert (docker_limits(job) != before, len(space.live.saved_limits.all())) == (
                 changed,
@@ -93,10 +92,10 @@ def test_a_worker_that_is_asked_to_end_puts_limits_back_before_it_does(
     space = open_workspace(Settings(home=tmp_path / "home", docker=f"local={docker_url}", control=True))
     job = start_job(light_image, ["python3", "-c", BUSY], labels={"phasedock": "1"}, nano_cpus=1_500_000_000)
     before, kernel = docker_limits(job), kernel_quota(job)
-    worker = Worker(space)
+    worker = worker_for(space)
     worker.start()
     try:
-        task = space.live.attach("local", "flowcon", {"itval": 1.0}, Mode.CONTROL)
+        task = space.live.policies.attach("local", "flowcon", {"itval": 1.0}, Mode.CONTROL)
         until(lambda: kernel_quota(job) != kernel)
         assert worker.stop(20)
         assert (docker_limits(job), kernel_quota(job)) == (before, kernel)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from core.bootstrap import worker_for
 from core.config import Settings, child_environment
 from core.phases import PhaseSettings, fit, predict
-from core.tasks.worker import Worker
 from core.traces.model import Role
 from core.workspace.records import TaskState
 from tests.live.waiting import ended, until
@@ -99,16 +99,16 @@ def test_a_recording_agrees_with_the_counters_of_the_kernel(space, light_image, 
         start_job(light_image, ["python3", "-c", WAVES], labels={"phasedock": "1"}, mem_limit="256m"),
     ]
     foreign = start_job(light_image, ["sleep", "60"])
-    worker = Worker(space)
+    worker = worker_for(space)
     worker.start()
     try:
-        task = space.live.record("local", "two jobs", model=stored.id)
-        until(lambda: r if (r := space.live.look("local").recording) and r.samples >= 4 else None)
+        task = space.live.recordings.record("local", "two jobs", model=stored.id)
+        until(lambda: r if (r := space.live.view.look("local").recording) and r.samples >= 4 else None)
         counted = [Counting(job) for job in jobs]
         time.sleep(12)
         for each in counted:
             each.stop()
-        assert space.live.stop_recording("local") == task
+        assert space.live.recordings.stop("local") == task
         done = ended(space, task)
     finally:
         worker.stop(20)
@@ -154,30 +154,30 @@ def test_what_was_recorded_before_the_worker_was_killed_can_be_finished(
     space, settings, light_image, start_job
 ):
     job = start_job(light_image, ["python3", "-c", WAVES], labels={"phasedock": "1"})
-    task = space.live.record("local", "cut short")
+    task = space.live.recordings.record("local", "cut short")
     command = [sys.executable, "-m", "core.cli", "worker"]
     first = subprocess.Popen(command, env=environment(settings), cwd=ROOT)
     try:
-        until(lambda: r if (r := space.live.look("local").recording) and r.samples >= 3 else None, 60)
+        until(lambda: r if (r := space.live.view.look("local").recording) and r.samples >= 3 else None, 60)
         first.send_signal(signal.SIGKILL)
         first.wait(10)
     finally:
         if first.poll() is None:
             first.kill()
     assert space.tasks.get(task).state is TaskState.INTERRUPTED
-    (left,) = space.live.unfinished()
+    (left,) = space.live.recordings.unfinished()
     assert (left.name, left.containers) == ("cut short", 1)
-    worker = Worker(space)
+    worker = worker_for(space)
     worker.start()
     try:
-        done = ended(space, space.live.finish_recording(left.recording))
+        done = ended(space, space.live.recordings.finish(left.recording))
     finally:
         worker.stop(20)
     assert done.state is TaskState.DONE, done.error
     traces = space.traces.load(done.result["trace_set"])
     assert traces.ids == (job.name,)
     assert traces.n_samples == left.samples >= 3
-    assert space.live.unfinished() == ()
+    assert space.live.recordings.unfinished() == ()
 
 
 def test_the_command_line_records_and_watches_without_a_worker(settings, light_image, start_job):

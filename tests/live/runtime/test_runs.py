@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 import docker
 import pytest
 
+from core.bootstrap import worker_for
 from core.config import Settings, child_environment
 from core.experiments.reading.experiment import read_experiment
-from core.runs.values import RunState
 from core.scheduling.actions import Migrate
 from core.scheduling.model import JobState
-from core.tasks.worker import Worker
-from core.workspace.records import TaskState
+from core.workspace.records import RunState, TaskState
 from tests.live.waiting import until
 from tests.live.workloads import ALONE, ELASTIC, FLOWCON, SPECON
 
@@ -34,7 +33,7 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 def done(space: Workspace, text: str) -> str:
     """Run an experiment as a task here; gives its id."""
     task = space.runs.submit(read_experiment(text))
-    Worker(space).work(task)
+    worker_for(space).work(task)
     info = space.tasks.get(task)
     assert (info.state, info.error) == (TaskState.DONE, None)
     return str(info.params["experiment"])
@@ -117,7 +116,7 @@ def test_a_killed_worker_leaves_no_container_behind(
         process.send_signal(signal.SIGKILL)
     run = space.runs.list(1)[0].id
     assert len(left()) == 2
-    worker = Worker(space)
+    worker = worker_for(space)
     worker.start()
     try:
         until(lambda: not left(), 30)

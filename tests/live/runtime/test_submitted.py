@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from core.bootstrap import open_workspace
+from core.bootstrap import open_workspace, worker_for
 from core.config import Settings, child_environment
 from core.live.queue.spec import JobNotAccepted
 from core.live.queue.values import QueueState
-from core.tasks.worker import Worker
 from core.workspace.records import TaskState
 from tests.live.limits import kernel_quota
 from tests.live.waiting import ended, until
@@ -81,7 +80,7 @@ def worker_process(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
 def attach(space, policy: str = "elastic", **values: Any) -> str:
     """Attach a policy in control, with one core for one job at a time."""
     chosen = {"admission": "strict", "reassign": "none", **values} if policy == "elastic" else values
-    task: str = space.live.attach("local", policy, chosen, "control")
+    task: str = space.live.policies.attach("local", policy, chosen, "control")
     return task
 
 
@@ -99,7 +98,7 @@ def running(space, *names: str) -> dict[str, Any]:
 def test_a_worker_that_is_killed_loses_no_submitted_job(space, settings, submit, docker_client, light_image):
     """One runs, one waits because the whole machine is taken; then nobody is left who knows of them."""
     assert light_image
-    cores = float(space.live.engine_registry.get("local").cores)
+    cores = float(space.live.engines.get("local").cores)
     first, second = submit(name="first", request=cores), submit(name="second", request=cores)
     with worker_process(settings) as worker:
         task = attach(space)
@@ -123,7 +122,7 @@ def test_a_worker_that_is_killed_loses_no_submitted_job(space, settings, submit,
         until(lambda: states(space)["first"] is QueueState.CANCELLED)
         assert containers(docker_client, first) == []
         running(space, "second")
-        space.live.detach("local")
+        space.live.policies.detach("local")
         assert ended(space, again).state is TaskState.DONE
         left = only(docker_client, second)
         assert (left.status, kernel_quota(left)[0]) == ("running", -1)
@@ -136,7 +135,7 @@ def test_a_worker_that_is_killed_loses_no_submitted_job(space, settings, submit,
 def test_a_paused_job_is_resumed_after_a_kill(space, settings, submit, docker_client, light_image):
     """In turns, the one that has run for a quantum is paused for the other."""
     assert light_image
-    cores = float(space.live.engine_registry.get("local").cores)
+    cores = float(space.live.engines.get("local").cores)
     jobs = {name: submit(name=name, request=cores) for name in ("first", "second")}
     with worker_process(settings) as worker:
         attach(space, order="round-robin", quantum=12.0)
@@ -169,7 +168,7 @@ def test_a_job_ends_with_its_container_until_it_is_removed(space, worker, submit
     space.live.queue.remove("local", "done")
     assert containers(docker_client, done) == []
     assert not folder.exists()
-    space.live.detach("local")
+    space.live.policies.detach("local")
     assert only(docker_client, bad).status == "exited"
 
 
@@ -186,11 +185,11 @@ def test_a_policy_that_watches_starts_nothing(space, worker, submit, docker_clie
     assert worker
     assert light_image
     job = submit()
-    task = space.live.attach("local", "free", {}, "watch")
-    view = until(lambda: v if (v := space.live.look("local")).attached and v.attached.said else None)
+    task = space.live.policies.attach("local", "free", {}, "watch")
+    view = until(lambda: v if (v := space.live.view.look("local")).attached and v.attached.said else None)
     assert any("Would start" in said.text for said in view.attached.said)
     assert space.live.queue.list("local")[0].state is QueueState.WAITING
-    space.live.detach("local")
+    space.live.policies.detach("local")
     ended(space, task)
     assert containers(docker_client, job) == []
 
@@ -200,12 +199,12 @@ def test_a_volume_that_the_settings_list_is_mounted(settings, docker_client, lig
     data.mkdir()
     (data / "greeting").write_text("hello")
     opened = open_workspace(replace(settings, allowed_volumes=(str(data),)))
-    worker = Worker(opened)
+    worker = worker_for(opened)
     worker.start()
     try:
         said = {"image": light_image, "command": "cat /data/greeting", "volumes": f"{data}:/data:ro"}
         job = opened.live.queue.submit("local", said)
-        opened.live.attach("local", "free", {}, "control")
+        opened.live.policies.attach("local", "free", {}, "control")
         until(lambda: opened.live.queue.find("local", job.id).state is QueueState.ENDED, 60)
         assert only(docker_client, job).logs() == b"hello"
         opened.live.queue.remove("local", job.id)

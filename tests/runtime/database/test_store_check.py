@@ -9,9 +9,8 @@ import time
 import pytest
 from sqlalchemy import update
 
-from core.cli.check import Finding, check_store
-from core.runs.values import RunState
-from core.workspace.records import TaskState
+from core.application import Finding, check_store
+from core.workspace.records import RunState, TaskState
 from core.workspace.tables import TaskRow
 from tests.builders import small_model, small_traces
 from tests.cli.test_cli import run, run_json

@@ -9,11 +9,10 @@ import pytest
 
 from core.bootstrap import open_workspace
 from core.errors import Cancelled, ConflictError, InputError, NotFoundError
-from core.live.attach.policy_loop import attach
 from core.live.view.snapshot import LiveFiles, read_attached
-from core.runs.values import NO_EXPERIMENT
 from core.sampling.values import Mode
 from core.scheduling.policies.autopilot import AUTOPILOT
+from core.workspace.records import NO_EXPERIMENT
 from core.workspace.samples import load_samples
 from tests.builders import small_model, small_traces
 
@@ -36,12 +35,12 @@ def attached(space, settings, mode, until, seconds=120.0):
     def say(_words):
         found = read_attached(files.attached)
         if found is not None:
-            seen.append((found[0], space.live.look("demo").rows))
+            seen.append((found[0], space.live.view.look("demo").rows))
         if (seen and until(*seen[-1])) or time.monotonic() - begun > seconds:
             raise Cancelled
 
     params = {"engine": "demo", "policy": "autopilot", "settings": settings, "mode": str(mode), "seed": 1}
-    found = attach(space, params, "task", say, lambda _: None)
+    found = space.live.policy_loop.run(params, "task", say, lambda _: None)
     return *seen[-1], found
 
 
@@ -52,7 +51,7 @@ def measured(shown, _rows=()):
 
 @pytest.mark.parametrize("policy", ["phase.rule", "prev.step.max"])
 def test_it_watches_by_the_phases_of_a_model_and_says_what_that_would_free(space, policy):
-    _, model = load_samples(space)
+    _, model = load_samples(space.traces, space.models)
     settings = {"policy": policy, "model": model.id, "cycle": 5.0}
     shown, rows, found = attached(space, settings, Mode.WATCH, measured)
     evidence = shown.evidence
@@ -70,15 +69,15 @@ def test_it_watches_by_the_phases_of_a_model_and_says_what_that_would_free(space
 
 
 def test_in_control_limits_are_set_and_put_back(space):
-    _, model = load_samples(space)
-    before = {row.name: row.cpu_limit for row in space.live.look("demo").rows}
+    _, model = load_samples(space.traces, space.models)
+    before = {row.name: row.cpu_limit for row in space.live.view.look("demo").rows}
     settings = {"policy": "prev.step.max", "model": model.id, "cycle": 5.0}
 
     def holds(shown, rows):
         return measured(shown) and any(row.held for row in rows)
 
     assert holds(*attached(space, settings, Mode.CONTROL, holds)[:2])
-    after = {row.name: row.cpu_limit for row in space.live.look("demo").rows}
+    after = {row.name: row.cpu_limit for row in space.live.view.look("demo").rows}
     assert {name: after[name] for name in before if name in after} == {
         name: limit for name, limit in before.items() if name in after
     }
@@ -86,7 +85,7 @@ def test_in_control_limits_are_set_and_put_back(space):
 
 
 def test_a_fit_is_made_once_and_again_when_what_it_depends_on_changes(space):
-    traces, model = load_samples(space)
+    traces, model = load_samples(space.traces, space.models)
     chosen = {"policy": "phase.rule", "model": model.id, "cycle": 5.0}
     said = []
 
@@ -109,12 +108,12 @@ def test_a_fit_is_made_once_and_again_when_what_it_depends_on_changes(space):
 
 
 def test_what_cannot_steer_is_refused_when_it_is_asked_for(space):
-    traces, model = load_samples(space)
+    traces, model = load_samples(space.traces, space.models)
     alien = space.models.add(small_model(small_traces()), name="other", trace_set=None)
 
     def refused(error, words, **settings):
         with pytest.raises(error, match=words):
-            space.live.attach("demo", "autopilot", settings, Mode.WATCH)
+            space.live.policies.attach("demo", "autopilot", settings, Mode.WATCH)
 
     refused(ConflictError, "nothing to learn from")
     refused(NotFoundError, "nobody", policy="nobody", model=model.id)

@@ -11,14 +11,13 @@ from core.bootstrap import open_workspace
 from core.engines.docker_host.api.addresses import Address
 from core.engines.values import labelled
 from core.errors import Cancelled, ConflictError
-from core.live.attach.policy_loop import attach
 from core.live.recording.recorder import record
 from core.live.view.snapshot import LiveFiles, write
-from core.runs.values import NO_EXPERIMENT
 from core.sampling.losses import LossReader
 from core.sampling.ring_buffer import RingWriter
 from core.sampling.sampler import Sampler
 from core.sampling.values import EngineState, Mode
+from core.workspace.records import NO_EXPERIMENT
 
 
 @pytest.fixture
@@ -31,7 +30,7 @@ def space(settings, tmp_path):
 
 def rows(space):
     """The demo's labelled containers as a sample shows them, by name."""
-    with space.live.engine_registry.host("demo") as host:
+    with space.live.engines.host("demo") as host:
         view, _ = Sampler(host, space.live.saved_limits, LossReader(host)).sample()
     return {row.name: row for row in view.rows}
 
@@ -42,35 +41,35 @@ def container(space, limit=None):
 
 
 def test_the_demo_is_ready_and_comes_last(space):
-    here, demo = space.live.engines()
+    here, demo = space.live.engines.all()
     assert (here.state, demo.state, demo.name) == (EngineState.MISSING, EngineState.READY, "demo")
-    assert not space.live.may_change("here")
-    assert space.live.may_change("demo")
+    assert not space.live.engines.may_change("here")
+    assert space.live.engines.may_change("demo")
 
 
 def test_a_real_engine_of_that_name_takes_its_place(settings, tmp_path):
     opened = open_workspace(replace(settings, docker=f"demo=unix://{tmp_path}/none.sock"))
-    engines = opened.live.engine_registry
+    engines = opened.live.engines
     assert engines.names == ("demo",)
     assert isinstance(engines.address("demo"), Address)
-    assert not opened.live.may_change("demo")
+    assert not opened.live.engines.may_change("demo")
     opened.close()
 
 
 def test_the_demo_can_be_switched_off(settings, tmp_path):
     opened = open_workspace(replace(settings, docker=f"here=unix://{tmp_path}/none.sock", demo=False))
-    assert opened.live.engine_registry.names == ("here",)
+    assert opened.live.engines.names == ("here",)
     opened.close()
 
 
 def test_limits_by_hand_are_set_undone_and_released_with_control_off(space):
     free, own = container(space), container(space, 1.0)
-    assert space.live.set_limit("demo", free.id, 0.25).after.cores == 0.25
+    assert space.live.limits.set_limit("demo", free.id, 0.25).after.cores == 0.25
     assert rows(space)[free.name].held
-    assert space.live.undo("demo", free.id).after.cores is None
-    assert space.live.set_limit("demo", free.id, 0.3).after.cores == 0.3
-    assert space.live.set_limit("demo", own.id, 1.5).after.cores == 1.5
-    assert set(space.live.release("demo").restored) == {free.name, own.name}
+    assert space.live.limits.undo("demo", free.id).after.cores is None
+    assert space.live.limits.set_limit("demo", free.id, 0.3).after.cores == 0.3
+    assert space.live.limits.set_limit("demo", own.id, 1.5).after.cores == 1.5
+    assert set(space.live.limits.release("demo").restored) == {free.name, own.name}
     now = rows(space)
     assert (now[free.name].cpu_limit, now[own.name].cpu_limit) == (None, 1.0)
     assert space.live.saved_limits.all() == ()
@@ -79,16 +78,16 @@ def test_limits_by_hand_are_set_undone_and_released_with_control_off(space):
 def test_what_was_saved_of_a_container_that_has_ended_is_forgotten(space):
     one, other = [row for row in rows(space).values() if row.cpu_limit is None][:2]
     for each in (one, other):
-        space.live.set_limit("demo", each.id, 1.5)
-    with space.live.engine_registry.host("demo") as host:
+        space.live.limits.set_limit("demo", each.id, 1.5)
+    with space.live.engines.host("demo") as host:
         number = host.inspect(one.id).number
         host.world.change(lambda now: now.replay.stopped(host.world.plan, number))
-    space.live.put_back_orphans()
+    space.live.limits.put_back_orphans()
     assert [saved.container for saved in space.live.saved_limits.all()] == [other.id]
 
 
 def test_a_container_without_the_label_is_left_alone_until_it_is_picked(space):
-    with space.live.engine_registry.host("demo") as host:
+    with space.live.engines.host("demo") as host:
         other = next((each for each in host.containers() if not labelled(each)), None)
         while other is None:  # its place is empty for a few seconds after each job
             host.world.change(
@@ -96,21 +95,21 @@ def test_a_container_without_the_label_is_left_alone_until_it_is_picked(space):
             )
             other = next((each for each in host.containers() if not labelled(each)), None)
     with pytest.raises(ConflictError, match="may not change"):
-        space.live.set_limit("demo", other.id, 0.5)
-    space.live.pick("demo", other.id)
-    assert space.live.set_limit("demo", other.id, 0.5).after.cores == 0.5
-    space.live.unpick("demo", other.id)
-    with space.live.engine_registry.host("demo") as host:
+        space.live.limits.set_limit("demo", other.id, 0.5)
+    space.live.limits.pick("demo", other.id)
+    assert space.live.limits.set_limit("demo", other.id, 0.5).after.cores == 0.5
+    space.live.limits.unpick("demo", other.id)
+    with space.live.engines.host("demo") as host:
         assert host.inspect(other.id).limits.cores is None
 
 
 def test_what_a_killed_process_changed_is_restored_by_the_next(space):
     one = container(space)
     live = space.live
-    with live.engine_registry.host("demo", live.saved_limits.keeper("dead"), labelled) as host:
+    with live.engines.host("demo", live.saved_limits.keeper("dead"), labelled) as host:
         host.set_limits(one.id, host.inspect(one.id).limits.with_cores(0.1))
     assert rows(space)[one.name].cpu_limit == 0.1
-    assert live.put_back_orphans().restored == (one.name,)
+    assert live.limits.put_back_orphans().restored == (one.name,)
     assert rows(space)[one.name].cpu_limit is None
 
 
@@ -127,7 +126,7 @@ def test_a_policy_is_attached_and_everything_is_as_it_was_after_it(space, mode):
             raise Cancelled
 
     params = {"engine": "demo", "policy": "flowcon", "settings": {"itval": 1.0}, "mode": str(mode), "seed": 1}
-    found = attach(space, params, "task", say, lambda _: None)
+    found = space.live.policy_loop.run(params, "task", say, lambda _: None)
     assert found["decisions"] >= 2
     changed = [name for name, limit in during[-1].items() if name in before and limit != before[name]]
     assert bool(changed) == (mode is Mode.CONTROL)
@@ -142,7 +141,7 @@ def test_a_policy_is_attached_and_everything_is_as_it_was_after_it(space, mode):
 
 def test_what_is_recorded_says_where_it_comes_from(space):
     files = LiveFiles(space.settings.home, "demo")
-    with space.live.engine_registry.host("demo") as host:
+    with space.live.engines.host("demo") as host:
         sampler, ring = Sampler(host, space.live.saved_limits, LossReader(host)), RingWriter(files.ring)
 
         def say(_words):
@@ -155,6 +154,8 @@ def test_what_is_recorded_says_where_it_comes_from(space):
 
         said = []
         params = {"engine": "demo", "name": "night", "recording": "0123456789abcdef"}
-        stored = space.traces.get(record(space, params, None, say))
+        home, engines = space.settings.home, space.live.engines
+        made = record(home, engines, space.traces, space.models, params, None, say)
+        stored = space.traces.get(made)
     assert stored.source == "recorded from “Demo: recorded jobs, replayed”"
     assert stored.n_executions == len(said[-1].rows)

@@ -26,23 +26,23 @@ def space(settings, tmp_path):
 
 
 def test_an_engine_that_is_not_there_is_missing_and_says_what_to_do(space):
-    info, demo = space.live.engines()
+    info, demo = space.live.engines.all()
     assert (demo.name, demo.state) == ("demo", EngineState.READY)
     assert (info.name, info.state) == ("here", EngineState.MISSING)
     assert info.message
     assert info.hint
-    view = space.live.look("here")
+    view = space.live.view.look("here")
     assert (view.engine.state, view.at, view.rows) == (EngineState.MISSING, None, ())
-    assert space.live.history("here", ["a"]) == {}
-    assert len(space.live.totals_history("here").time) == 0
+    assert space.live.view.history("here", ["a"]) == {}
+    assert len(space.live.view.totals_history("here").time) == 0
 
 
 def test_a_glance_requests_nothing_and_leaves_the_model_that_a_page_chose(space):
     files = LiveFiles(space.settings.home, "here")
-    assert space.live.glance("here").at is None
+    assert space.live.view.glance("here").at is None
     assert not files.is_wanted()
-    assert space.live.look("here", "m").model == "m"
-    space.live.glance("here")
+    assert space.live.view.look("here", "m").model == "m"
+    space.live.view.glance("here")
     assert (files.is_wanted(), files.model()) == (True, "m")
 
 
@@ -55,7 +55,7 @@ def test_a_model_that_cannot_be_used_is_tried_only_once(space, monkeypatch):
 
     monkeypatch.setattr(space.models, "load", load)
     files, live = LiveFiles(space.settings.home, "here"), space.live
-    watch = _Watch(files, live.engine_registry, live.saved_limits, space.models, Event(), remembers=False)
+    watch = _Watch(files, live.engines, live.saved_limits, space.models, Event(), remembers=False)
     for model in ("gone", "gone", None, "gone"):
         files.want(model)
         assert watch._chosen() == (None, None)
@@ -64,26 +64,26 @@ def test_a_model_that_cannot_be_used_is_tried_only_once(space, monkeypatch):
 
 def test_what_needs_the_engine_says_that_it_is_missing(space):
     for act in (
-        lambda: space.live.set_limit("here", "a", 0.5),
-        lambda: space.live.pick("here", "a"),
-        lambda: space.live.attach("here", "flowcon", {}, Mode.WATCH),
-        lambda: space.live.record("here", "name"),
+        lambda: space.live.limits.set_limit("here", "a", 0.5),
+        lambda: space.live.limits.pick("here", "a"),
+        lambda: space.live.policies.attach("here", "flowcon", {}, Mode.WATCH),
+        lambda: space.live.recordings.record("here", "name"),
     ):
         with pytest.raises(ConflictError, match="Nothing answers"):
             act()
-    assert space.live.release().failed == ()
+    assert space.live.limits.release().failed == ()
 
 
 def test_an_unknown_engine_is_said_with_those_there_are(space):
     for act in (
-        lambda: space.live.look("other"),
-        lambda: space.live.history("other", []),
-        lambda: space.live.totals_history("other"),
-        lambda: space.live.attach("other", "flowcon", {}, Mode.WATCH),
-        lambda: space.live.detach("other"),
-        lambda: space.live.stop_recording("other"),
-        lambda: space.live.release("other"),
-        lambda: space.live.undo("other", "a"),
+        lambda: space.live.view.look("other"),
+        lambda: space.live.view.history("other", []),
+        lambda: space.live.view.totals_history("other"),
+        lambda: space.live.policies.attach("other", "flowcon", {}, Mode.WATCH),
+        lambda: space.live.policies.detach("other"),
+        lambda: space.live.recordings.stop("other"),
+        lambda: space.live.limits.release("other"),
+        lambda: space.live.limits.undo("other", "a"),
     ):
         with pytest.raises(NotFoundError, match="other"):
             act()
@@ -91,18 +91,18 @@ def test_an_unknown_engine_is_said_with_those_there_are(space):
 
 def test_nothing_to_end_is_said(space):
     with pytest.raises(ConflictError, match="No policy is attached"):
-        space.live.detach("here")
+        space.live.policies.detach("here")
     with pytest.raises(ConflictError, match="Nothing is being recorded"):
-        space.live.stop_recording("here")
+        space.live.recordings.stop("here")
     with pytest.raises(NotFoundError):
-        space.live.finish_recording("0123456789abcdef")
+        space.live.recordings.finish("0123456789abcdef")
     with pytest.raises(ConflictError, match="nothing to undo"):
-        space.live.undo("here", "a")
+        space.live.limits.undo("here", "a")
 
 
 def test_a_hold_that_cannot_be_put_back_stays_and_is_said(space):
     SavedLimitsStore(space.database).keeper("dead").keep(EngineKey("here"), "a" * 64, {"nano_cpus": 10**9})
-    done = space.live.put_back_orphans()
+    done = space.live.limits.put_back_orphans()
     assert done.restored == ()
     ((name, why),) = done.failed
     assert name == "a" * 12
@@ -115,14 +115,14 @@ def test_a_sample_is_shown_with_what_the_policy_thinks_of_it(space, monkeypatch)
     files = LiveFiles(space.settings.home, "here")
     write(files.snapshot, LiveView(ready, time.time(), (ContainerRow("a", "job"), ContainerRow("b", "two"))))
     task = space.tasks.submit("attach", "x", {"engine": "here", "policy": "flowcon", "mode": "watch"})
-    begun = space.live.look("here").attached
+    begun = space.live.view.look("here").attached
     assert (begun.task, begun.policy, begun.said) == (task, "flowcon", ())
     write_attached(files.attached, Attached(task, "flowcon", Mode.WATCH, resizes=3), {"a": ("CL", 0.1)})
-    view = space.live.look("here")
+    view = space.live.view.look("here")
     assert (view.attached.resizes, view.totals.labels) == (3, (("CL", 1),))
     assert [(row.label, row.growth) for row in view.rows] == [("CL", 0.1), (None, None)]
     space.tasks.cancel(task)
-    assert space.live.look("here").attached is None
+    assert space.live.view.look("here").attached is None
 
 
 def test_an_old_sample_is_not_shown_as_if_it_were_new(space):
@@ -133,7 +133,7 @@ def test_an_old_sample_is_not_shown_as_if_it_were_new(space):
     write(files.snapshot, LiveView(ready, 5.0, (ContainerRow("a", "job"),)))
     for old, rows in ((10, 1), (100, 0)):
         os.utime(files.snapshot, (time.time() - old,) * 2)
-        view = space.live.look("here")
+        view = space.live.view.look("here")
         assert view.engine.state is EngineState.MISSING
         assert len(view.rows) == rows
 
@@ -146,24 +146,22 @@ def test_a_wrong_list_of_engines_stops_the_start(tmp_path, text):
 
 
 def test_a_policy_that_only_a_simulator_can_serve_is_refused(space, monkeypatch):
-    monkeypatch.setattr(
-        space.live.engine_registry, "get", lambda name: EngineInfo(name, "", EngineState.READY)
-    )
+    monkeypatch.setattr(space.live.engines, "get", lambda name: EngineInfo(name, "", EngineState.READY))
     with pytest.raises(InputError, match="only a simulator"):
-        space.live.attach("here", "srpt", {}, Mode.WATCH)
+        space.live.policies.attach("here", "srpt", {}, Mode.WATCH)
     with pytest.raises(InputError):
-        space.live.attach("here", "flowcon", {"alpha": -1}, Mode.WATCH)
+        space.live.policies.attach("here", "flowcon", {"alpha": -1}, Mode.WATCH)
     with pytest.raises(NotFoundError):
-        space.live.attach("here", "nobody", {}, Mode.WATCH)
+        space.live.policies.attach("here", "nobody", {}, Mode.WATCH)
     with pytest.raises(InputError, match="not a mode"):
-        space.live.attach("here", "flowcon", {}, "steer")
-    task = space.live.attach("here", "flowcon", {}, Mode.WATCH)
+        space.live.policies.attach("here", "flowcon", {}, "steer")
+    task = space.live.policies.attach("here", "flowcon", {}, Mode.WATCH)
     with pytest.raises(ConflictError, match="already"):
-        space.live.attach("here", "flowcon", {}, Mode.WATCH)
-    assert space.live.detach("here") == task
+        space.live.policies.attach("here", "flowcon", {}, Mode.WATCH)
+    assert space.live.policies.detach("here") == task
     with pytest.raises(InputError, match="No container"):
-        space.live.record("here", "x", [])
+        space.live.recordings.record("here", "x", [])
     with pytest.raises(InputError, match="name"):
-        space.live.record("here", "  ")
+        space.live.recordings.record("here", "  ")
     with pytest.raises(NotFoundError):
-        space.live.record("here", "x", model="0123456789abcdef")
+        space.live.recordings.record("here", "x", model="0123456789abcdef")

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.bootstrap import worker_for
 from core.errors import NotFoundError
 from core.live.history.chunks import DAY, HOUR, LEVELS, Known, begins, level_for, read
 from core.live.history.reader import containers, look_back, oldest, traces_of
 from core.live.history.writer import HistoryWriter, prune, size
 from core.live.view.snapshot import LiveFiles
 from core.sampling.ring_buffer import FIELDS
-from core.tasks.worker import Worker
 from core.traces.model import Role
 from core.workspace.records import TaskState
 from tests.runtime.kinds_for_tests import until
@@ -187,12 +187,12 @@ def test_fifty_containers_cost_little(tmp_path):
 
 
 def test_a_stretch_of_a_workspace_is_stored_by_a_task(workspace):
-    engine, begin = workspace.live.engine_registry.names[0], time.time() - 60
+    engine, begin = workspace.live.engines.names[0], time.time() - 60
     write(LiveFiles(workspace.settings.home, engine).history, [1.0] * 60, begin, names="ab")
     with pytest.raises(NotFoundError, match="Nothing is remembered"):
-        workspace.live.keep_past(engine, "Too early", begin - DAY, begin - HOUR)
-    task = workspace.live.keep_past(engine, "Ten seconds", begin + 10, begin + 20)
-    worker = Worker(workspace, threads=1)
+        workspace.live.recordings.keep_past(engine, "Too early", begin - DAY, begin - HOUR)
+    task = workspace.live.recordings.keep_past(engine, "Ten seconds", begin + 10, begin + 20)
+    worker = worker_for(workspace, threads=1)
     worker.start()
     try:
         info = until(lambda: (now := workspace.tasks.get(task)).state.ended and now, 60)
@@ -202,7 +202,7 @@ def test_a_stretch_of_a_workspace_is_stored_by_a_task(workspace):
     traces = workspace.traces.load(info.result["trace_set"])
     assert traces.ids == ("job-a", "job-b")
     assert traces.n_samples == 20
-    assert workspace.live.remembered(engine).since == pytest.approx(begin, abs=1)
-    assert workspace.live.remembered(engine).bytes > 0
-    past = workspace.live.look_back(engine, [NAMES["a"].id], begin, begin + 60)
+    assert workspace.live.view.remembered(engine).since == pytest.approx(begin, abs=1)
+    assert workspace.live.view.remembered(engine).bytes > 0
+    past = workspace.live.view.look_back(engine, [NAMES["a"].id], begin, begin + 60)
     assert len(past[NAMES["a"].id].time) == 60

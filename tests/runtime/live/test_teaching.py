@@ -7,13 +7,13 @@ import time
 import numpy as np
 import pytest
 
+from core.bootstrap import worker_for
 from core.errors import ConflictError, NotFoundError
 from core.live.history.chunks import Known
 from core.live.history.writer import HistoryWriter
 from core.live.view.snapshot import LiveFiles
 from core.phases import predict
 from core.sampling.ring_buffer import FIELDS
-from core.tasks.worker import Worker
 from core.workspace.records import TaskState
 from core.workspace.samples import load_samples
 from tests.builders import small_model, small_traces
@@ -34,11 +34,11 @@ def remember(folder, begin, seconds=300):
 
 
 def test_what_is_new_gets_a_phase_of_its_own_and_the_old_ones_keep_their_numbers(workspace):
-    traces, model = load_samples(workspace)
-    engine, begin = workspace.live.engine_registry.names[0], time.time() - 300
+    traces, model = load_samples(workspace.traces, workspace.models)
+    engine, begin = workspace.live.engines.names[0], time.time() - 300
     remember(LiveFiles(workspace.settings.home, engine).history, begin)
-    task = workspace.live.teach(engine, model.id, [JOB.id], begin, time.time())
-    worker = Worker(workspace, threads=1)
+    task = workspace.live.recordings.teach(engine, model.id, [JOB.id], begin, time.time())
+    worker = worker_for(workspace, threads=1)
     worker.start()
     try:
         info = until(lambda: (now := workspace.tasks.get(task)).state.ended and now, 60)
@@ -59,13 +59,13 @@ def test_what_is_new_gets_a_phase_of_its_own_and_the_old_ones_keep_their_numbers
 
 
 def test_what_cannot_be_is_refused_when_it_is_asked_for(workspace):
-    _, model = load_samples(workspace)
-    engine, now = workspace.live.engine_registry.names[0], time.time()
+    _, model = load_samples(workspace.traces, workspace.models)
+    engine, now = workspace.live.engines.names[0], time.time()
     with pytest.raises(NotFoundError, match="Nothing is remembered"):
-        workspace.live.teach(engine, model.id, [JOB.id], now - 60, now)
+        workspace.live.recordings.teach(engine, model.id, [JOB.id], now - 60, now)
     remember(LiveFiles(workspace.settings.home, engine).history, now - 30, 30)
     alien = workspace.models.add(small_model(small_traces()), name="other", trace_set=None)
     with pytest.raises(ConflictError, match="is not here"):
-        workspace.live.teach(engine, alien.id, [JOB.id], now - 60, now)
+        workspace.live.recordings.teach(engine, alien.id, [JOB.id], now - 60, now)
     with pytest.raises(NotFoundError):
-        workspace.live.teach(engine, "0" * 16, [JOB.id], now - 60, now)
+        workspace.live.recordings.teach(engine, "0" * 16, [JOB.id], now - 60, now)

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from sqlalchemy import update
 
-from core.bootstrap import open_workspace
+from core.bootstrap import open_workspace, worker_for
 from core.errors import Cancelled, InputError, NotFoundError
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES as REGISTER
 from core.provisioning.recommendation.recommend import RecommendSettings, recommend
-from core.tasks.worker import Worker
 from core.workspace import code_version
 from core.workspace.evaluations import Question
 from core.workspace.phase_labels import PhaseLabels
@@ -40,7 +39,7 @@ def stored(workspace):
 def test_a_task_compares_and_keeps_what_it_found(stored):
     workspace, traces, question = stored
     assert workspace.evaluations.find(question) is None
-    worker = Worker(workspace, threads=1)
+    worker = worker_for(workspace, threads=1)
     worker.start()
     task = workspace.evaluations.submit(question)
     info = until(lambda: (found := workspace.tasks.get(task)).state.ended and found, 60)
@@ -151,7 +150,7 @@ def test_a_comparison_is_made_anew_when_it_is_asked_for_again(stored):
     assert workspace.evaluations.make(question) is first
     allocation = first.allocation("cpu", "phase.rule", first.report["split"]["held_out"][0])
     task = workspace.evaluations.submit(question, again=True)
-    worker = Worker(workspace, threads=1)
+    worker = worker_for(workspace, threads=1)
     worker.start()
     info = until(lambda: (found := workspace.tasks.get(task)).state.ended and found, 60)
     assert worker.stop()

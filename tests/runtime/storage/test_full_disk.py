@@ -10,6 +10,7 @@ from sqlalchemy import event, text
 from sqlalchemy.exc import IntegrityError
 
 from core.application import Workspace
+from core.bootstrap import worker_for
 from core.config import Settings
 from core.errors import SettingsError
 from core.tasks.worker import Worker
@@ -128,7 +129,7 @@ def test_an_upload_that_became_a_trace_set_is_never_asked_for_again(workspace, t
 
     monkeypatch.setattr(workspace.uploads, "discard", discard_and_fill)
     monkeypatch.setattr("core.tasks.worker.BEAT_EVERY", 0.05)
-    worker = Worker(workspace, threads=1)
+    worker = worker_for(workspace, threads=1)
     worker.start()
     task = workspace.uploads.accept(upload, None, "a")
     until(lambda: workspace.traces.list() and disk.pragma == "PRAGMA query_only = ON")

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.bootstrap import worker_for
 from core.errors import ConflictError, InputError, NotFoundError
 from core.phases import predict
-from core.tasks.worker import Worker
 from core.workspace import samples
 from core.workspace.records import TaskState
 from core.workspace.samples import DATA, load_samples
@@ -19,7 +19,7 @@ from tests.runtime.kinds_for_tests import until
 
 @pytest.fixture
 def worker(workspace):
-    working = Worker(workspace, threads=1)
+    working = worker_for(workspace, threads=1)
     working.start()
     yield working
     assert working.stop()
@@ -172,14 +172,14 @@ def test_the_samples_are_marked_as_such_and_come_once(workspace, worker):
 def test_damaged_or_missing_samples_are_said(workspace, tmp_path):
     elsewhere = replace(samples.RECORDED, folder=tmp_path)
     with pytest.raises(NotFoundError, match="not found beside"):
-        load_samples(workspace, sample=elsewhere)
+        load_samples(workspace.traces, workspace.models, sample=elsewhere)
     (tmp_path / "checksums.txt").write_text((DATA / "checksums.txt").read_text())
     for line in (DATA / "checksums.txt").read_text().splitlines():
         path = tmp_path / line.split("  ")[1]
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"changed")
     with pytest.raises(NotFoundError, match="damaged"):
-        load_samples(workspace, sample=elsewhere)
+        load_samples(workspace.traces, workspace.models, sample=elsewhere)
     assert workspace.traces.list() == []
 
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 from huey import RedisHuey
 
+from core.bootstrap import worker_for
 from core.errors import SettingsError
 from core.tasks.queue import WorkQueue
-from core.tasks.worker import Worker
 
 
 def test_messages_are_plain_json(workspace, settings):
@@ -49,7 +49,7 @@ def test_redis_is_used_where_it_is_named_and_said_when_it_is_not_there(settings,
         queue.check()
     workspace.settings = elsewhere
     with pytest.raises(SettingsError) as caught:
-        Worker(workspace).start()
+        worker_for(workspace).start()
     assert "REDIS_URL" in caught.value.hint
     assert not workspace.tasks.worker().alive
 
@@ -59,7 +59,7 @@ def test_a_worker_outlives_a_queue_that_goes_away(workspace, monkeypatch, caplog
     monkeypatch.setattr("core.tasks.worker._TIDY_EVERY", 0.02)
     from tests.runtime.kinds_for_tests import until
 
-    worker = Worker(workspace, threads=1)
+    worker = worker_for(workspace, threads=1)
     worker.start()
 
     def gone():

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
 from sqlalchemy import update
 
-from core.application import Workspace
-from core.cli.check import check_store
+from core.application import Workspace, check_store
 from core.config import Settings
 from core.errors import Cancelled, ConflictError, InputError, Interrupted
 from core.registry import Registry

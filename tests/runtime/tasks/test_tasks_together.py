@@ -10,10 +10,9 @@ from sqlalchemy import event, update
 
 from core.application import Workspace
 from core.runs.records import Origin
-from core.runs.values import RunState
 from core.tasks import worker as worker_module
 from core.tasks.worker import Worker
-from core.workspace.records import TaskState
+from core.workspace.records import RunState, TaskState
 from core.workspace.tables import TaskRow
 from tests.experiments.making import some
 from tests.runtime.kinds_for_tests import kind_for_tests, kinds_for_tests, until

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from app.pages.runs.query import View
     from app.pages.runs.stored import Side
-    from core.runs.ledgers import Tick
     from core.runs.values import ExperimentInfo, RunInfo
+    from core.workspace.ledgers import Tick
 
 _MOST_SIDES = 5
 _FIGURES: dict[str, Any] = {**figure_id(""), "name": ALL}

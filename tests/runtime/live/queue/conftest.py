@@ -31,8 +31,8 @@ class Follower:
     def __init__(self, space, owner="0123456789abcdef"):
         live = space.live
         keeper = live.saved_limits.keeper(owner)
-        self.host = live.engine_registry.host("demo", keeper, lambda _: True)
-        self.real = live.engine_registry.adopt(
+        self.host = live.engines.host("demo", keeper, lambda _: True)
+        self.real = live.engines.adopt(
             self.host, space.settings.home / "live", lambda _: True, lambda: None, 1.0, 1.0
         )
         self.fed = live.queue.fed("demo", self.real, self.real, starts=True)

@@ -115,7 +115,7 @@ def test_a_speed_that_is_a_guess_is_called_so(queue):
 
 def test_what_is_attached_is_asked_as_it_is_set(queue, space):
     teach(queue)
-    space.live.attach("demo", "elasticflow", {}, "control")
+    space.live.policies.attach("demo", "elasticflow", {}, "control")
     asked = {**MLP, "command": "--steps 1200", "deadline": "4 min"}
     found = queue.ask("demo", asked)
     assert (found.policy, found.attached, found.outlook.cores) == ("elasticflow", True, 1.0), "0.50 suffice"
@@ -123,7 +123,7 @@ def test_what_is_attached_is_asked_as_it_is_set(queue, space):
 
 
 def test_other_policies_promise_nothing_so_deadline_is_asked(queue, space):
-    space.live.attach("demo", "elastic", {}, Mode.CONTROL)
+    space.live.policies.attach("demo", "elastic", {}, Mode.CONTROL)
     assert (queue.ask("demo", {**MLP, "deadline": "2 h"}).policy, queue.ask("demo", MLP).attached) == (
         "deadline",
         False,

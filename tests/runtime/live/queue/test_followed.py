@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from core.bootstrap import worker_for
 from core.engines.demo.submitted import _asked
 from core.engines.errors import HostLost
 from core.live.queue.values import QueueState
-from core.runs.values import NO_EXPERIMENT
 from core.scheduling.actions import Pause, Reason, Refuse, Resume, SetLimit, Start
 from core.scheduling.loop import Entry
 from core.scheduling.model import JobState, Trigger
-from core.tasks.worker import Worker
+from core.workspace.records import NO_EXPERIMENT
 from tests.runtime.live.queue.conftest import until
 
 MLP = {"program": "mlp", "name": "mine", "min": 0.25, "memory": 0.5}
@@ -25,7 +25,7 @@ def one(queue):
 
 def containers(space):
     """The demo's containers that run a submitted job."""
-    with space.live.engine_registry.host("demo") as host:
+    with space.live.engines.host("demo") as host:
         return [each for each in host.containers(False) if "phasedock.submission" in each.labels]
 
 
@@ -129,7 +129,7 @@ def test_a_kill_loses_nothing_and_the_next_run_goes_on_with_the_same_job(queue, 
     killed.fed.apply([Start("mine", "demo", 0.5)])
     killed.look()
     before = queue.store.find(killed.host.key(), "mine")
-    space.live.put_back_orphans()
+    space.live.limits.put_back_orphans()
     queue.settle()
     after = queue.store.find(killed.host.key(), "mine")
     assert (after.state, after.container, after.cores) == (QueueState.RUNNING, before.container, None)
@@ -154,7 +154,7 @@ def test_a_paused_job_goes_on_after_a_kill(queue, follow, space):
     killed.fed.apply([Pause("mine")])
     killed.look()
     assert one(queue).state is QueueState.PAUSED
-    space.live.put_back_orphans()
+    space.live.limits.put_back_orphans()
     queue.settle()
     assert one(queue).state is QueueState.RUNNING
     assert [(each.state, each.limits.cores) for each in containers(space)] == [("running", None)]
@@ -164,7 +164,7 @@ def test_a_kill_between_the_claim_and_the_start_lets_the_job_wait_again(queue, f
     job = queue.submit("demo", MLP)
     assert queue.store.claim(job.id)
     queue.settle()
-    waits = queue.store.find(space.live.engine_registry.key("demo"), "mine")
+    waits = queue.store.find(space.live.engines.key("demo"), "mine")
     assert (waits.state, waits.why, waits.started) == (QueueState.WAITING, "Its start was interrupted.", None)
     demo = follow()
     assert demo.job("mine").state is JobState.WAITING
@@ -205,21 +205,21 @@ def test_a_job_that_ends_says_so_and_another_image_has_a_recording_as_well(queue
 @pytest.mark.parametrize("policy", ["free", "elastic"])
 def test_from_submission_to_detachment_and_back(space, queue, policy):
     """The whole way with a worker: watched it waits, steered it runs, detached it goes on without limits."""
-    worker = Worker(space)
+    worker = worker_for(space)
     worker.start()
     try:
         queue.submit("demo", {**MLP, "request": 0.5})
-        space.live.attach("demo", policy, {"grain": 0.25} if policy == "elastic" else {}, "watch")
-        until(lambda: (attached := space.live.glance("demo").attached) and attached.run)
+        space.live.policies.attach("demo", policy, {"grain": 0.25} if policy == "elastic" else {}, "watch")
+        until(lambda: (attached := space.live.view.glance("demo").attached) and attached.run)
         assert "only watches" in one(queue).why
         assert one(queue).state is QueueState.WAITING
-        space.live.detach("demo")
-        until(lambda: space.live.glance("demo").attached is None)
-        space.live.attach("demo", policy, {"grain": 0.25} if policy == "elastic" else {}, "control")
+        space.live.policies.detach("demo")
+        until(lambda: space.live.view.glance("demo").attached is None)
+        space.live.policies.attach("demo", policy, {"grain": 0.25} if policy == "elastic" else {}, "control")
         running = until(lambda: job if (job := one(queue)).state is QueueState.RUNNING else None)
         until(lambda: one(queue).container)
-        space.live.detach("demo")
-        until(lambda: space.live.glance("demo").attached is None)
+        space.live.policies.detach("demo")
+        until(lambda: space.live.view.glance("demo").attached is None)
         after = one(queue)
         assert (after.state, after.id, after.cores) == (QueueState.RUNNING, running.id, None)
         assert [(each.id, each.limits.cores) for each in containers(space)] == [(after.container, None)]

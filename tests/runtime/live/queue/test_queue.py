@@ -33,13 +33,13 @@ def test_a_submitted_job_waits_and_says_what_to_do(queue, space):
     again = open_workspace(space.settings)
     assert again.live.queue.list("demo")[0].id == job.id
     again.close()
-    space.live.attach("demo", "free", {}, "watch")
+    space.live.policies.attach("demo", "free", {}, "watch")
     assert queue.list("demo")[0].why.startswith("No policy only watches. Detach it.")
 
 
 def test_with_a_policy_in_control_a_job_waits_for_its_decision(queue, space):
     queue.submit("demo", MLP)
-    space.live.attach("demo", "elastic", {}, "control")
+    space.live.policies.attach("demo", "elastic", {}, "control")
     assert queue.list("demo")[0].why == "The policy begins as soon as a worker runs."
 
 
@@ -50,7 +50,7 @@ def test_with_a_policy_in_control_a_job_waits_for_its_decision(queue, space):
 def test_a_priority_that_the_policy_does_not_go_by_is_said(queue, space, monkeypatch, policy, chosen, counts):
     for priority in (0, 3):
         queue.submit("demo", {**MLP, "priority": priority})
-    space.live.attach("demo", policy, chosen, "control")
+    space.live.policies.attach("demo", policy, chosen, "control")
     monkeypatch.setattr(queue, "waits_for", lambda _: "")  # as soon as a worker has begun
     plain, first = (job.why for job in queue.list("demo"))
     assert plain == "It waits for its turn."
@@ -112,7 +112,7 @@ def test_an_image_that_is_not_there_is_refused_where_it_was_named(queue, monkeyp
 
 
 def test_an_engine_that_takes_no_jobs_says_so_and_its_policies_are_not_fed(queue, space, monkeypatch):
-    engines = space.live.engine_registry
+    engines = space.live.engines
     kind = replace(engines.kind("demo"), takes_jobs=False)
     monkeypatch.setattr(engines, "kind", lambda _: kind)
     with pytest.raises(ConflictError, match="cannot be submitted to demo"):
