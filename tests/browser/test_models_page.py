@@ -65,6 +65,7 @@ def test_training_is_seen_live_found_again_and_leads_to_its_phases(page: Page, s
     expect(page.locator("#pick-model")).to_have_value("evening")
 
 
+@pytest.mark.long
 def test_a_training_can_be_cancelled_and_retried(page: Page, samples: str) -> None:
     card = start_training(page, samples, "given up", **SLOWLY)
     card.get_by_role("button", name="Cancel").click()
@@ -76,6 +77,7 @@ def test_a_training_can_be_cancelled_and_retried(page: Page, samples: str) -> No
     expect(again.get_by_text("cancelled", exact=True)).to_be_visible(timeout=60_000)
 
 
+@pytest.mark.long
 def test_what_is_out_of_bounds_is_said_at_its_field(page: Page, samples: str) -> None:
     open_view(page, samples, "train")
     page.get_by_label("Hidden units", exact=True).fill("0")
@@ -86,6 +88,7 @@ def test_what_is_out_of_bounds_is_said_at_its_field(page: Page, samples: str) ->
     assert axe_findings(page) == []
 
 
+@pytest.mark.long
 def test_presets_fill_the_form(page: Page, samples: str) -> None:
     open_view(page, samples, "train")
     page.get_by_role("button", name="Published model").click()
@@ -94,6 +97,7 @@ def test_presets_fill_the_form(page: Page, samples: str) -> None:
     expect(page.get_by_label("Seed", exact=True)).to_have_value("1234")
 
 
+@pytest.mark.long
 def test_choosing_k_recommends_and_fills_the_form(page: Page, samples: str) -> None:
     open_view(page, samples, "choose")
     page.get_by_role("button", name="Compare k = 2 to 12").click()
@@ -107,6 +111,7 @@ def test_choosing_k_recommends_and_fills_the_form(page: Page, samples: str) -> N
     expect(page.get_by_label("Phases", exact=True)).to_have_value(best)
 
 
+@pytest.mark.long
 def test_a_search_fills_the_form(page: Page, samples: str) -> None:
     open_view(page, samples, "search")
     page.get_by_label("Hidden units to try").fill("3, 6")
@@ -124,6 +129,7 @@ def test_a_search_fills_the_form(page: Page, samples: str) -> None:
     expect(page.get_by_label("History", exact=True)).to_have_value("2")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not AI4DL.exists(), reason="AI4DL's published files are not here")
 def test_the_published_files_are_imported_by_their_names(page: Page, samples: str) -> None:
     open_view(page, samples, "import")
@@ -139,6 +145,7 @@ def test_the_published_files_are_imported_by_their_names(page: Page, samples: st
     expect(page.locator(".modelhead").get_by_text("AI4DL import")).to_be_visible()
 
 
+@pytest.mark.long
 def test_code_in_a_pickle_is_refused_by_its_name(page: Page, samples: str, tmp_path: Path) -> None:
     bad = tmp_path / "model_dict.pickle"
     bad.write_bytes(b"cos\nsystem\n(S'touch /tmp/was-run'\ntR.")
@@ -185,6 +192,7 @@ def test_a_phase_is_expanded_renamed_trashed_and_deleted(page: Page, samples: st
     expect(row).to_have_count(0)
 
 
+@pytest.mark.long
 def test_two_models_are_compared(page: Page, samples: str) -> None:
     card = start_training(page, samples, "second", Epochs="5")
     expect(card.get_by_text("done", exact=True)).to_be_visible(timeout=60_000)

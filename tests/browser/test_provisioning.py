@@ -70,6 +70,7 @@ def test_evaluate_then_the_worst_container_then_its_timeline_with_the_allocation
     assert page.locator(".js-plotly-plot").first.evaluate(traces) == ["vpa allocation"] * 2
 
 
+@pytest.mark.long
 def test_a_setting_of_one_policy_is_found_changed_and_compared(page: Page, samples: str) -> None:
     open_samples(page, samples, "cycle=120&draws=100&policies=prev.step.max,vpa")
     form = page.locator("details.settings")
@@ -127,6 +128,7 @@ def test_a_node_of_the_graph_leads_to_a_timeline_with_an_allocation_over_it(page
     expect(page.locator("#overlay-note")).to_be_empty()
 
 
+@pytest.mark.long
 def test_what_is_looked_at_is_in_the_address(page: Page, samples: str) -> None:
     evaluate(page, samples)
     page.get_by_role("link", name="Memory", exact=True).click()
@@ -142,6 +144,7 @@ def test_what_is_looked_at_is_in_the_address(page: Page, samples: str) -> None:
     expect(page.locator(".pagehead .lead")).to_contain_text("as published, unscaled")
 
 
+@pytest.mark.long
 def test_the_answer_comes_first_and_other_prices_compare_nothing_again(page: Page, samples: str) -> None:
     evaluate(page, samples)
     answer = page.locator("section.verdict")
@@ -160,6 +163,7 @@ def test_the_answer_comes_first_and_other_prices_compare_nothing_again(page: Pag
     expect(answer).to_contain_text("1.50 EUR")
 
 
+@pytest.mark.long
 def test_the_verdict_is_taken_away_in_each_format(page: Page, samples: str) -> None:
     evaluate(page, samples)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -200,6 +204,7 @@ def text_of_manifest(page: Page) -> str:
     return file.value.path().read_text()
 
 
+@pytest.mark.long
 def test_tables_and_pictures_can_be_taken_away(page: Page, samples: str) -> None:
     evaluate(page, samples)
     with page.expect_download() as table:
@@ -237,6 +242,7 @@ def test_policies_are_chosen_though_the_server_is_slow(page: Page, samples: str)
     assert not held
 
 
+@pytest.mark.long
 def test_what_cannot_be_compared_is_said_in_place(page: Page, samples: str) -> None:
     open_samples(page, samples, "cycle=0.001")
     expect(page.get_by_role("alert")).to_contain_text("Cycle (cycle) cannot be")

@@ -121,6 +121,7 @@ ANSWER = """([mark, address, at]) => dash_clientside.set_props("run-fresh", {
   data: {mark, at, address: address ?? window.location.search, page: "Other results"}})"""
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("stocked")
 def test_results_that_come_late_are_drawn_once(page: Page) -> None:
     """The page polls while the answer is on its way; a second drawing would close a menu."""
@@ -168,6 +169,7 @@ def step_through(page: Page) -> None:
     expect(page.locator(".moment.on")).to_have_count(1)
 
 
+@pytest.mark.long
 def test_problems_are_shown_at_their_field_and_line(page: Page) -> None:
     visit(page, "/runs?look=build")
     page.locator(field(page, "kinds/0/demand")).fill("64")
@@ -192,6 +194,7 @@ def test_problems_are_shown_at_their_field_and_line(page: Page) -> None:
     expect(page.locator(field(page, "workers/0/cores"))).to_have_value("2")
 
 
+@pytest.mark.long
 def test_what_is_looked_at_is_in_the_address(page: Page, experiment: str) -> None:
     visit(page, f"/runs?experiment={experiment}&b=flowcon")
     drawn(page)
@@ -206,6 +209,7 @@ def test_what_is_looked_at_is_in_the_address(page: Page, experiment: str) -> Non
     expect(page.get_by_text("Seed 2, 2 of 3")).to_be_visible()
 
 
+@pytest.mark.long
 def test_tables_pictures_and_files_are_taken_away(page: Page, experiment: str) -> None:
     visit(page, f"/runs?experiment={experiment}&a=fewest&b=flowcon")
     drawn(page)
@@ -226,6 +230,7 @@ def test_tables_pictures_and_files_are_taken_away(page: Page, experiment: str) -
     assert json.loads(run.value.path().read_text())["label"] == "flowcon"
 
 
+@pytest.mark.long
 def test_any_number_of_policies_stand_side_by_side(page: Page, experiment: str) -> None:
     visit(page, f"/runs?experiment={experiment}")
     drawn(page)
@@ -301,6 +306,7 @@ def moment(page: Page, tick: int) -> float:
     return float(found["series"]["time"][tick])
 
 
+@pytest.mark.long
 def test_jobs_are_made_of_my_traces(page: Page, stocked: Server) -> None:
     visit(page, f"/runs?look=build&{stocked.samples}")
     page.locator('[data-field="count"] input').fill("4")
@@ -310,6 +316,7 @@ def test_jobs_are_made_of_my_traces(page: Page, stocked: Server) -> None:
     expect(page.locator(".notice.ok", has_text="runs.")).to_contain_text("4 jobs")
 
 
+@pytest.mark.long
 def test_the_list_is_filtered_started_from_and_deleted_from(page: Page, experiment: str) -> None:
     visit(page, "/runs")
     row = page.locator("#runs-rows tr", has_text="Small box").first

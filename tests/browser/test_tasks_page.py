@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import expect
 
 from core.bootstrap import open_workspace
@@ -51,6 +52,7 @@ def test_a_task_is_followed_cancelled_and_retried(page: Page, stocked: Server) -
     expect(page.locator(".taskrow", has_text="Night training")).to_have_count(2)
 
 
+@pytest.mark.long
 def test_a_failed_task_says_what_and_what_next(page: Page, stocked: Server) -> None:
     task = submit(stocked, "Nothing to read", features_of="nothing")
     visit(page, f"/tasks?task={task}")

@@ -6,6 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.serving import axe_findings, unfit, visit
@@ -99,6 +100,7 @@ def test_two_files_dropped_at_once_are_one_timeline_a_click_later(page: Page, tm
     expect(page.locator("#pick-traces")).to_have_value("cpu + memory")
 
 
+@pytest.mark.long
 def test_what_a_nameless_column_measures_is_answered_in_place(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "panel.csv"
     lines = [f"{1_700_000_000 + 5 * t},job-{e},{2_000_000_000 + t}" for e in range(2) for t in range(30)]
@@ -155,6 +157,7 @@ def test_the_preview_follows_the_form(page: Page, tmp_path: Path) -> None:
     expect(page).to_have_url(re.compile(r"/traces$"))
 
 
+@pytest.mark.long
 def test_a_flawed_file_is_imported_with_a_report(page: Page, tmp_path: Path) -> None:
     lines = rows()
     lines[6] = lines[6].replace(lines[6].split(",")[2], "n/a!")
@@ -170,6 +173,7 @@ def test_a_flawed_file_is_imported_with_a_report(page: Page, tmp_path: Path) -> 
     expect(page.get_by_role("dialog")).to_contain_text("rows were kept, in 4 executions")
 
 
+@pytest.mark.long
 def test_what_cannot_be_a_trace_says_why_and_can_be_discarded(page: Page, tmp_path: Path) -> None:
     broken = tmp_path / "broken.csv"
     broken.write_bytes(bytes(range(256)) * 8)
@@ -182,6 +186,7 @@ def test_what_cannot_be_a_trace_says_why_and_can_be_discarded(page: Page, tmp_pa
     expect(page.get_by_text("broken.csv", exact=True)).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_file_without_numbers_cannot_be_imported(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "words.csv"
     path.write_text("a,b\nx,y\nhello,world\n")
@@ -197,6 +202,7 @@ def test_a_file_without_numbers_cannot_be_imported(page: Page, tmp_path: Path) -
     expect(waiting).to_have_count(0)
 
 
+@pytest.mark.long
 def test_an_import_that_finds_nothing_leads_back_to_the_columns(page: Page, tmp_path: Path) -> None:
     send(page, write(tmp_path, "negative.csv", [line.replace(",1.", ",-1.").replace(",0.", ",-0.") for line in
                                                 [f"job-0,{t},1.5,20,x" for t in range(9)]]))  # fmt: skip
@@ -287,6 +293,7 @@ def test_a_slow_upload_shows_its_progress_and_can_be_cancelled(page: Page, tmp_p
     network.detach()
 
 
+@pytest.mark.long
 def test_a_server_that_refuses_is_quoted(page: Page, tmp_path: Path, guard: Guard) -> None:
     guard.allow(r"422")
     answer = {"error": {"message": "The disk is full.", "hint": "Make room."}}
@@ -320,6 +327,7 @@ def test_a_file_may_be_dropped_anywhere_on_the_page(page: Page) -> None:
     expect(page).to_have_url(re.compile(r"/traces$"))
 
 
+@pytest.mark.long
 def test_a_broken_connection_is_explained(page: Page, tmp_path: Path, guard: Guard) -> None:
     guard.allow(r"net::ERR_FAILED")
     page.route("**/api/uploads/*", lambda route: route.abort())
