@@ -150,16 +150,6 @@ def test_lanes_and_dwell_time_are_chosen_and_kept_in_the_address(page: Page, sam
     assert "Memory" not in head
 
 
-@pytest.mark.long
-def test_a_phase_is_expanded_in_its_own_form(page: Page, samples: str) -> None:
-    open_samples(page, samples)
-    page.get_by_role("link", name="Expand φ3").click()
-    field = page.locator("#expand-phase")
-    expect(field).to_have_value(re.compile("^φ3"), timeout=20_000)
-    expect(field).to_be_focused()
-    expect(field).to_be_in_viewport()
-
-
 def test_search_finds_pages_and_executions(page: Page, samples: str) -> None:
     visit(page, f"/?{samples}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Overview")

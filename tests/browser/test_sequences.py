@@ -210,9 +210,3 @@ def test_a_phone_has_everything_without_scrolling_sideways(page: Page, samples: 
     table = page.locator("#sequence-paths .ag-center-cols-viewport")
     assert table.evaluate("box => box.scrollWidth <= box.clientWidth + 1")
     assert unfit(page, 390) == []
-
-
-@pytest.mark.long
-def test_an_address_that_points_nowhere_says_so(page: Page, samples: str) -> None:
-    open_samples(page, samples, "&pick=tree:999999999")
-    expect(page.get_by_text("What this address points to is not in these sequences.")).to_be_visible()

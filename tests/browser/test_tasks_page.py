@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import pytest
 from playwright.sync_api import expect
 
 from core.bootstrap import open_workspace
@@ -50,16 +49,6 @@ def test_a_task_is_followed_cancelled_and_retried(page: Page, stocked: Server) -
     expect(again.get_by_text("cancelled", exact=True)).to_be_visible(timeout=60_000)
     page.get_by_role("link", name=re.compile("^Cancelled")).click()
     expect(page.locator(".taskrow", has_text="Night training")).to_have_count(2)
-
-
-@pytest.mark.long
-def test_a_failed_task_says_what_and_what_next(page: Page, stocked: Server) -> None:
-    task = submit(stocked, "Nothing to read", features_of="nothing")
-    visit(page, f"/tasks?task={task}")
-    card = page.locator(".livetask")
-    expect(card.get_by_text("failed", exact=True)).to_be_visible(timeout=60_000)
-    expect(card.get_by_text("There is no setting called “features_of”.")).to_be_visible()
-    expect(card.get_by_role("button", name="Retry")).to_be_visible()
 
 
 def test_the_list_fits_and_is_fine_for_axe(page: Page, stocked: Server) -> None:
