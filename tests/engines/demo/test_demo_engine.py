@@ -125,14 +125,6 @@ class TestExam(EngineExam):
         assert len(engine.apply([SetLimit("a", -1.0), SetLimit("a", 0.5), SetLimit("b", 0.5)])) == 1
         assert [job.limit for job in self.next(engine, engine.time + 0.2).jobs] == [0.5, 0.5]
 
-    def test_an_ended_job_is_gone(self):
-        engine = self.engine(ExamJob("a", 0.5), ExamJob("b", 60.0))
-        seen = self.started(engine, "a", "b")
-        while not seen.ended:
-            seen = self.next(engine, seen.time + 5)
-        assert [failure.action for failure in engine.apply([Stop("a")])] == [Stop("a")]
-        assert engine.apply([Stop("b")]) == ()
-
 
 WRONG = (
     Start("nobody", "demo"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
@@ -76,7 +76,6 @@ def test_slots_begin_now_and_end_at_every_deadline(now, after, length):
     assert (np.diff(edges) <= np.maximum(length, 0.05 * (edges[:-1] - now)) * (1 + 1e-9) + 1e-9).all()
 
 
-@settings(max_examples=200, deadline=None)
 @given(wishes(jobs=1), CAPACITY, st.data())
 def test_the_least_share_is_the_fewest_cores_that_end_in_time(made, capacity, data):
     (wish,) = made
@@ -95,7 +94,6 @@ def test_the_least_share_is_the_fewest_cores_that_end_in_time(made, capacity, da
     assert steps_done(wish, share.used, edges) >= wish.steps * (1 - 1e-8)
 
 
-@settings(max_examples=100, deadline=None)
 @given(wishes(), CAPACITY)
 def test_no_slot_is_given_away_twice_and_each_deadline_is_met_by_what_was_given(made, capacity):
     free, edges = laid(made, capacity)
@@ -108,7 +106,6 @@ def test_no_slot_is_given_away_twice_and_each_deadline_is_met_by_what_was_given(
             assert steps_done(wish, plan.shares[wish.job].used, edges) >= wish.steps * (1 - 1e-8)
 
 
-@settings(max_examples=100, deadline=None)
 @given(wishes(), CAPACITY)
 def test_a_later_deadline_never_harms_an_earlier_one(made, capacity):
     free, edges = laid(made, capacity)
@@ -119,7 +116,6 @@ def test_a_later_deadline_never_harms_an_earlier_one(made, capacity):
         assert (share.used == whole.shares[name].used).all()
 
 
-@settings(max_examples=100, deadline=None)
 @given(wishes(jobs=1), CAPACITY, st.integers(0, 4))
 def test_more_cores_or_time_never_ask_for_a_larger_share(made, capacity, more):
     (wish,) = made
@@ -144,7 +140,6 @@ def test_the_earliest_deadline_is_served_first_with_what_it_needs_and_the_next_o
     assert plan.late == ("b",)
 
 
-@settings(max_examples=80, deadline=None)
 @given(wishes(), CAPACITY, st.floats(0.0, 1.0))
 def test_a_plan_that_was_followed_can_be_continued(made, capacity, share):
     """Whatever was done by its slots, the rest of the plan still brings everybody to the end in time."""
@@ -176,7 +171,6 @@ def test_who_is_late_in_a_plan_that_goes_on_holds_nothing_of_it():
     assert rest.free[0] == 1
 
 
-@settings(max_examples=80, deadline=None)
 @given(wishes(jobs=5), CAPACITY)
 def test_one_more_job_takes_only_what_is_free(made, capacity):
     *before, last = made
