@@ -139,9 +139,9 @@ def test_predicting_prints_labels_by_execution_and_nothing_else(csv, model):
     traces = read_traces(csv)
     labels = predict(load_model(model), traces)
     said = run_json("predict", model, csv)
-    assert list(said) == ["phase_numbers"]
-    assert list(said["phase_numbers"]) == list(traces.ids)
-    for name, values in said["phase_numbers"].items():  # as on the screen: 1 is φ1, and 0 is warm-up
+    assert list(said) == ["executions"]
+    assert list(said["executions"]) == list(traces.ids)
+    for name, values in said["executions"].items():  # as on the screen: 1 is φ1, and 0 is warm-up
         np.testing.assert_array_equal(values, labels[traces.slice_of(name)] + 1)
     shown = run("predict", model, csv).stdout
     assert "warm-up×3" in shown
@@ -151,7 +151,7 @@ def test_expanding_divides_one_phase(csv, model, tmp_path):
     out = tmp_path / "expanded"
     said = run_json("model", "expand", model, csv, "--phase", 2, "--into", 2, "--out", out)
     assert said["phase_numbers"] == [1, 3, 4, 5]
-    before, after = (run_json("predict", each, csv)["phase_numbers"] for each in (model, out))
+    before, after = (run_json("predict", each, csv)["executions"] for each in (model, out))
     for name in before:
         pairs = set(zip(before[name], after[name], strict=True))
         assert pairs <= {(0, 0), (1, 1), (3, 3), (2, 4), (2, 5)}
