@@ -1,5 +1,7 @@
 """Running an experiment: every policy on every missing seed, then the report.
 
+The row of a run comes first, its ledger as it goes, its result at the end.
+
 Real runs are told apart from simulated ones here: they always keep their ledgers, and the simulator says what
 it would have expected of them.
 """
@@ -8,47 +10,48 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from core.errors import Cancelled, Interrupted
 from core.experiments.predicting import predict
+from core.experiments.series import Series
 from core.runs.compare import report
-from core.runs.runner import run_scenario
+from core.runs.records import Origin
+from core.runs.runner import run_arm, run_key, run_scenario, scenario_key
 from core.runs.values import Keep
+from core.workspace.records import RunState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from core.experiments.outcome import RunResult
-    from core.experiments.spec import Experiment
+    from core.experiments.outcome import Outcome, RunResult
+    from core.experiments.spec import Arm, Experiment
     from core.progress_reporting import Progress
     from core.runs.records import RunRecords
-    from core.runs.run_writer import RunWriter
+    from core.runs.stages import Stages
     from core.runs.values import ExperimentInfo
     from core.scheduling.loop import Entry
+    from core.workspace.ledgers import Ledgers
 
 
-class ExperimentMaker:
-    """Makes the runs of experiments and their reports.
+class RunMaker:
+    """Makes the runs of experiments and their reports, and writes them down.
 
     Parameters
     ----------
-    records
-        Where experiments and runs are.
-    writer
-        Makes one run and keeps it.
-    result, entries
-        A run's result, and the entries of its ledger, by its id.
+    records, ledgers
+        Where to write.
+    stages
+        Opens the engines that runs take place on.
+    result
+        A run's result by its id.
     """
 
     def __init__(
-        self,
-        records: RunRecords,
-        writer: RunWriter,
-        result: Callable[[str], RunResult],
-        entries: Callable[[str], Iterator[Entry]],
+        self, records: RunRecords, ledgers: Ledgers, stages: Stages, result: Callable[[str], RunResult]
     ) -> None:
         self._records = records
-        self._writer = writer
+        self._ledgers = ledgers
+        self._stages = stages
         self._result = result
-        self._entries = entries
 
     def make(
         self,
@@ -80,7 +83,7 @@ class ExperimentMaker:
         for at, (arm, seed) in enumerate(plan, 1):
             say = _part(progress, at - 1, len(plan), f"{arm.label}, seed {seed}")
             wanted = _kept(info.experiment, keep, seed)
-            runs.append((arm.label, seed, self._writer.run(info, arm, seed, wanted, say, task)))
+            runs.append((arm.label, seed, self._run(info, arm, seed, wanted, say, task)))
             if at % len(info.experiment.policies) == 0:
                 self._records.set_runs(info.id, runs)
         self._records.set_report(
@@ -92,12 +95,90 @@ class ExperimentMaker:
         if not experiment.real:
             return {}
         ledgers = {
-            seed: [entry.observation for entry in self._entries(run)]
+            seed: [entry.observation for entry in self._ledgers.entries(run)]
             for label, seed, run in runs
             if label == experiment.baseline
         }
         made = predict(experiment, ledgers, run_scenario)
         return {} if made is None else {"predicted": made.to_dict()}
+
+    def _run(
+        self,
+        info: ExperimentInfo,
+        arm: Arm,
+        seed: int,
+        keep: bool,
+        say: Callable[[float], None],
+        task: str | None,
+    ) -> str:
+        """Make one run, or find it; returns its id.
+
+        Parameters
+        ----------
+        info
+            The experiment.
+        arm, seed
+            What to run.
+        keep
+            Whether its ledger and its time series are to be kept.
+        say
+            Called with the share that is done; it may raise to stop the run.
+        task
+            The task that this is part of.
+        """
+        say(0.0)
+        key = run_key(info.experiment, arm, seed, info.id)
+        found = self._records.find(key, keep)
+        if found is not None:
+            return found
+        scenario = scenario_key(info.experiment)
+        origin = Origin(info, arm, seed, scenario, key, task)
+        return self._with_ledger(origin, say) if keep else self._without(origin, say)
+
+    def _without(self, origin: Origin, say: Callable[[float], None]) -> str:
+        """Write a run only once it is done, in one go."""
+        experiment, arm, seed = origin.info.experiment, origin.arm, origin.seed
+        n, stage = experiment.n_jobs, self._stages.simulated(experiment, arm, seed)
+        result = run_arm(experiment, arm, seed, lambda _, outcome: say(outcome.ended / n), stage)
+        return self._records.add_run(origin, RunState.DONE, result)
+
+    def _with_ledger(self, origin: Origin, say: Callable[[float], None]) -> str:
+        """The row is there from the beginning, so that its ledger can be looked at while it grows."""
+        run = self._records.add_run(origin, RunState.RUNNING)
+        try:
+            self._follow(run, origin, say)
+        except (Cancelled, KeyboardInterrupt):
+            self._records.end(run, RunState.CANCELLED)
+            raise
+        except Interrupted:
+            self._records.end(run, RunState.INTERRUPTED)
+            raise
+        except Exception:
+            self._records.end(run, RunState.FAILED)
+            raise
+        return run
+
+    def _follow(self, run: str, origin: Origin, say: Callable[[float], None]) -> None:
+        experiment, arm, seed = origin.info.experiment, origin.arm, origin.seed
+        ledger, series, n = self._ledgers.writer(run), Series(), experiment.n_jobs
+        real, done = experiment.real, 0.0
+
+        def listen(entry: Entry, outcome: Outcome) -> None:
+            nonlocal done
+            ledger.add(entry)
+            if real:
+                ledger.flush()
+            series.add(entry)
+            done = outcome.ended / n
+            say(done)
+
+        try:
+            with self._stages.open(experiment, arm, seed, run, lambda: say(done)) as stage:
+                result = run_arm(experiment, arm, seed, listen, stage)
+        finally:
+            ledger.flush()
+        self._ledgers.keep_series(run, series.to_dict())
+        self._records.end(run, RunState.DONE, result)
 
 
 def _kept(experiment: Experiment, keep: Keep, seed: int) -> bool:

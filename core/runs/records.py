@@ -6,25 +6,21 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, delete, func, or_, select, update
+from sqlalchemy import delete, select, update
 
-from core.errors import NotFoundError
-from core.experiments.reading.experiment import from_dict
-from core.runs.values import experiment_info, run_info
 from core.tasks.crashed_workers import lost_tasks
 from core.workspace.files import new_id
 from core.workspace.records import RunState, TaskState
 from core.workspace.tables import ExperimentRow, RunRow, TaskRow
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
-    from sqlalchemy import ColumnElement
     from sqlalchemy.orm import Session
 
     from core.experiments.outcome import RunResult
     from core.experiments.spec import Arm, Experiment
-    from core.runs.values import ExperimentInfo, RunInfo
+    from core.runs.values import ExperimentInfo
     from core.workspace.database import Database
 
 _FORGOTTEN = 3600.0
@@ -97,31 +93,6 @@ class RunRecords:
         """Note what an experiment's runs say when they are compared."""
         self._change(experiment, report=report)
 
-    def experiment(self, experiment: str) -> ExperimentInfo:
-        """Look an experiment up.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none of this id.
-        """
-        with self._database.read() as session:
-            row = session.get(ExperimentRow, experiment)
-        if row is None:
-            raise NotFoundError("There is no experiment with this id.", "Choose an experiment from the list.")
-        return experiment_info(row, from_dict(row.facts))
-
-    def count(self) -> int:
-        """How many experiments there are."""
-        with self._database.read() as session:
-            return session.scalars(select(func.count()).select_from(ExperimentRow)).one()
-
-    def experiments(self, limit: int) -> list[ExperimentInfo]:
-        """Experiments, the newest first."""
-        query = select(ExperimentRow).order_by(ExperimentRow.created.desc(), ExperimentRow.id).limit(limit)
-        with self._database.read() as session:
-            return [experiment_info(row, from_dict(row.facts)) for row in session.scalars(query)]
-
     def delete_experiment(self, experiment: str) -> None:
         """Remove an experiment's row."""
         with self._database.write() as session:
@@ -163,55 +134,6 @@ class RunRecords:
         with self._database.write() as session:
             session.execute(update(RunRow).where(RunRow.id == run).values(**values))
 
-    def run(self, run: str) -> RunInfo:
-        """Look a run up.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none of this id.
-        """
-        with self._database.read() as session:
-            row = session.get(RunRow, run)
-            if row is None:
-                raise NotFoundError("There is no run with this id.", "Choose a run from the list.")
-            return run_info(row, _left(session).get(run, RunState(row.state)))
-
-    def runs(
-        self,
-        limit: int,
-        *,
-        experiment: str | None,
-        policy: str | None,
-        seed: int | None,
-        state: RunState | None,
-        text: str,
-    ) -> list[RunInfo]:
-        """Runs, the newest first; see `core.runs.service.Runs.list`."""
-        query = select(RunRow).order_by(RunRow.created.desc(), RunRow.id).limit(limit)
-        wanted = {"experiment": experiment, "policy": policy, "seed": seed}
-        for name, value in wanted.items():
-            if value is not None:
-                query = query.where(getattr(RunRow, name) == value)
-        if text.strip():
-            like = text.strip().lower()
-            query = query.where(
-                or_(
-                    func.lower(RunRow.name).contains(like, autoescape=True),
-                    func.lower(RunRow.label).contains(like, autoescape=True),
-                )
-            )
-        with self._database.read() as session:
-            left = _left(session)
-            if state is not None:
-                query = query.where(_shown_as(state, left))
-            return [run_info(row, left.get(row.id, RunState(row.state))) for row in session.scalars(query)]
-
-    def jobs(self, run: str) -> list[dict[str, Any]]:
-        """The outcomes of a run's jobs as plain values; none if it is not done."""
-        with self._database.read() as session:
-            return list(session.scalars(select(RunRow.jobs).where(RunRow.id == run)).first() or [])
-
     def delete_runs(self, runs: Collection[str]) -> int:
         """Remove runs and, with them, their ledgers; returns how many."""
         with self._database.write() as session:
@@ -227,7 +149,7 @@ class RunRecords:
     def settle(self) -> int:
         """Give abandoned runs, whose process died, the state that they are really in; returns how many."""
         with self._database.read() as session:
-            left = _left(session)
+            left = left_by_dead(session)
         if left:
             with self._database.write() as session:
                 for run, state in left.items():
@@ -248,13 +170,7 @@ def _came_to(result: RunResult | None) -> dict[str, Any]:
     return {"summary": plain, "jobs": jobs}
 
 
-def _shown_as(state: RunState, left: Mapping[str, RunState]) -> ColumnElement[bool]:
-    """The condition that a run is shown in a state, whatever its row still says."""
-    inside = [run for run, now in left.items() if now is state]
-    return or_(and_(RunRow.state == state, RunRow.id.not_in(list(left))), RunRow.id.in_(inside))
-
-
-def _left(session: Session) -> dict[str, RunState]:
+def left_by_dead(session: Session) -> dict[str, RunState]:
     """Abandoned runs whose rows still say that they run, by id, with the state that they are really in."""
     running = RunRow.state == RunState.RUNNING
     query = select(RunRow.id, RunRow.task, RunRow.created, TaskRow.state).outerjoin(

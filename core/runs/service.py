@@ -9,34 +9,38 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from sqlalchemy import and_, func, or_, select
+
 from core.errors import ConflictError, NotFoundError
 from core.experiments.measures.learning import Learning
 from core.experiments.outcome import RunResult
+from core.experiments.reading.experiment import from_dict
 from core.runs.compare import report, side_by_side
-from core.runs.making import ExperimentMaker
-from core.runs.records import RunRecords
-from core.runs.run_writer import RunWriter
+from core.runs.making import RunMaker
+from core.runs.records import RunRecords, left_by_dead
 from core.runs.runner import replay_arm
-from core.runs.values import Keep
+from core.runs.values import Keep, experiment_info, run_info
 from core.workspace.files import checked_id
-from core.workspace.ledgers import Ledgers, Tick
+from core.workspace.ledgers import Ledgers
 from core.workspace.records import RunState
+from core.workspace.tables import ExperimentRow, RunRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from sqlalchemy import ColumnElement
 
     from core.experiments.measures.learning import Lines
     from core.experiments.spec import Experiment
     from core.progress_reporting import Progress
     from core.runs.stages import Stages
     from core.runs.values import ExperimentInfo, RunInfo
-    from core.scheduling.loop import Difference, Entry
+    from core.scheduling.loop import Difference
     from core.tasks.store import Tasks
     from core.workspace.database import Database
 
     RunList: TypeAlias = list[RunInfo]
     ExperimentList: TypeAlias = list[ExperimentInfo]
-    TickList: TypeAlias = list[Tick]
     Differences: TypeAlias = list[Difference]
 
 
@@ -53,16 +57,21 @@ class Runs:
         Opens the engines that they run on.
     ready
         Adds to a policy's settings what it steers by, where that has to be fitted.
+
+    Attributes
+    ----------
+    ledgers
+        What the runs' policies saw and did, tick by tick.
     """
 
     def __init__(self, database: Database, tasks: Tasks, worlds: Stages, ready: Callable[[Any], Any]) -> None:
         self._ready = ready
+        self._database = database
         self._tasks = tasks
         self._worlds = worlds
         self._records = RunRecords(database)
-        self._ledgers = Ledgers(database)
-        writer = RunWriter(self._ledgers, self._records, worlds)
-        self._maker = ExperimentMaker(self._records, writer, self.result, self.entries)
+        self.ledgers = Ledgers(database)
+        self._maker = RunMaker(self._records, self.ledgers, worlds, self.result)
 
     def submit(self, experiment: Experiment, keep: Keep = Keep.FIRST, title: str | None = None) -> str:
         """Submit an experiment; returns the task's id. Its parameters and result name the ``experiment``.
@@ -137,9 +146,24 @@ class Runs:
         text
             Only those whose experiment's name or label contains it.
         """
-        return self._records.runs(
-            limit, experiment=experiment, policy=policy, seed=seed, state=state, text=text
-        )
+        query = select(RunRow).order_by(RunRow.created.desc(), RunRow.id).limit(limit)
+        wanted = {"experiment": experiment, "policy": policy, "seed": seed}
+        for name, value in wanted.items():
+            if value is not None:
+                query = query.where(getattr(RunRow, name) == value)
+        if text.strip():
+            like = text.strip().lower()
+            query = query.where(
+                or_(
+                    func.lower(RunRow.name).contains(like, autoescape=True),
+                    func.lower(RunRow.label).contains(like, autoescape=True),
+                )
+            )
+        with self._database.read() as session:
+            left = left_by_dead(session)
+            if state is not None:
+                query = query.where(_shown_as(state, left))
+            return [run_info(row, left.get(row.id, RunState(row.state))) for row in session.scalars(query)]
 
     def get(self, run: str) -> RunInfo:
         """Look a run up.
@@ -149,7 +173,11 @@ class Runs:
         NotFoundError
             If there is none of this id.
         """
-        return self._records.run(checked_id(run, "run"))
+        with self._database.read() as session:
+            row = session.get(RunRow, checked_id(run, "run"))
+            if row is None:
+                raise NotFoundError("There is no run with this id.", "Choose a run from the list.")
+            return run_info(row, left_by_dead(session).get(run, RunState(row.state)))
 
     def result(self, run: str) -> RunResult:
         """A run's result, with its jobs.
@@ -164,7 +192,9 @@ class Runs:
         info = self.get(run)
         if info.summary is None:
             raise ConflictError(f"The run is {info.state}, so it has no result.", "Choose one that is done.")
-        return RunResult.from_dict({**info.summary, "jobs": self._records.jobs(run)})
+        with self._database.read() as session:
+            jobs = session.scalars(select(RunRow.jobs).where(RunRow.id == run)).first()
+        return RunResult.from_dict({**info.summary, "jobs": list(jobs or [])})
 
     def delete(self, runs: Collection[str]) -> int:
         """Remove runs with their ledgers; comparisons that were made with them are kept. Returns how many.
@@ -181,11 +211,14 @@ class Runs:
 
     def count(self) -> int:
         """How many experiments there are."""
-        return self._records.count()
+        with self._database.read() as session:
+            return session.scalars(select(func.count()).select_from(ExperimentRow)).one()
 
     def experiments(self, limit: int = 100) -> ExperimentList:
         """The experiments that were asked for, the newest first."""
-        return self._records.experiments(limit)
+        query = select(ExperimentRow).order_by(ExperimentRow.created.desc(), ExperimentRow.id).limit(limit)
+        with self._database.read() as session:
+            return [experiment_info(row, from_dict(row.facts)) for row in session.scalars(query)]
 
     def experiment(self, experiment: str) -> ExperimentInfo:
         """Look an experiment up.
@@ -195,7 +228,11 @@ class Runs:
         NotFoundError
             If there is none of this id.
         """
-        return self._records.experiment(checked_id(experiment, "experiment"))
+        with self._database.read() as session:
+            row = session.get(ExperimentRow, checked_id(experiment, "experiment"))
+        if row is None:
+            raise NotFoundError("There is no experiment with this id.", "Choose an experiment from the list.")
+        return experiment_info(row, from_dict(row.facts))
 
     def delete_experiment(self, experiment: str) -> int:
         """Remove an experiment and the runs that it made; returns how many runs there were.
@@ -259,34 +296,6 @@ class Runs:
         runs = [(label, seed, run) for label, by_seed in info.runs.items() for seed, run in by_seed.items()]
         return report(replace(info.experiment, baseline=baseline), runs, self.result)
 
-    def ticks(self, run: str) -> TickList:
-        """A run's ledger in short: when the policy was asked, why, and how much was done."""
-        return self._ledgers.ticks(self.get(run).id)
-
-    def ledger(self, run: str, tick: int) -> Entry:
-        """One entry of a run's ledger, without loading the rest.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such run or tick, or its ledger was not kept.
-        """
-        return self._ledgers.entry(self.get(run).id, tick)
-
-    def entries(self, run: str) -> Iterator[Entry]:
-        """All entries of a run's ledger, in order."""
-        return self._ledgers.entries(self.get(run).id)
-
-    def series(self, run: str) -> dict[str, Any]:
-        """A run's time series, as `core.experiments.series.Series.to_dict` gives them.
-
-        Raises
-        ------
-        NotFoundError
-            If they were not kept.
-        """
-        return self._ledgers.series(self.get(run).id)
-
     def learning(self, run: str, step: float, end: float) -> Lines:
         """Loss and growth of a run's jobs on common intervals, from its ledger.
 
@@ -306,7 +315,7 @@ class Runs:
         if not info.ticks:
             raise NotFoundError("The ledger of this run was not saved.", "Run it again and save its ledger.")
         made = Learning()
-        for entry in self.entries(info.id):
+        for entry in self.ledgers.entries(info.id):
             made.add(entry)
         return made.lines(step, end)
 
@@ -321,7 +330,7 @@ class Runs:
         info = self.get(run)
         if not info.ticks:
             raise NotFoundError("The ledger of this run was not saved.", "Run it again and save its ledger.")
-        return replay_arm(info.policy, info.settings, info.seed, self.entries(run), self._ready)
+        return replay_arm(info.policy, info.settings, info.seed, self.ledgers.entries(run), self._ready)
 
     def sweep(self) -> int:
         """Settle the runs that killed processes abandoned; returns how many."""
@@ -331,3 +340,9 @@ class Runs:
     def remove_left(self) -> int:
         """Remove the containers that killed runs left on engines; returns how many."""
         return self._worlds.remove_left(self._records.ended)
+
+
+def _shown_as(state: RunState, left: Mapping[str, RunState]) -> ColumnElement[bool]:
+    """The condition that a run is shown in a state, whatever its row still says."""
+    inside = [run for run, now in left.items() if now is state]
+    return or_(and_(RunRow.state == state, RunRow.id.not_in(list(left))), RunRow.id.in_(inside))

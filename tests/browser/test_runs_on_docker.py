@@ -126,7 +126,7 @@ def limits_were_those_of_the_ledger(live: Server, seen: dict[tuple[str, str], li
         (info,) = space.runs.experiments()
         run = info.runs["FlowCon"][1]
         asked: dict[str, list[float | None]] = {}
-        for entry in space.runs.entries(run):
+        for entry in space.runs.ledgers.entries(run):
             for action in entry.actions:
                 if isinstance(action, Start | SetLimit):
                     limits = asked.setdefault(action.job, [])

@@ -168,7 +168,7 @@ def _count(space: Workspace, run_: str, figures: Figures) -> None:
     """How many memory limits the ledger of a run has set, and the smallest."""
     limits = [
         action.limit
-        for entry in space.runs.entries(run_)
+        for entry in space.runs.ledgers.entries(run_)
         for action in entry.actions
         if isinstance(action, SetMemory) and action.limit is not None
         if action not in [failure.action for failure in entry.failures]

@@ -109,7 +109,7 @@ def seen(place: Workspace) -> dict[str, object]:
         ],
         "runs": [{"run": asdict(run), "result": place.runs.result(run.id).to_dict()} for run in runs],
         "replays": {
-            run.id: [len(place.runs.ticks(run.id)), len(place.runs.replay(run.id))]
+            run.id: [len(place.runs.ledgers.ticks(run.id)), len(place.runs.replay(run.id))]
             for run in runs
             if run.ticks
         },

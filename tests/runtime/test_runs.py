@@ -12,7 +12,7 @@ from core.bootstrap import open_workspace, worker_for
 from core.config import child_environment
 from core.errors import Cancelled, ConflictError, Interrupted, NotFoundError
 from core.experiments.reading.experiment import read_experiment
-from core.runs import ledgers
+from core.workspace import ledgers
 from core.runs.runner import run_arm
 from core.runs.values import Keep
 from core.scheduling.policies import POLICIES
@@ -54,7 +54,11 @@ def test_only_the_first_seed_of_each_policy_keeps_its_ledger_unless_asked(worksp
     kept = [(run.seed, run.ticks > 0) for run in workspace.runs.list()]
     assert sorted(kept) == [(5, True)] * 2 + [(6, False)] * 2 + [(7, False)] * 2
     other = made.runs["fewest"][6]
-    for ask in (workspace.runs.series, workspace.runs.replay, lambda run: workspace.runs.ledger(run, 0)):
+    for ask in (
+        workspace.runs.ledgers.series,
+        workspace.runs.replay,
+        lambda run: workspace.runs.ledgers.entry(run, 0),
+    ):
         with pytest.raises(NotFoundError):
             ask(other)
     again = workspace.runs.make(some(), keep=Keep.ALL)
@@ -71,19 +75,19 @@ def test_a_ledger_is_read_by_tick_from_several_parts(workspace, monkeypatch):
     monkeypatch.setattr(ledgers, "_BATCH", 4)
     made = workspace.runs.make(three())
     run = made.runs["FlowCon"][1]
-    entries = list(workspace.runs.entries(run))
+    entries = list(workspace.runs.ledgers.entries(run))
     assert len([row for row in rows(workspace, LedgerRow) if row.run == run]) == 3
     assert len(entries) == workspace.runs.get(run).ticks == 11
-    ticks = workspace.runs.ticks(run)
+    ticks = workspace.runs.ledgers.ticks(run)
     for entry, tick in zip(entries, ticks, strict=True):
-        assert workspace.runs.ledger(run, tick.number) == entry
+        assert workspace.runs.ledgers.entry(run, tick.number) == entry
         assert (tick.time, tick.trigger) == (entry.observation.time, entry.observation.trigger)
         assert tick.actions == len(entry.actions)
     for beyond in (-1, 11, 999):
         with pytest.raises(NotFoundError, match="no tick"):
-            workspace.runs.ledger(run, beyond)
+            workspace.runs.ledgers.entry(run, beyond)
     assert workspace.runs.replay(run) == []
-    lines = workspace.runs.series(run)
+    lines = workspace.runs.ledgers.series(run)
     assert lines["time"] == pytest.approx([tick.time for tick in ticks], abs=1e-6)
     assert set(lines["jobs"]) == {"VAE", "MNIST-P", "MNIST-T"}
 
@@ -153,7 +157,7 @@ def test_a_run_whose_worker_died_is_interrupted_and_its_ledger_is_there(workspac
     assert other.runs.get(run).state is RunState.INTERRUPTED
     assert other.sweep() >= 1
     assert other.runs.list(state=RunState.INTERRUPTED)[0].id == run
-    assert len(list(other.runs.entries(run))) == 6
+    assert len(list(other.runs.ledgers.entries(run))) == 6
     assert other.runs.make(three()).runs["NA"][1] != run
     other.close()
 
@@ -230,7 +234,11 @@ def test_a_worker_killed_in_mid_run_leaves_a_ledger_that_can_be_replayed(workspa
     left = workspace.runs.get(run.id)
     assert workspace.tasks.get(task).state is TaskState.INTERRUPTED
     assert left.state is RunState.INTERRUPTED
-    assert len(list(workspace.runs.entries(run.id))) == left.ticks == len(workspace.runs.ticks(run.id))
+    assert (
+        len(list(workspace.runs.ledgers.entries(run.id)))
+        == left.ticks
+        == len(workspace.runs.ledgers.ticks(run.id))
+    )
     assert workspace.runs.replay(run.id) == []
     again = workspace.tasks.retry(task)
     assert workspace.tasks.get(again).params == workspace.tasks.get(task).params

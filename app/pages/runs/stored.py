@@ -201,14 +201,14 @@ def result(run: str) -> RunResult:
 def series(run: str) -> dict[str, Any] | None:
     """A run's time series; None where they were not kept, or not yet."""
     try:
-        return workspace().runs.series(run)
+        return workspace().runs.ledgers.series(run)
     except NotFoundError:
         return None
 
 
 @lru_cache(maxsize=4)
 def _kept_series(_home: str, run: str) -> dict[str, Any]:
-    return workspace().runs.series(run)
+    return workspace().runs.ledgers.series(run)
 
 
 def recent_series(run: str) -> dict[str, Any] | None:
@@ -315,7 +315,7 @@ def entry(run: str, tick: int) -> Entry:
     NotFoundError
         If the ledger was not kept.
     """
-    return workspace().runs.ledger(run, tick)
+    return workspace().runs.ledgers.entry(run, tick)
 
 
 def removed(experiment: str) -> int:

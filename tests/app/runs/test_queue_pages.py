@@ -125,7 +125,7 @@ def test_the_card_of_times_needs_somebody_who_waits() -> None:
 
 def test_a_tick_says_who_waits_since_when_and_why(place: Workspace, experiment: str) -> None:
     run = place.runs.experiment(experiment).runs["Static"][1]
-    entries = [place.runs.ledger(run, tick.number) for tick in place.runs.ticks(run)]
+    entries = [place.runs.ledgers.entry(run, tick.number) for tick in place.runs.ledgers.ticks(run)]
     tick = max(range(len(entries)), key=lambda at: len(waiting(entries[at])))
     assert len(waiting(entries[tick])) > 2
     text = text_of(experiment=experiment, look="ledger", of="Static", tick=str(tick))
@@ -133,7 +133,7 @@ def test_a_tick_says_who_waits_since_when_and_why(place: Workspace, experiment: 
     for words in ("Waiting after this tick", number, "are free.", "Behind ", "elastic, queue",
                   "Cores and threads per job"):  # fmt: skip
         assert words in text, words
-    said = whys(place.runs.series(run), tick)
+    said = whys(place.runs.ledgers.series(run), tick)
     first = waiting(entries[tick])[0]
     assert f"{first.id} asks for" in said[first.id][0].text
     assert 0 < said[first.id][1] < len(waiting(entries[tick]))
@@ -146,11 +146,11 @@ def test_a_tick_says_who_waits_since_when_and_why(place: Workspace, experiment: 
 
 def test_whoever_is_paused_now_waits_from_now_on(place: Workspace, experiment: str) -> None:
     run = place.runs.experiment(experiment).runs["Turns"][1]
-    for tick in place.runs.ticks(run):
-        entry = place.runs.ledger(run, tick.number)
+    for tick in place.runs.ledgers.ticks(run):
+        entry = place.runs.ledgers.entry(run, tick.number)
         after = {job.id for job in waiting(entry)}
-        if tick.number + 1 < len(place.runs.ticks(run)):
-            seen = place.runs.ledger(run, tick.number + 1).observation
+        if tick.number + 1 < len(place.runs.ledgers.ticks(run)):
+            seen = place.runs.ledgers.entry(run, tick.number + 1).observation
             idle = {job.id for job in seen.jobs if job.state in (JobState.WAITING, JobState.PAUSED)}
             new = {job.id for job in seen.jobs} - {job.id for job in entry.observation.jobs}
             assert after == idle - new
@@ -160,7 +160,7 @@ def test_series_of_earlier_releases_are_drawn_without_threads(
     place: Workspace, experiment: str, server: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = place.runs.experiment(experiment).runs["Bends"][1]
-    series = json.loads(json.dumps(place.runs.series(run)))
+    series = json.loads(json.dumps(place.runs.ledgers.series(run)))
     series.pop("waits")
     for lines in series["jobs"].values():
         lines.pop("threads")

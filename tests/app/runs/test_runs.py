@@ -112,20 +112,20 @@ def test_arms_of_the_same_scenario_are_rivals_across_experiments(place: Workspac
 
 def test_the_ledger_shows_a_tick_with_its_reasons(place: Workspace, experiment: str) -> None:
     run = place.runs.experiment(experiment).runs["flowcon"][1]
-    ticks = place.runs.ticks(run)
+    ticks = place.runs.ledgers.ticks(run)
     busy = next(tick.number for tick in ticks if tick.actions)
     text = text_of_page(experiment=experiment, look="ledger", of="flowcon", tick=str(busy))
-    entry = place.runs.ledger(run, busy)
+    entry = place.runs.ledgers.entry(run, busy)
     assert f"Tick {busy}" in text
     assert all(sentence(action) in text for action in entry.actions)
-    found = lines(entry, place.runs.series(run))
+    found = lines(entry, place.runs.ledgers.series(run))
     assert [line.job.id for line in found if line.decided] == [
         job.id for job in entry.observation.jobs if any(action.job == job.id for action in entry.actions)
     ]
 
 
 def test_a_tick_beyond_the_last_is_the_last(place: Workspace, experiment: str) -> None:
-    last = len(place.runs.ticks(place.runs.experiment(experiment).runs["specon"][1])) - 1
+    last = len(place.runs.ledgers.ticks(place.runs.experiment(experiment).runs["specon"][1])) - 1
     assert f"Tick {last}," in text_of_page(experiment=experiment, look="ledger", of="specon", tick="99999")
 
 
@@ -164,7 +164,7 @@ def test_tables_and_runs_are_taken_away(server: Flask, place: Workspace, experim
     assert {row.split(",")[1] for row in workers[1:]} == {"box-1", "box-2"}
     moves = client.get(f"/api/runs/{run}/moves.csv", headers=host).text.splitlines()
     assert moves[0] == "time_s,job,from,to,rule,rebalanced,failed"
-    assert len(moves) == 1 + len(place.runs.series(run)["moves"])
+    assert len(moves) == 1 + len(place.runs.ledgers.series(run)["moves"])
     report = client.get(f"/api/experiments/{experiment}/report.json", headers=host).json
     assert report["baseline"] == "fewest"
 
@@ -275,11 +275,11 @@ def test_an_experiment_that_waits_is_among_the_running(place: Workspace) -> None
 
 def test_lines_that_come_later_are_found_later(place: Workspace, experiment: str) -> None:
     run = place.runs.experiment(experiment).runs["fewest"][1]
-    kept = place.runs.series
-    place.runs.series = lambda _run: (_ for _ in ()).throw(NotFoundError("Not yet.", "Wait."))  # type: ignore[method-assign]
+    kept = place.runs.ledgers.series
+    place.runs.ledgers.series = lambda _run: (_ for _ in ()).throw(NotFoundError("Not yet.", "Wait."))  # type: ignore[method-assign]
     assert facts_of(run) is None
     assert stored.recent_series(run) is None
-    place.runs.series = kept  # type: ignore[method-assign]
+    place.runs.ledgers.series = kept  # type: ignore[method-assign]
     found = facts_of(run)
     assert found is not None
     assert (found.workers, found.cores, found.bars) == (2, 4.0, True)

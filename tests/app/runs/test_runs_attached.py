@@ -56,10 +56,10 @@ def test_it_is_listed_and_stepped_through_by_the_names_of_its_containers(place: 
 
 def test_what_a_container_used_before_the_policy_came_is_no_use_of_its_first_tick(place: Workspace) -> None:
     run = attached(place, 3)
-    series = place.runs.series(run)
+    series = place.runs.ledgers.series(run)
     assert series["jobs"]["trainer"]["cpu"] == [0.0, 0.75, 0.75]
     assert series["workers"]["box"]["cpu"] == [0.0, 0.75, 0.75]
-    used = [lines(entry, series)[0].used for entry in place.runs.entries(run)]
+    used = [lines(entry, series)[0].used for entry in place.runs.ledgers.entries(run)]
     assert used == [None, 0.75, 0.75]
 
 

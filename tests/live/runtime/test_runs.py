@@ -43,7 +43,7 @@ def done(space: Workspace, text: str) -> str:
 @pytest.mark.usefixtures("torch_image")
 def test_specon_moves_a_pytorch_job_without_losing_or_repeating_a_step(space: Workspace) -> None:
     info = space.runs.experiment(done(space, SPECON))
-    entries = list(space.runs.entries(info.runs["SpeCon"][2]))
+    entries = list(space.runs.ledgers.entries(info.runs["SpeCon"][2]))
     moved = {action.job for entry in entries for action in entry.actions if isinstance(action, Migrate)}
     assert moved
     for job in moved:
@@ -61,7 +61,7 @@ def test_specon_moves_a_pytorch_job_without_losing_or_repeating_a_step(space: Wo
 def test_cores_and_threads_bend_together_while_jobs_queue(space: Workspace) -> None:
     """Two processors: the second job takes one back from the first, the third waits until one has ended."""
     run = space.runs.experiment(done(space, ELASTIC)).runs["Elastic"][2]
-    entries = list(space.runs.entries(run))
+    entries = list(space.runs.ledgers.entries(run))
     lives: dict[str, list[Job]] = {"first": [], "second": [], "third": []}
     for entry in entries:
         seen = entry.observation

@@ -43,7 +43,7 @@ def ledger_page(info: ExperimentInfo, view: View) -> list[Node]:
     near = own if len(own) <= _MOST_SIDES else [each for each in (first, second) if each is not None]
     options = {each.key: each.title for each in near} | {side.key: side.title}
     run = side.runs.get(view.seed if view.seed is not None else min(side.runs, default=0))
-    ticks = workspace().runs.ticks(run) if run else []
+    ticks = workspace().runs.ledgers.ticks(run) if run else []
     head = page_head(info.name, f"ledger of {side.title}", [_sides(view, options, side), back])
     if run is None or not ticks:
         text = "Ledgers are saved for the first seed only, unless another choice was made."
@@ -55,7 +55,7 @@ def run_page(info: RunInfo, view: View) -> list[Node]:
     """The page of the ledger of a run that belongs to no experiment: that of an attached policy."""
     back = link_button("Back to runs", PATH, "chevron-left")
     head = page_head(info.name, f"decisions on running containers, {state_words(info.state)[0]}", [back])
-    ticks = workspace().runs.ticks(info.id)
+    ticks = workspace().runs.ledgers.ticks(info.id)
     if not ticks:
         text = "The policy has not seen a container yet."
         return [head, card(None, empty("list-check", "No decisions yet", text, [back]))]
