@@ -12,10 +12,10 @@ from core.bootstrap import open_workspace, worker_for
 from core.config import child_environment
 from core.errors import Cancelled, ConflictError, Interrupted, NotFoundError
 from core.experiments.reading.experiment import read_experiment
-from core.workspace import ledgers
 from core.runs.runner import run_arm
 from core.runs.values import Keep
 from core.scheduling.policies import POLICIES
+from core.workspace import ledgers
 from core.workspace.records import RunState, TaskState
 from core.workspace.tables import LedgerRow, RunRow, SeriesRow
 from tests.experiments.making import RANDOM, some, three
