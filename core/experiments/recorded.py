@@ -12,8 +12,7 @@ from core.errors import InputError
 from core.experiments.jobs import JobKind, ListedJob
 from core.settings_fields import setting
 from core.traces.model import Role
-from core.traces.validation import many
-from core.units import Unit
+from core.units import Unit, plural
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,7 +99,9 @@ def recorded(traces: TraceSet, position: int, settings: TraceJobs) -> Recorded |
     name = traces.ids[position]
     part = slice(int(traces.offsets[position]), int(traces.offsets[position + 1]))
     if part.stop - part.start < 2:
-        return LeftOut(name, f"“{name}” has {many(part.stop - part.start, 'sample')}: its time is not known.")
+        return LeftOut(
+            name, f"“{name}” has {plural(part.stop - part.start, 'sample')}: its time is not known."
+        )
     used = np.asarray(traces.values(Role.CPU), dtype=float)[part]
     seconds = weights(traces, part)
     if (seconds <= 0).any():
@@ -276,7 +277,7 @@ def experiment_values(made: MadeJobs, name: str) -> dict[str, Any]:
     return {
         "version": 1,
         "name": name,
-        "about": f"{many(len(made.jobs), 'recorded execution')} as jobs; work is the CPU that each used.",
+        "about": f"{plural(len(made.jobs), 'recorded execution')} as jobs; work is the CPU that each used.",
         "workers": [{"id": "worker", "count": 2, "cores": float(max(ceil(widest), ceil(made.busiest / 2)))}],
         # a recorded loss has its own noise
         "world": {"noise": 0.0} if replayed else {},
@@ -356,13 +357,13 @@ def _notes(made: Sequence[Recorded], starts: Floats) -> tuple[str, ...]:
     if n > 1 and float(starts.max()) <= 0:
         notes.append("All recordings begin at the same time: when they really arrived is not known.")
     if limited:
-        notes.append(f"{many(limited, 'job')} ran at the CPU limit and may have wanted more.")
+        notes.append(f"{plural(limited, 'job')} ran at the CPU limit and may have wanted more.")
     if gaps:
-        notes.append(f"{many(gaps, 'job')} had gaps, in which no work is counted.")
+        notes.append(f"{plural(gaps, 'job')} had gaps, in which no work is counted.")
     if missing:
-        notes.append(f"{many(missing, 'job')} had missing CPU values, taken to be like the rest.")
+        notes.append(f"{plural(missing, 'job')} had missing CPU values, taken to be like the rest.")
     if replayed < n:
         notes.append(
-            f"{many(n - replayed, 'job')} without a falling recorded loss: the loss curve of VAE is used."
+            f"{plural(n - replayed, 'job')} without a falling recorded loss: the loss curve of VAE is used."
         )
     return tuple(notes)

@@ -29,8 +29,7 @@ from app.ui.page import Page, Room
 from app.ui.task_card import when
 from core.errors import PhaseDockError
 from core.sampling.values import EngineState
-from core.traces.validation import many
-from core.units import format_number
+from core.units import format_number, plural
 from core.workspace.records import NO_EXPERIMENT, TaskState
 
 if TYPE_CHECKING:
@@ -228,7 +227,7 @@ def news_card(sets: Sequence[TraceSetInfo], models: Sequence[ModelInfo]) -> Node
 
 def _sets(sets: Sequence[TraceSetInfo]) -> Iterable[News]:
     for info in sets[:_MOST]:
-        words, href = many(info.n_executions, "execution"), address("/phases", Choice(info, None))
+        words, href = plural(info.n_executions, "execution"), address("/phases", Choice(info, None))
         yield News(info.created, "database", "Trace set", info.name, words, href, info.sample)
 
 
@@ -236,7 +235,7 @@ def _models(models: Sequence[ModelInfo]) -> Iterable[News]:
     for info in models[:_MOST]:
         href = address("/models", Choice(None, info))
         yield News(
-            info.created, "stack-2", "Model", info.name, many(len(info.phases), "phase"), href, info.sample
+            info.created, "stack-2", "Model", info.name, plural(len(info.phases), "phase"), href, info.sample
         )
 
 
@@ -251,7 +250,7 @@ def _experiments() -> Iterable[News]:
 
 def _attached() -> Iterable[News]:
     for run in workspace().runs.list(_MOST, experiment=NO_EXPERIMENT):
-        words = f"{many(run.ticks, 'decision')}, {attached_runs.state_words(run.state)[0]}"
+        words = f"{plural(run.ticks, 'decision')}, {attached_runs.state_words(run.state)[0]}"
         yield News(run.created, "activity", "Attached policy", run.name, words, attached_runs.address(run.id))
 
 

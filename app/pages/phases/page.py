@@ -41,8 +41,7 @@ from app.ui.nothing_yet import far_notice, misfit, no_model, no_traces
 from app.ui.page import Page, Room
 from app.ui.phases import execution_names, execution_rows, live, phase_cards, spread_figures, statistics_table
 from core.csv_export import csv_lines
-from core.traces.validation import many
-from core.units import format_duration, phase_number
+from core.units import format_duration, phase_number, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,7 +177,7 @@ def _spread_card(view: View) -> Node:
     figures = cached(lambda: spread_figures(found.statistics, view.lanes), "spread", *view.key())
     samples = sum(each.samples for each in live(found.statistics))
     info = workspace().traces.get(view.traces)
-    counts = f"{many(info.n_executions, 'execution')}, {many(samples, 'labelled sample')}"
+    counts = f"{plural(info.n_executions, 'execution')}, {plural(samples, 'labelled sample')}"
     names = [f"spread-{place}" for place in range(len(figures))]
     csv = f"/api/traces/{view.traces}/statistics/{view.model}.csv?dwell={view.dwell:g}"
     return card(

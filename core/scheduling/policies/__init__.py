@@ -42,6 +42,6 @@ for _policies in (
         POLICIES.add(_policy.name, _policy)
 
 
-def spelt(name: str) -> str:
+def display_name(name: str) -> str:
     """A policy's name as its authors write it; unchanged if there is no such policy."""
     return (POLICIES[name].title if name in POLICIES else "") or name

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.scheduling.deadline_planning.plan import (
-    Wish,
+    AllocationRequest,
     continued,
     least_share,
     planned,
@@ -30,7 +30,9 @@ def wishes(draw, most=8, jobs=6):
         step = StepTime(*draw(PARTS))
         least = draw(st.integers(1, 3))
         table = rates(step.seconds, least, draw(st.integers(least, most)), 1.0)
-        made.append(Wish(f"j{k}", draw(st.floats(0.5, 300.0)), table, draw(st.floats(5.0, 2000.0))))
+        made.append(
+            AllocationRequest(f"j{k}", draw(st.floats(0.5, 300.0)), table, draw(st.floats(5.0, 2000.0)))
+        )
     return made
 
 
@@ -133,7 +135,9 @@ def test_more_cores_or_time_never_ask_for_a_larger_share(made, capacity, more):
 def test_the_earliest_deadline_is_served_first_with_what_it_needs_and_the_next_of_what_is_left():
     """Each has 600 steps of a second on one core; five cores."""
     table = rates(StepTime(0.0, 1.0).seconds, 1, 8, 1.0)
-    made = [Wish(name, 600.0, table, by) for name, by in (("a", 200.0), ("b", 300.0), ("c", 250.0))]
+    made = [
+        AllocationRequest(name, 600.0, table, by) for name, by in (("a", 200.0), ("b", 300.0), ("c", 250.0))
+    ]
     plan = planned(made, *laid(made, 5))
     assert plan.shares["a"].grains == 3
     assert plan.shares["c"].grains == 4  # two of the others until 200 s, then four
@@ -163,7 +167,7 @@ def test_a_plan_that_was_followed_can_be_continued(made, capacity, share):
 def test_who_is_late_in_a_plan_that_goes_on_holds_nothing_of_it():
     """Two jobs of 50 s on one core each; after 10 s one of them has all of its work left, and is late."""
     table = rates(StepTime(0.0, 1.0).seconds, 1, 1, 1.0)
-    made = [Wish("a", 50.0, table, 60.0), Wish("b", 50.0, table, 55.0)]
+    made = [AllocationRequest("a", 50.0, table, 60.0), AllocationRequest("b", 50.0, table, 55.0)]
     free, edges = laid(made, 2)
     plan = planned(made, free, edges)
     rest = continued(plan, [made[0]._replace(steps=40.0), made[1]], 2, 10.0)

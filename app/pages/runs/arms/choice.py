@@ -38,7 +38,7 @@ class Chosen:
     seeds: tuple[int, ...]
 
 
-def many(info: ExperimentInfo, view: View) -> bool:
+def compares_all(info: ExperimentInfo, view: View) -> bool:
     """Whether the page shows all policies: unless two are named, or there are only two."""
     if view.show is not None:
         return view.show == "all"

@@ -17,8 +17,7 @@ from app.ui.basics import Node, button, card, data
 from app.ui.export import export_menu
 from app.ui.graph import graph
 from core.experiments.compare import mean_of
-from core.traces.validation import many
-from core.units import format_list
+from core.units import format_list, plural
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -91,7 +90,7 @@ def loads_card(info: ExperimentInfo, asked: Chosen, where: str) -> Node:
     return card(
         "Deadlines met against load",
         graph("loads", figure, label),
-        note=f"means of {many(seeds, 'seed')}, with 95% intervals; load: core-time asked for, of all",
+        note=f"means of {plural(seeds, 'seed')}, with 95% intervals; load: core-time asked for, of all",
         tools=[*tools, export_menu("loads", f"deadlines against load {info.name}", [("Table, CSV", where)])],
     )
 

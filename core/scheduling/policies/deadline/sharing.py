@@ -20,18 +20,18 @@ import numpy as np
 from core.scheduling.actions import Mark
 from core.scheduling.deadline_planning.plan import least_share
 from core.scheduling.model import JobState
-from core.scheduling.policies.deadline.job_estimate import Hope
+from core.scheduling.policies.deadline.job_estimate import SpareAllocation
 from core.scheduling.policies.deadline.scene import Home
 from core.units import format_cores, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from core.scheduling.deadline_planning.plan import Plan, Wish
+    from core.scheduling.deadline_planning.plan import AllocationRequest, Plan
     from core.scheduling.deadline_planning.rates import Rates
     from core.scheduling.model import Job
-    from core.scheduling.policies.deadline.deadline_admission import Promises
-    from core.scheduling.policies.deadline.job_estimate import Known
+    from core.scheduling.policies.deadline.deadline_admission import DeadlineAdmission
+    from core.scheduling.policies.deadline.job_estimate import JobEstimate
     from core.scheduling.policies.deadline.scene import Scene
 
 
@@ -97,7 +97,7 @@ def _next(taker: Taker, held: int) -> tuple[float, int]:
     return float(speed[after] - speed[held]) / ((after - held) * taker.unit), after - held
 
 
-def by_core_time(wishes: Sequence[Wish], plan: Plan, free: int) -> dict[str, int]:
+def by_core_time(wishes: Sequence[AllocationRequest], plan: Plan, free: int) -> dict[str, int]:
     """Give free grains of the first slot to jobs of a plan whose core-time that saves most."""
     given: dict[str, int] = {}
     queue = []
@@ -122,7 +122,7 @@ def by_core_time(wishes: Sequence[Wish], plan: Plan, free: int) -> dict[str, int
     return given
 
 
-def _stepped(wish: Wish, plan: Plan, held: int) -> tuple[int, float]:
+def _stepped(wish: AllocationRequest, plan: Plan, held: int) -> tuple[int, float]:
     """The next useful number of grains in the first slot, and a job's grain-seconds with it."""
     speed = wish.rates.speed
     after = int(speed.searchsorted(speed[held], side="right"))
@@ -151,7 +151,7 @@ _YOUNG: Final = 60.0
 class Sharing:
     """The cores of the workers that are shared anew."""
 
-    def __init__(self, scene: Scene, promises: Promises) -> None:
+    def __init__(self, scene: Scene, promises: DeadlineAdmission) -> None:
         self.scene, self.promises = scene, promises
         self.wanted: list[tuple[Job, str, float]] = []
         self.marks: list[Mark] = []
@@ -177,7 +177,7 @@ class Sharing:
             self.scene.stir(freest)
             self._share(freest)
 
-    def _queue(self) -> dict[str, Known]:
+    def _queue(self) -> dict[str, JobEstimate]:
         """Those that wait and were promised nothing: whose deadline may still be met first, by their work."""
         scene, now = self.scene, self.scene.now
         able = [
@@ -260,7 +260,7 @@ class Sharing:
         share = self._useful(name, int(plan.shares[name].used[0])) if name in plan.shares else 0
         return max(share, known.rates.least, min(self._held(name), known.first))
 
-    def _hoping(self, names: Iterable[str]) -> dict[str, Hope]:
+    def _hoping(self, names: Iterable[str]) -> dict[str, SpareAllocation]:
         """With how many grains jobs may end in time that were promised nothing, of those that may."""
         scene, ample = self.scene, self._ample
         found = {name: scene.known[name].hope(scene.now, scene.spread, ample=ample) for name in names}
@@ -287,7 +287,7 @@ class Sharing:
         hoping = [name for name in self._hopes if name in self._others]
         for name in chain(hoping, (name for name in self._others if name not in hoping)):
             known = self._others[name]
-            hope = self._hopes.get(name) or Hope(known.first, known.first)
+            hope = self._hopes.get(name) or SpareAllocation(known.first, known.first)
             if free <= 0:
                 break
             if hope.least <= free and self.promises.has_memory(worker, known):
@@ -326,7 +326,7 @@ class Sharing:
         scene.known[name] = known
         self.marks.append(self._mark(known, grains))
 
-    def _mark(self, known: Known, grains: int) -> Mark:
+    def _mark(self, known: JobEstimate, grains: int) -> Mark:
         """What is thought of a job now, and when it would end with the cores that it has."""
         ending = known.ends(grains, self.scene.now, self.scene.spread)
         ends, between = ending if ending is not None else (None, None)

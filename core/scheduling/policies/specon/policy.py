@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.scheduling import lookup
 from core.scheduling.actions import Migrate, Reason
-from core.scheduling.fast_frozen_init import filled_by_slot
-from core.scheduling.lazy_tuple import Deferred
+from core.scheduling.fast_frozen_init import fast_frozen_init
+from core.scheduling.lazy_tuple import PartlyLazyTuple
 from core.scheduling.model import JobState
 from core.scheduling.placement import Placer, place, placer
 from core.scheduling.policies.specon.monitor import CONVERGED, Looked, SpeConSettings, Watched, joined, look
@@ -233,7 +233,7 @@ REBALANCE = {"resolved": resolved, "as-printed": as_printed}
 _NOW = 1e-9
 
 
-@filled_by_slot
+@fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class SpeConState:
     """What SpeCon remembers."""
@@ -412,7 +412,7 @@ def _answer(turn: _Turn) -> Decision[SpeConState]:
         wake,
         marks,
     )
-    reasons = Deferred(turn.reasons) if turn.reasons else ()
+    reasons = PartlyLazyTuple(turn.reasons) if turn.reasons else ()
     return Decision(after, tuple(turn.actions), reasons, marks, wake)
 
 
