@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup run check test tools test-fast bench jobs-image lock format clean
+.PHONY: help setup run check test test-long tools test-fast bench jobs-image lock format clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -40,8 +40,12 @@ check: .venv/.dev ## format, lint, types, architecture; of Python and of the scr
 	$(BIN)/deno lint --quiet
 
 test: export PYTHONDONTWRITEBYTECODE :=
-test: .venv/.dev tools ## every test, and how much of the code they cover
+test: .venv/.dev tools ## every test but the long ones, in eight minutes
 	@tests/run-all.sh $(BIN)/python
+
+test-long: export PYTHONDONTWRITEBYTECODE :=
+test-long: .venv/.dev tools ## every test, more examples of each, and how much of the code they cover
+	@tests/run-all.sh $(BIN)/python --long
 
 tools:
 	@tests/install-what-tests-need.sh
@@ -49,7 +53,7 @@ tools:
 test-fast: export PYTHONDONTWRITEBYTECODE :=
 test-fast: .venv/.dev ## the tests that need no browser, no Docker and no process of their own, in three minutes
 	@$(BIN)/python -m tests.compiling
-	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/browser --ignore=tests/live -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/browser --ignore=tests/live -m "not slow and not long"
 
 bench: .venv/.dev ## measure speed against the slow twins and pyarrow; writes benchmarks/results.json
 	$(BIN)/python -m benchmarks

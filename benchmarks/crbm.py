@@ -23,14 +23,13 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from core.phases import OnlineDetector, PhaseSettings, choose_k, encode, fit, predict
-from core.phases.crbm.parameters import Layout, initial
-from core.phases.crbm.training import for_training, train
+from core.phases.crbm import Layout, for_training, initial, train
 from core.phases.fitting import training_windows
 from core.phases.kernels import loops
 from core.traces.model import Feature, Role, TraceSet
-from core.traces.synth import synthetic_traces
 from core.units import Unit
 from tests.oracles import crbm_twin as twin
+from tests.synthetic import synthetic_traces
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,8 +5,7 @@ Registration is one explicit line; the error for an unknown name lists those the
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from core.errors import NotFoundError
 
@@ -14,15 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 T = TypeVar("T")
-
-
-def declared(package: str, attribute: str, *modules: str) -> Iterator[Any]:
-    """What modules of a package declare under one name, in the order of the modules.
-
-    A register that names its modules this way is extended by one line.
-    """
-    for module in modules:
-        yield getattr(import_module(f"{package}.{module}"), attribute)
 
 
 class Registry(Generic[T]):

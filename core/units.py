@@ -227,3 +227,8 @@ def phase_name(phase: int) -> str:
 def phase_of(name: str) -> int:
     """The id of the phase that `phase_name` gives this name; −1 for warm-up."""
     return int(name[1:]) - 1 if name.startswith("φ") else -1
+
+
+def plural(count: int, noun: str) -> str:
+    """A count and its noun: ``1 row``, ``1,200 rows``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.phases import PhaseSettings, fit
-from core.traces.synth import synthetic_traces
+from tests.synthetic import synthetic_traces
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ import numpy as np
 from core.phases import PhaseSettings, fit, predict
 from core.phases.dwell import merge
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
-from core.traces.synth import synthetic_traces
+from tests.synthetic import synthetic_traces
 
 
 def compile_kernels() -> None:

@@ -1,4 +1,4 @@
-"""What all tests share: no network, Hypothesis profiles, a workspace of their own, and a Docker Engine.
+"""What all tests share: no network, how many examples, a workspace of their own, and a Docker Engine.
 
 Fixtures import what they need: the process that hands tests out loads this, too, and runs none.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,11 +30,15 @@ for _name in [name for name in os.environ if name.startswith("PHASEDOCK_") or na
     if not _name.startswith("PHASEDOCK_TEST"):
         del os.environ[_name]  # settings of whoever runs the tests are not those of the tests
 
+LONG = os.environ.get("PHASEDOCK_TESTS_LONG") == "1"
 hypothesis_settings.register_profile(
-    "ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
+    "default", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=25
 )
-hypothesis_settings.register_profile("long", deadline=None, max_examples=5000)
-hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+hypothesis_settings.register_profile("long", hypothesis_settings.get_profile("default"), max_examples=200)
+hypothesis_settings.load_profile("long" if LONG else "default")
+
+MOST_SECONDS = 3.0
+SLOW_FAILS = os.environ.get("PHASEDOCK_TESTS_SLOW") == "fail"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -51,6 +56,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         reason = missing_tool({folder} | {mark.name for mark in item.iter_markers()})
         if reason and not ALL_REQUIRED:
             item.add_marker(pytest.mark.skip(reason=f"{item.name}: {reason}"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that takes longer than `MOST_SECONDS` and is marked neither slow nor long.
+
+    Seconds of the test's own thread count, which a busy machine does not lengthen; with
+    ``PHASEDOCK_TESTS_SLOW=fail`` those of the clock do. `make test-long` measures and so takes longer.
+    """
+    clock = time.monotonic if SLOW_FAILS else time.thread_time
+    began = clock()
+    yield
+    taken = clock() - began
+    marked = {"slow", "long", "live", "browser"} & {mark.name for mark in item.iter_markers()}
+    if taken > MOST_SECONDS and not marked and not LONG:
+        pytest.fail(f"It takes {taken:.1f} s: make it faster, or mark it slow.", pytrace=False)
 
 
 def missing_tool(words: set[str]) -> str | None:

@@ -10,7 +10,7 @@ from dash import dcc, html
 from plotly.utils import PlotlyJSONEncoder
 
 from app.figures.theme import phase_name
-from core.traces.validation import many
+from core.units import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -51,7 +51,7 @@ class _Sized(Protocol):
 
 def contents(of: _Sized, between: str = ", ") -> str:
     """How much a trace set holds: ``1 execution, 1,200 samples``."""
-    return f"{many(of.n_executions, 'execution')}{between}{many(of.n_samples, 'sample')}"
+    return f"{plural(of.n_executions, 'execution')}{between}{plural(of.n_samples, 'sample')}"
 
 
 def icon(name: str, size: str = "") -> html.Span:

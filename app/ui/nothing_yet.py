@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from app.context import Choice, address, cached, workspace
 from app.ui.basics import Node, card, empty, link_button, notice
-from core.phases.drift.familiarity import familiarity, warning
-from core.traces.validation import many
+from core.phases.drift import familiarity, warning
+from core.units import plural
 
 if TYPE_CHECKING:
     from core.workspace.records import ModelInfo, TraceSetInfo
@@ -25,7 +25,7 @@ def no_traces(icon_name: str, text: str) -> Node:
 def no_model(choice: Choice, traces: TraceSetInfo, icon_name: str, title: str) -> Node:
     """Say that a model is needed to label the chosen traces."""
     text = (
-        f"A model is needed to label the {many(traces.n_executions, 'execution')} of "
+        f"A model is needed to label the {plural(traces.n_executions, 'execution')} of "
         f"{traces.name}. Training takes well under a minute for most sets."
     )
     return card(None, empty(icon_name, title, text, [train_a_model(choice)]))

@@ -13,8 +13,8 @@ from app.figures.spread import Box, frequencies, spread
 from app.ui.basics import Node, aria, card, icon, phase_badge, plain_table
 from core.errors import InputError
 from core.phases import ApplicationSettings
-from core.phases.describing.statistics import scale_for
-from core.phases.drift.strangeness import MOST_STRANGE
+from core.phases.describe import scale_for
+from core.phases.drift import MOST_STRANGE
 from core.traces.lanes import Lane, default_lanes, lanes
 from core.traces.model import Feature, Role
 from core.traces.scales import Scale, scale_of

@@ -67,7 +67,7 @@ def predict(
 
     labels = offline.label(model, file, mapping, minimum_dwell, show.warning)
     if as_json:
-        print_json({"phase_numbers": labels})
+        print_json({"executions": labels})
     else:
         show.labels(labels)
 

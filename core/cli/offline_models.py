@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import ConflictError, InputError
 from core.phases import ApplicationSettings, PhaseSettings, expand, fit, predict, with_minimum_dwell
-from core.phases.drift.familiarity import familiarity, warning
+from core.phases.drift import familiarity, warning
 from core.store import inspect_file, read_with_report
 from core.store.formats.register import FORMATS
 from core.store.phase_models.ai4dl import import_ai4dl

@@ -13,8 +13,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from core.plain_text import without_controls
-from core.traces.validation import many
-from core.units import format_duration, format_number, format_share, format_value, phase_name
+from core.units import format_duration, format_number, format_share, format_value, phase_name, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -86,7 +85,7 @@ def checked(file: Path, found: Checked) -> None:
     console, traces, summary = _console(), found.traces, found.summary
     console.print(f"[bold]{plain(file.name)}[/]: {plain(found.inspection.label)}", highlight=False)
     console.print(
-        f"{many(traces.n_executions, 'execution')}, {many(traces.n_samples, 'sample')}, "
+        f"{plural(traces.n_executions, 'execution')}, {plural(traces.n_samples, 'sample')}, "
         f"one every {format_duration(traces.period)}, lasting {_range(summary['duration_s'])}",
         highlight=False,
     )

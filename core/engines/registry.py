@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from core.engines import simulated
+from core.engines.demo import kind as demo
+from core.engines.docker_host import kind as docker_host
 from core.engines.watch_only import WatchOnly
 from core.errors import InputError
 from core.experiments.spec import ENGINES as KNOWN
 from core.experiments.spec import EngineFacts
-from core.registry import Registry, declared
+from core.registry import Registry
 
 if TYPE_CHECKING:
     from core.engines.ports import EngineKind, RunRequest
@@ -49,11 +52,9 @@ def begin(name: str, request: RunRequest) -> Engine:
     return kind.open(request)
 
 
-for _kind in declared(
-    "core.engines",
-    "ENGINE",
-    "simulated",
-    "docker_host.kind",
-    "demo.kind",
+for _kind in (
+    simulated.ENGINE,
+    docker_host.ENGINE,
+    demo.ENGINE,
 ):
     add(_kind)

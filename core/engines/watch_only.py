@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.scheduling.actions import Refuse, Start
-from core.scheduling.engine_wrapper import OverEngine
+from core.scheduling.engine_wrapper import EngineWrapper
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from core.scheduling.ports import Engine
 
 
-class WatchOnly(OverEngine):
+class WatchOnly(EngineWrapper):
     """The same port over another engine; `apply` changes nothing."""
 
     def __init__(self, engine: Engine) -> None:
@@ -36,7 +36,7 @@ class WatchOnly(OverEngine):
         return ()
 
 
-class OnlyStarts(OverEngine):
+class StartOnly(EngineWrapper):
     """The same port over another engine; jobs begin, or are refused, and keep what they began with."""
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:

@@ -1,7 +1,7 @@
 """Predicting real runs with the simulator, calibrated on the run without a policy.
 
 For each repeat the baseline's own run is the recording: its γ, works and loss curves make a scenario
-(`core.simulation.calibration.calibrate`), on which every policy of the experiment is then simulated. So a
+(`core.simulation.calibration`), on which every policy of the experiment is then simulated. So a
 prediction never sees the run that it is compared with, except for the baseline, whose row says how good the
 fit itself is.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError
 from core.experiments.compare import compare
-from core.simulation.calibration.calibrate import calibrate
+from core.simulation.calibration import calibrate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from core.experiments.outcome import RunResult
     from core.experiments.spec import Arm, Experiment
     from core.scheduling.model import Observation
-    from core.simulation.calibration.calibrate import Calibration
+    from core.simulation.calibration import Calibration
     from core.simulation.scenario import Scenario
 
 

@@ -10,7 +10,7 @@ from core.live.history.reader import traces_of
 from core.live.recording.recorder import source_of
 from core.live.sessions import TEACH as NAME
 from core.live.view.snapshot import LiveFiles
-from core.phases.drift.continuing import continue_training, together
+from core.phases.drift import continue_training, together
 from core.progress_reporting import part_of
 from core.tasks.kind import Kind
 

@@ -2,14 +2,15 @@
 
 from core.phases.choosing.hyper_parameters import SearchSpace, Trial, search
 from core.phases.choosing.phase_count import Candidate, Choice, choose_k, choose_k_for
-from core.phases.describing.describe import (
+from core.phases.describe import (
     QUANTILES,
     WARM_UP,
+    FeatureStatistics,
+    PhaseStatistics,
     Runs,
     phase_runs,
     phase_statistics,
 )
-from core.phases.describing.statistics import FeatureStatistics, PhaseStatistics
 from core.phases.dwell import suggested_minimum_dwell, with_minimum_dwell
 from core.phases.fitting import fit
 from core.phases.model import Expansion, PhaseModel, TrainingRecord

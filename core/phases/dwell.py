@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.phases.describing.describe import WARM_UP, phase_runs
+from core.phases.describe import WARM_UP, phase_runs
 from core.phases.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from core.phases.describing.describe import Runs
+    from core.phases.describe import Runs
     from core.phases.encoders import Labels
     from core.traces.model import TraceSet
 

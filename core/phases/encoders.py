@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import InputError
-from core.phases.crbm.parameters import Crbm, Layout, aligned, padded
-from core.phases.crbm.training import train
+from core.phases.crbm import Crbm, Layout, aligned, padded, train
 from core.phases.kernels import loops
 from core.registry import Registry
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from core.errors import InputError
 from core.phases.clustering import fit_centres, one_thread
-from core.phases.describing.describe import phase_statistics
-from core.phases.drift.familiarity import training_ranges
-from core.phases.drift.strangeness import training_limits
+from core.phases.describe import phase_statistics
+from core.phases.drift import training_limits, training_ranges
 from core.phases.encoders import ENCODERS, nearest_of
 from core.phases.matching import default_features, named_features
 from core.phases.model import PhaseModel, TrainingRecord

@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.errors import MismatchError
-from core.phases.describing.describe import WARM_UP
+from core.phases.describe import WARM_UP
 
 if TYPE_CHECKING:
-    from core.phases.describing.statistics import PhaseStatistics
+    from core.phases.describe import PhaseStatistics
     from core.phases.encoders import Codes, Encoder
     from core.phases.rows import Scaler
     from core.phases.settings import PhaseSettings
@@ -48,7 +48,7 @@ class TrainingRecord:
     #: The 1st and 99th percentile of each feature; empty if unknown, as in older models.
     ranges: tuple[tuple[float, float], ...] = ()
     #: The 99th percentiles of the distance to the nearest centre and of the reconstruction error of a sample
-    #: (`core.phases.drift.strangeness`); empty if unknown, as in older models.
+    #: (`core.phases.drift`); empty if unknown, as in older models.
     limits: tuple[float, ...] = ()
 
     @property

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from core.errors import InputError
-from core.phases.drift.strangeness import is_strange
+from core.phases.drift import is_strange
 from core.phases.prediction import labels_of
 from core.phases.rows import Windows
 
@@ -32,7 +32,7 @@ class Look(NamedTuple):
     labels: Labels
     #: float32, shape (n, size); zeros without a full window.
     codes: Codes
-    #: Whether the model has seen nothing like it (`core.phases.drift.strangeness`), shape (n,).
+    #: Whether the model has seen nothing like it (`core.phases.drift`), shape (n,).
     strange: npt.NDArray[np.bool_]
 
 

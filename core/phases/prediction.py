@@ -9,7 +9,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.phases.clustering import fit_centres
-from core.phases.describing.describe import phase_statistics
+from core.phases.describe import phase_statistics
 from core.phases.encoders import nearest_of
 from core.phases.kernels.blocks import BLOCK, label_columns
 from core.phases.matching import main_feature, match

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from core.engines.simulated import simulated
-from core.engines.watch_only import OnlyStarts
+from core.engines.watch_only import StartOnly
 from core.experiments.outcome import Outcome
 from core.experiments.truth import truth
 from core.runs.stages import Stage, simulated_stage
@@ -67,7 +67,7 @@ def run_arm(
     where, policy = stage or simulated_stage(experiment, arm, seed), POLICIES[arm.policy]
     outcome = Outcome(where.truth)
     begun, used = time.monotonic(), time.process_time()
-    engine = OnlyStarts(where.engine) if arm.watch else where.engine
+    engine = StartOnly(where.engine) if arm.watch else where.engine
     for entry in drive(engine, policy, where.settings(arm), seed, where.pace):
         outcome.add(entry)
         if listen is not None:

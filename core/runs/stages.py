@@ -17,7 +17,7 @@ from core.experiments.outcome import Truth
 from core.experiments.scenarios import scenario
 from core.experiments.spec import SIMULATED
 from core.experiments.truth import truth
-from core.sampling.usage_wrapper import HostSamples, showing_use
+from core.sampling.usage_wrapper import HostSamples, with_usage
 from core.scheduling.policies import POLICIES
 from core.workspace.earlier_runs import Kind, LearningEngine
 
@@ -189,7 +189,7 @@ class Stages:
             return engine.containers if isinstance(engine, ShowsContainers) else {}
 
         samples = HostSamples(hosts.values(), lambda: containers().values())
-        seen = showing_use(learning, containers, samples, ready, self._models)
+        seen = with_usage(learning, containers, samples, ready, self._models)
         return Stage(seen, Truth(models={job.id: job.model for job in drawn.jobs}), _PACE, ready)
 
     def _profiled(self, experiment: Experiment, job: JobSpec, kind: Kind) -> JobSpec:

@@ -16,7 +16,7 @@ from core.sampling.phases import PeriodMeans, PhaseLabeller
 from core.sampling.ring_buffer import ROW, rows_since
 from core.sampling.sampler import UsageReader, ring_row, row_of
 from core.scheduling.actions import SetLimit
-from core.scheduling.engine_wrapper import OverEngine
+from core.scheduling.engine_wrapper import EngineWrapper
 from core.scheduling.model import Use
 from core.scheduling.policies.autopilot import ReadySettings
 from core.scheduling.policies.autopilot.cpu import would_use
@@ -98,7 +98,7 @@ class HostSamples:
 _CPU, _MEMORY, _THROTTLED, _WITHHELD = map(ROW.index, ("cpu", "memory", "throttled", "withheld"))
 
 
-def showing_use(
+def with_usage(
     engine: Engine,
     containers: Callable[[], Mapping[str, str]],
     samples: Samples,
@@ -123,7 +123,7 @@ def showing_use(
     return ShowsUse(engine, containers, samples, settings.fitted.period, model, codes=codes)
 
 
-class ShowsUse(OverEngine):
+class ShowsUse(EngineWrapper):
     """An engine whose jobs are shown with what they used lately, and the phase that they are in.
 
     The phase is that of what they would use: a phase that asks for more than a limit of this run would else

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from core.scheduling.policies import spelt
+from core.scheduling.policies import display_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ class Mode(StrEnum):
 
     def called(self, policy: str, engine: str) -> str:
         """What a policy does to an engine, as its task and its run are called."""
-        return f"{spelt(policy)} {'controls' if self is Mode.CONTROL else 'watches'} {engine}"
+        return f"{display_name(policy)} {'controls' if self is Mode.CONTROL else 'watches'} {engine}"
 
 
 @dataclass(frozen=True, slots=True)

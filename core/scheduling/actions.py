@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from core.scheduling.fast_frozen_init import filled_by_slot
+from core.scheduling.fast_frozen_init import fast_frozen_init
 
 
-@filled_by_slot
+@fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Start:
     """Start a waiting job on a worker, with a limit in cores or without.
@@ -32,7 +32,7 @@ class Refuse:
     why: str
 
 
-@filled_by_slot
+@fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class SetLimit:
     """Give a job at most `limit` cores (None: no limit), and `weight` where cores are scarce."""
@@ -58,7 +58,7 @@ class SetThreads:
     threads: int
 
 
-@filled_by_slot
+@fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Migrate:
     """Checkpoint a job, stop it, and start it from the checkpoint on another worker."""
@@ -67,7 +67,7 @@ class Migrate:
     to: str
 
 
-@filled_by_slot
+@fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Pause:
     """Take the processor from a job without ending it."""
@@ -75,7 +75,7 @@ class Pause:
     job: str
 
 
-@filled_by_slot
+@fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Resume:
     """Give a paused job the processor back."""
@@ -93,7 +93,7 @@ class Stop:
 Action: TypeAlias = Start | Refuse | SetLimit | SetMemory | SetThreads | Migrate | Pause | Resume | Stop
 
 
-@filled_by_slot
+@fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Reason:
     """Why a scheduler did, or did not do, something."""
@@ -109,7 +109,7 @@ class Reason:
     values: tuple[tuple[str, float], ...] = ()
 
 
-@filled_by_slot
+@fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Mark:
     """What a scheduler thinks of a job at this moment; drawn as bands and lines beside its usage."""

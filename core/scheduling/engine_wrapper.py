@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from core.scheduling.ports import Engine
 
 
-class OverEngine:
+class EngineWrapper:
     """`core.scheduling.ports.Engine` over another engine; whoever stands on it changes a part of that."""
 
     def __init__(self, engine: Engine) -> None:
@@ -37,5 +37,5 @@ class OverEngine:
 
     def close(self) -> None:
         """Let go of the other engine, which goes on."""
-        if isinstance(self._engine, OverEngine):
+        if isinstance(self._engine, EngineWrapper):
             self._engine.close()

@@ -17,7 +17,7 @@ _CLASS = object.__dict__["__class__"]
 """The attribute itself: a frozen object refuses to have it assigned."""
 
 
-def filled_by_slot(cls: type[T]) -> type[T]:
+def fast_frozen_init(cls: type[T]) -> type[T]:
     """Give a frozen dataclass with slots a constructor of the same signature that fills its slots quickly."""
     slots = {"__slots__": tuple(each.name for each in fields(cls))}  # type: ignore[arg-type]
     bases = getattr(cls, "__orig_bases__", cls.__bases__)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class MadeLater(Sequence[T]):
+class LazyTuple(Sequence[T]):
     """What is a tuple to everybody who looks: equal to it, and copied and pickled as one."""
 
     __slots__ = ()
@@ -39,7 +39,7 @@ class MadeLater(Sequence[T]):
         return self._whole()[place]
 
     def __eq__(self, other: object) -> bool:
-        return tuple(other) == self._whole() if isinstance(other, tuple | MadeLater) else NotImplemented
+        return tuple(other) == self._whole() if isinstance(other, tuple | LazyTuple) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._whole())
@@ -54,7 +54,7 @@ class MadeLater(Sequence[T]):
         return copy.deepcopy(self._whole(), memo)
 
 
-class Deferred(MadeLater[T]):
+class PartlyLazyTuple(LazyTuple[T]):
     """Values of which some are still to be made."""
 
     __slots__ = ("_made", "_parts")

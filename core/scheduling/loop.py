@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from core.scheduling.fast_frozen_init import filled_by_slot
+from core.scheduling.fast_frozen_init import fast_frozen_init
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from core.scheduling.ports import Engine, SchedulingPolicy
 
 
-@filled_by_slot
+@fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One line of a ledger: what was seen, what was decided and why, and what failed at once."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
-from core.scheduling.fast_frozen_init import filled_by_slot
+from core.scheduling.fast_frozen_init import fast_frozen_init
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,7 @@ class Trigger(StrEnum):
     OUTCOME = "outcome"
 
 
-@filled_by_slot
+@fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Worker:
     """One machine, or one named part of it."""
@@ -143,7 +143,7 @@ class Hidden:
     work_left: float
 
 
-@filled_by_slot
+@fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Job:
     """One training job as it is now."""
@@ -207,7 +207,7 @@ class Failure:
     why: str
 
 
-@filled_by_slot
+@fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Observation:
     """Everything that a scheduler is shown at one moment."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.scheduling import lookup
 from core.scheduling.actions import Reason, Start
-from core.scheduling.fast_frozen_init import filled_by_slot
+from core.scheduling.fast_frozen_init import fast_frozen_init
 from core.scheduling.refusals import PATIENCE, pause_after
 from core.settings_fields import setting
 
@@ -78,7 +78,7 @@ class Attempt(NamedTuple):
 _UNTRIED = Attempt(None, 0.0)
 
 
-@filled_by_slot
+@fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Placer:
     """The default scheduler's state: its rule, its random state, and starts that were not confirmed."""

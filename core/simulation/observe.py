@@ -12,8 +12,8 @@ from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from core.scheduling.engine_wrapper import OverEngine
-from core.scheduling.lazy_tuple import MadeLater
+from core.scheduling.engine_wrapper import EngineWrapper
+from core.scheduling.lazy_tuple import LazyTuple
 from core.scheduling.lookup import IndexedJobs
 from core.scheduling.model import Hidden, Job, JobState, Observation, Trigger, Use
 
@@ -38,7 +38,7 @@ class _Seen(NamedTuple):
     use: Use | None
 
 
-class ShowsUse(OverEngine):
+class ShowsUse(EngineWrapper):
     """An engine whose jobs are shown with what they used, as sampling them once a second would.
 
     A job's memory is what its owner said that it needs; of its quota's periods all are throttled while it
@@ -117,7 +117,7 @@ def _jobs(world: World, number: int, hidden: bool) -> SeenJobs:
     return SeenJobs(world, since, number, hidden)
 
 
-class SeenJobs(MadeLater[Job], IndexedJobs):
+class SeenJobs(LazyTuple[Job], IndexedJobs):
     """The jobs of one observation; each is made when it is looked at."""
 
     __slots__ = (

@@ -21,8 +21,8 @@ from core.traces.joining.clocks import clock_of, differing
 from core.traces.joining.names import stem
 from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import ROLE_NAMES, Resampling, Role
-from core.traces.validation import ProblemLog, Report, many, problem
-from core.units import Unit, format_duration, format_value
+from core.traces.validation import ProblemLog, Report, problem
+from core.units import Unit, format_duration, format_value, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -141,7 +141,7 @@ def _reasons(looks: Sequence[Look], joined: Joined) -> list[str]:
     for one in looks:
         roles = [ROLE_NAMES[f.role] for f in one.mapping.features if f.role in (Role.CPU, Role.MEMORY)]
         others = len(one.mapping.features) - len(roles)
-        parts = roles + ([many(others, "further column")] if others else [])
+        parts = roles + ([plural(others, "further column")] if others else [])
         said.append(f"{one.path.name}: {' and '.join(parts)}.")
     said += [
         one.message for one in joined.problems if one.kind in ("named_by_files", "named_by_pods", "goes_on")

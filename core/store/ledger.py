@@ -17,7 +17,7 @@ import orjson
 
 from core.errors import InputError
 from core.scheduling import actions, model
-from core.scheduling.lazy_tuple import MadeLater
+from core.scheduling.lazy_tuple import LazyTuple
 from core.scheduling.loop import Entry
 from core.scheduling.model import JobState, Trigger
 
@@ -74,7 +74,7 @@ def _plain(value: Any) -> Any:
     """A frozen value as JSON: an object with its class's name, a list for a tuple, or itself."""
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {_FLOAT: repr(float(value))}
-    if isinstance(value, tuple | MadeLater):
+    if isinstance(value, tuple | LazyTuple):
         return [_plain(each) for each in value]
     names = _NAMES.get(type(value))
     if names is None:

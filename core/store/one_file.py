@@ -18,7 +18,8 @@ from core.traces.guessing.second_clock import other_clock
 from core.traces.layouts import recognise
 from core.traces.layouts.tracking import TRACKING, is_chart
 from core.traces.questions import questions
-from core.traces.validation import Report, UnusableError, many, problem
+from core.traces.validation import Report, UnusableError, problem
+from core.units import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -188,6 +189,6 @@ def _with_unused(report: Report, source: Source, mapping: ColumnMapping) -> Repo
     unused = [name for name in source.header if name not in mapping.columns]
     if not unused:
         return report
-    message = f"{many(len(unused), 'column')} not in the mapping: {listed(unused)}."
+    message = f"{plural(len(unused), 'column')} not in the mapping: {listed(unused)}."
     extra = problem("columns_unused", message, column=unused[0], count=len(unused))
     return Report((*report.problems, extra), report.rows_read, report.rows_kept, report.executions_kept)

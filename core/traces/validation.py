@@ -23,7 +23,6 @@ __all__ = [
     "Report",
     "Severity",
     "UnusableError",
-    "many",
     "problem",
 ]
 
@@ -43,11 +42,6 @@ FIRST_ONLY = frozenset(
         "undecodable",
     )
 )
-
-
-def many(count: int, noun: str) -> str:
-    """A count and its noun: ``1 row``, ``1,200 rows``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from core.scheduling.deadline_planning.earlier_finishes import Courses, Earlier
-from core.scheduling.engine_wrapper import OverEngine
+from core.scheduling.engine_wrapper import EngineWrapper
 from core.workspace.tables import EarlierRunsRow
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class EarlierRuns:
         return kind._replace(image=f"replayed {kind.image}").key if self._replayed else kind.key
 
 
-class LearningEngine(OverEngine):
+class LearningEngine(EngineWrapper):
     """Passes everything on, and remembers each run that is over.
 
     Parameters

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import MismatchError
-from core.phases.drift.strangeness import with_limits
+from core.phases.drift import with_limits
 from core.phases.matching import match
 from core.store.phase_models.ai4dl import import_ai4dl
 from core.store.phase_models.archive import load_model, model_archive, model_fingerprint, save_model

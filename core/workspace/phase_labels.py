@@ -28,7 +28,7 @@ from core.phases import (
     suggested_minimum_dwell,
     with_minimum_dwell,
 )
-from core.phases.drift.strangeness import strange_samples
+from core.phases.drift import strange_samples
 from core.workspace.cache import ByteCache, share_of_memory
 from core.workspace.code_version import code_digest
 from core.workspace.files import sweep_older, write_atomically

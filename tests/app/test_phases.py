@@ -13,13 +13,12 @@ import pandas as pd
 import pytest
 
 from app.context import workspace
-from app.pages.phases.cards import details, dwell_picker, lanes_menu
 from app.pages.phases.executions import execution_heading, execution_timeline
-from app.pages.phases.page import layout
+from app.pages.phases.page import details, dwell_picker, lanes_menu, layout
 from app.pages.phases.view import View
 from app.ui.nothing_yet import far_notice
 from app.ui.phases import execution_rows
-from core.phases.drift.strangeness import MOST_STRANGE
+from core.phases.drift import MOST_STRANGE
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit, format_share
 from tests.builders import small_traces

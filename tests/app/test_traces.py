@@ -13,7 +13,7 @@ from app.pages.traces.evidence import miniatures
 from app.pages.traces.import_card import problem_table, summary
 from app.pages.traces.mapping_form import marks, recognised
 from app.pages.traces.mapping_values import FIELDS, NOTHING, mapping_of, needs_machine, suggested
-from app.pages.traces.upload import PICKED, waiting_uploads
+from app.pages.traces.page import PICKED, waiting_uploads
 from app.ui.phases import titles
 from core.bootstrap import worker_for
 from core.errors import InputError
@@ -330,7 +330,7 @@ def test_files_that_do_not_belong_together_wait_one_by_one_with_the_reason(
     place: Workspace, monkeypatch
 ) -> None:
     said: list[str] = []
-    monkeypatch.setattr("app.pages.traces.upload.notify", lambda node, *_, **__: said.append(shown(node)))
+    monkeypatch.setattr("app.pages.traces.page.notify", lambda node, *_, **__: said.append(shown(node)))
     found = page.arrived({"ids": two_files(place, shift=1)}, "")
     assert len(place.uploads.list()) == 2
     assert found is not None

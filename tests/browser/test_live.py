@@ -137,6 +137,7 @@ def test_flowcon_in_control_changes_limits_and_release_puts_them_back(
     expect(page.locator("tr.decided").first).to_contain_text("page-")
 
 
+@pytest.mark.long
 def test_watching_touches_nothing_and_says_so(
     page: Page, live: Server, containers: dict[str, Container]
 ) -> None:
@@ -149,6 +150,7 @@ def test_watching_touches_nothing_and_says_so(
     expect(page.locator("#live-policy")).to_contain_text("none attached", timeout=60_000)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("containers")
 def test_a_recording_counts_and_ends_in_a_trace_set(page: Page, live: Server) -> None:
     opened(page, live)

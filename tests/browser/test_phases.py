@@ -116,6 +116,7 @@ def test_hover_says_the_time_the_phase_and_every_value_with_its_unit(page: Page,
     expect(page.locator(".hovercard")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_tab_leaves_the_search_of_executions(page: Page, samples: str) -> None:
     open_samples(page, samples)
     expect(page.locator("#executions .ag-row.chosen")).to_have_count(1)
@@ -125,6 +126,7 @@ def test_tab_leaves_the_search_of_executions(page: Page, samples: str) -> None:
     assert page.evaluate("document.querySelector('.timeline').contains(document.activeElement)")
 
 
+@pytest.mark.long
 def test_lanes_and_dwell_time_are_chosen_and_kept_in_the_address(page: Page, samples: str) -> None:
     open_samples(page, samples)
     page.get_by_role("button", name="Lanes").click()
@@ -146,15 +148,6 @@ def test_lanes_and_dwell_time_are_chosen_and_kept_in_the_address(page: Page, sam
     head = table.value.path().read_text().splitlines()[0]
     assert head.startswith("execution,time_s,CPU (cores)")
     assert "Memory" not in head
-
-
-def test_a_phase_is_expanded_in_its_own_form(page: Page, samples: str) -> None:
-    open_samples(page, samples)
-    page.get_by_role("link", name="Expand φ3").click()
-    field = page.locator("#expand-phase")
-    expect(field).to_have_value(re.compile("^φ3"), timeout=20_000)
-    expect(field).to_be_focused()
-    expect(field).to_be_in_viewport()
 
 
 def test_search_finds_pages_and_executions(page: Page, samples: str) -> None:
@@ -221,6 +214,7 @@ def test_the_scheme_is_switched_kept_and_followed_by_figures(page: Page, samples
     expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
 
 
+@pytest.mark.long
 def test_an_address_that_names_nothing_says_so(page: Page) -> None:
     visit(page, "/phases?traces=gone")
     alert = page.get_by_role("alert")

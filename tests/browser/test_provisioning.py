@@ -70,32 +70,6 @@ def test_evaluate_then_the_worst_container_then_its_timeline_with_the_allocation
     assert page.locator(".js-plotly-plot").first.evaluate(traces) == ["vpa allocation"] * 2
 
 
-def test_a_setting_of_one_policy_is_found_changed_and_compared(page: Page, samples: str) -> None:
-    open_samples(page, samples, "cycle=120&draws=100&policies=prev.step.max,vpa")
-    form = page.locator("details.settings")
-    if form.get_attribute("open") is None:
-        form.locator("summary").first.click()
-    assert page.get_by_role("group", name="Settings of vpa").count() == 0
-    page.get_by_text("Settings of the policies").click()
-    own = page.get_by_role("group", name="Settings of vpa")
-    own.get_by_label("Margin").fill("much")
-    page.get_by_role("button", name="Evaluate").click()
-    expect(own.get_by_text("It must be a number from 0 to 10.")).to_be_visible()
-    own.get_by_label("Margin").fill("0.4")
-    page.get_by_role("checkbox", name="phase.rule", exact=True).click()
-    expect(page.get_by_role("group", name="Settings of phase.rule")).to_be_visible()
-    expect(own.get_by_label("Margin")).to_have_value("0.4")
-    page.get_by_role("button", name="None", exact=True).click()
-    expect(own).to_have_count(0)
-    for name in ("prev.step.max", "phase.rule", "vpa"):
-        page.get_by_role("checkbox", name=name, exact=True).click()
-    own.get_by_label("Margin").fill("0.4")
-    page.get_by_role("button", name="Evaluate").click()
-    expect(page).to_have_url(re.compile(r"own=vpa\.margin"))
-    expect(page.locator("table.policies tbody tr")).to_have_count(3, timeout=60_000)
-    expect(form).to_contain_text("own settings of vpa")
-
-
 def test_a_node_of_the_graph_leads_to_a_timeline_with_an_allocation_over_it(page: Page, samples: str) -> None:
     evaluate(page, samples)
     page.get_by_role("button", name="Export", exact=True).click()
@@ -127,21 +101,7 @@ def test_a_node_of_the_graph_leads_to_a_timeline_with_an_allocation_over_it(page
     expect(page.locator("#overlay-note")).to_be_empty()
 
 
-def test_what_is_looked_at_is_in_the_address(page: Page, samples: str) -> None:
-    evaluate(page, samples)
-    page.get_by_role("link", name="Memory", exact=True).click()
-    expect(page).to_have_url(re.compile("resource=memory"))
-    expect(page.get_by_text("Over-allocation of Memory")).to_be_visible()
-    page.get_by_role("link", name="As published").click()
-    expect(page).to_have_url(re.compile("scale=published"))
-    expect(page.locator(".pagehead .lead")).to_contain_text("as published, unscaled")
-    page.get_by_role("link", name="Time short", exact=True).click()
-    expect(page.get_by_text("sorted by time short")).to_be_visible()
-    page.reload()
-    expect(page.get_by_text("sorted by time short")).to_be_visible(timeout=20_000)
-    expect(page.locator(".pagehead .lead")).to_contain_text("as published, unscaled")
-
-
+@pytest.mark.long
 def test_the_answer_comes_first_and_other_prices_compare_nothing_again(page: Page, samples: str) -> None:
     evaluate(page, samples)
     answer = page.locator("section.verdict")
@@ -160,6 +120,7 @@ def test_the_answer_comes_first_and_other_prices_compare_nothing_again(page: Pag
     expect(answer).to_contain_text("1.50 EUR")
 
 
+@pytest.mark.long
 def test_the_verdict_is_taken_away_in_each_format(page: Page, samples: str) -> None:
     evaluate(page, samples)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -200,6 +161,7 @@ def text_of_manifest(page: Page) -> str:
     return file.value.path().read_text()
 
 
+@pytest.mark.long
 def test_tables_and_pictures_can_be_taken_away(page: Page, samples: str) -> None:
     evaluate(page, samples)
     with page.expect_download() as table:
@@ -235,18 +197,6 @@ def test_policies_are_chosen_though_the_server_is_slow(page: Page, samples: str)
     page.get_by_role("button", name="The usual policies").click()
     expect(page.get_by_role("checkbox", checked=True)).to_have_count(9)
     assert not held
-
-
-def test_what_cannot_be_compared_is_said_in_place(page: Page, samples: str) -> None:
-    open_samples(page, samples, "cycle=0.001")
-    expect(page.get_by_role("alert")).to_contain_text("Cycle (cycle) cannot be")
-    open_samples(page, samples, "cycle=100000")
-    page.get_by_role("button", name="Evaluate").click()
-    expect(page.get_by_role("alert")).to_contain_text("longer than one cycle", timeout=60_000)
-    page.locator("details.settings > summary").click()
-    page.get_by_role("button", name="None", exact=True).click()
-    page.get_by_role("button", name="Evaluate").click()
-    expect(page.get_by_text("No policy is chosen.")).to_be_visible()
 
 
 def test_on_a_phone_what_is_wrong_is_shown_though_the_form_is_long(page: Page, samples: str) -> None:

@@ -121,6 +121,7 @@ ANSWER = """([mark, address, at]) => dash_clientside.set_props("run-fresh", {
   data: {mark, at, address: address ?? window.location.search, page: "Other results"}})"""
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("stocked")
 def test_results_that_come_late_are_drawn_once(page: Page) -> None:
     """The page polls while the answer is on its way; a second drawing would close a menu."""
@@ -168,44 +169,7 @@ def step_through(page: Page) -> None:
     expect(page.locator(".moment.on")).to_have_count(1)
 
 
-def test_problems_are_shown_at_their_field_and_line(page: Page) -> None:
-    visit(page, "/runs?look=build")
-    page.locator(field(page, "kinds/0/demand")).fill("64")
-    expect(page.locator(".yaml .line.bad")).to_contain_text("demand: 64")
-    expect(page.locator('[data-field="kinds/0/demand"]')).to_contain_text("no worker has more than 4")
-    page.get_by_role("button", name="Start").click()
-    expect(page.locator("#run-problem")).to_contain_text("Nothing was started.")
-    page.locator(field(page, "kinds/0/demand")).fill("2")
-    expect(page.locator(".yaml .line.bad")).to_have_count(0)
-    page.get_by_text("YAML", exact=True).click()
-    area = page.locator("#run-yaml")
-    expect(area).to_have_value(re.compile("demand: 2"))
-    area.fill(area.input_value().replace("fewest", "fastest"))
-    expect(page.locator(".notice.bad").first).to_contain_text("There is no policy called “fastest”.")
-    expect(page.locator(".yaml .line.bad")).to_contain_text("fastest")
-    area.fill(SIX_JOBS)
-    expect(page.locator(".notice.ok")).to_contain_text("9 runs")
-    expect(page.locator(field(page, "name"))).to_be_hidden()
-    page.get_by_text("Form", exact=True).click()
-    expect(page.locator(field(page, "name"))).to_have_value("Six jobs")
-    expect(page.locator("#run-yaml")).to_be_hidden()
-    expect(page.locator(field(page, "workers/0/cores"))).to_have_value("2")
-
-
-def test_what_is_looked_at_is_in_the_address(page: Page, experiment: str) -> None:
-    visit(page, f"/runs?experiment={experiment}&b=flowcon")
-    drawn(page)
-    page.get_by_role("link", name="To 99%").click()
-    expect(page).to_have_url(re.compile("measure=t99"))
-    expect(page.get_by_text("Time to 99% of the loss reduction, s")).to_be_visible()
-    page.get_by_role("link", name="By loss").click()
-    expect(page).to_have_url(re.compile("by=loss"))
-    page.get_by_role("link", name="Next seed").click()
-    expect(page.get_by_text("Time series were not saved for this seed.")).to_be_visible()
-    page.reload()
-    expect(page.get_by_text("Seed 2, 2 of 3")).to_be_visible()
-
-
+@pytest.mark.long
 def test_tables_pictures_and_files_are_taken_away(page: Page, experiment: str) -> None:
     visit(page, f"/runs?experiment={experiment}&a=fewest&b=flowcon")
     drawn(page)
@@ -226,6 +190,7 @@ def test_tables_pictures_and_files_are_taken_away(page: Page, experiment: str) -
     assert json.loads(run.value.path().read_text())["label"] == "flowcon"
 
 
+@pytest.mark.long
 def test_any_number_of_policies_stand_side_by_side(page: Page, experiment: str) -> None:
     visit(page, f"/runs?experiment={experiment}")
     drawn(page)
@@ -301,15 +266,7 @@ def moment(page: Page, tick: int) -> float:
     return float(found["series"]["time"][tick])
 
 
-def test_jobs_are_made_of_my_traces(page: Page, stocked: Server) -> None:
-    visit(page, f"/runs?look=build&{stocked.samples}")
-    page.locator('[data-field="count"] input').fill("4")
-    page.get_by_role("button", name="Make jobs").click()
-    expect(page.locator("#run-made")).to_contain_text("4 jobs made.")
-    expect(page.locator(field(page, "name"))).to_have_value(re.compile("as jobs$"))
-    expect(page.locator(".notice.ok", has_text="runs.")).to_contain_text("4 jobs")
-
-
+@pytest.mark.long
 def test_the_list_is_filtered_started_from_and_deleted_from(page: Page, experiment: str) -> None:
     visit(page, "/runs")
     row = page.locator("#runs-rows tr", has_text="Small box").first

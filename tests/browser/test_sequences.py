@@ -92,6 +92,7 @@ def test_an_edge_a_cell_a_row_and_the_tree_have_executions_behind_them(page: Pag
     expect(title).to_contain_text("and what follows")
 
 
+@pytest.mark.long
 def test_the_memory_is_in_the_address_and_changes_graph_table_and_matrix(page: Page, samples: str) -> None:
     open_samples(page, samples)
     page.locator("#seq-memory").get_by_text("2", exact=True).click()
@@ -149,6 +150,7 @@ def test_a_graph_that_goes_as_it_changes_leaves_nothing_to_be_done(page: Page, s
     page.wait_for_timeout(500)
 
 
+@pytest.mark.long
 def test_what_comes_next_can_be_asked_of_other_phases_and_further_on(page: Page, samples: str) -> None:
     open_samples(page, samples, "&after=0")
     line = page.locator("#seq-next .afterline")
@@ -165,6 +167,7 @@ def test_what_comes_next_can_be_asked_of_other_phases_and_further_on(page: Page,
     assert sum(chances) == pytest.approx(1.0, abs=0.03)
 
 
+@pytest.mark.long
 def test_tables_and_pictures_can_be_taken_away(page: Page, samples: str, tmp_path: Path) -> None:
     open_samples(page, samples, "&memory=2")
     page.get_by_role("button", name="Export tables").click()
@@ -207,8 +210,3 @@ def test_a_phone_has_everything_without_scrolling_sideways(page: Page, samples: 
     table = page.locator("#sequence-paths .ag-center-cols-viewport")
     assert table.evaluate("box => box.scrollWidth <= box.clientWidth + 1")
     assert unfit(page, 390) == []
-
-
-def test_an_address_that_points_nowhere_says_so(page: Page, samples: str) -> None:
-    open_samples(page, samples, "&pick=tree:999999999")
-    expect(page.get_by_text("What this address points to is not in these sequences.")).to_be_visible()

@@ -51,15 +51,6 @@ def test_a_task_is_followed_cancelled_and_retried(page: Page, stocked: Server) -
     expect(page.locator(".taskrow", has_text="Night training")).to_have_count(2)
 
 
-def test_a_failed_task_says_what_and_what_next(page: Page, stocked: Server) -> None:
-    task = submit(stocked, "Nothing to read", features_of="nothing")
-    visit(page, f"/tasks?task={task}")
-    card = page.locator(".livetask")
-    expect(card.get_by_text("failed", exact=True)).to_be_visible(timeout=60_000)
-    expect(card.get_by_text("There is no setting called “features_of”.")).to_be_visible()
-    expect(card.get_by_role("button", name="Retry")).to_be_visible()
-
-
 def test_the_list_fits_and_is_fine_for_axe(page: Page, stocked: Server) -> None:
     visit(page, "/tasks")
     expect(page.get_by_role("heading", level=1)).to_have_text("Tasks")

@@ -6,6 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.serving import axe_findings, unfit, visit
@@ -99,19 +100,6 @@ def test_two_files_dropped_at_once_are_one_timeline_a_click_later(page: Page, tm
     expect(page.locator("#pick-traces")).to_have_value("cpu + memory")
 
 
-def test_what_a_nameless_column_measures_is_answered_in_place(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "panel.csv"
-    lines = [f"{1_700_000_000 + 5 * t},job-{e},{2_000_000_000 + t}" for e in range(2) for t in range(30)]
-    path.write_text("\n".join(["timestamp,pod,value", *lines]) + "\n")
-    send(page, path)
-    expect(page.locator("#map-questions")).to_contain_text("What does “value” measure?")
-    expect(page.locator("#map-import")).to_be_disabled()
-    page.get_by_role("button", name="Memory, bytes", exact=True).click()
-    expect(page.locator("#map-memory")).to_have_value("value")
-    import_it(page, "Panel")
-    expect(page.locator(".importcard")).to_contain_text("All 60 rows were kept, in 2 executions.")
-
-
 def test_what_further_columns_measure_is_said_by_keyboard(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "gpu.csv"
     lines = (f"a,{1_700_000_000 + 5 * t},1.5,{2048 + t},{200 + t}" for t in range(40))
@@ -155,6 +143,7 @@ def test_the_preview_follows_the_form(page: Page, tmp_path: Path) -> None:
     expect(page).to_have_url(re.compile(r"/traces$"))
 
 
+@pytest.mark.long
 def test_a_flawed_file_is_imported_with_a_report(page: Page, tmp_path: Path) -> None:
     lines = rows()
     lines[6] = lines[6].replace(lines[6].split(",")[2], "n/a!")
@@ -170,6 +159,7 @@ def test_a_flawed_file_is_imported_with_a_report(page: Page, tmp_path: Path) -> 
     expect(page.get_by_role("dialog")).to_contain_text("rows were kept, in 4 executions")
 
 
+@pytest.mark.long
 def test_what_cannot_be_a_trace_says_why_and_can_be_discarded(page: Page, tmp_path: Path) -> None:
     broken = tmp_path / "broken.csv"
     broken.write_bytes(bytes(range(256)) * 8)
@@ -180,35 +170,6 @@ def test_what_cannot_be_a_trace_says_why_and_can_be_discarded(page: Page, tmp_pa
     notice.get_by_role("button", name="Discard this one").click()
     expect(page).to_have_url(re.compile(r"/traces$"))
     expect(page.get_by_text("broken.csv", exact=True)).to_have_count(0)
-
-
-def test_a_file_without_numbers_cannot_be_imported(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "words.csv"
-    path.write_text("a,b\nx,y\nhello,world\n")
-    send(page, path)
-    expect(page.locator("#map-state")).to_contain_text("No CPU or memory column")
-    expect(page.locator("#map-import")).to_be_disabled()
-    visit(page, "/traces")
-    waiting = page.locator(".item").filter(has_text="words.csv")
-    waiting.get_by_role("link", name="Continue").click()
-    expect(page.locator(".mapcard")).to_contain_text("Unknown format")
-    page.go_back()
-    waiting.get_by_role("button", name="Discard words.csv").click()
-    expect(waiting).to_have_count(0)
-
-
-def test_an_import_that_finds_nothing_leads_back_to_the_columns(page: Page, tmp_path: Path) -> None:
-    send(page, write(tmp_path, "negative.csv", [line.replace(",1.", ",-1.").replace(",0.", ",-0.") for line in
-                                                [f"job-0,{t},1.5,20,x" for t in range(9)]]))  # fmt: skip
-    page.locator("#map-import").click()
-    notice = page.locator(".importcard .notice.bad")
-    expect(notice).to_be_visible(timeout=30_000)
-    notice.get_by_role("link", name="Choose columns").click()
-    expect(page.locator(".mapcard")).to_be_visible()
-    page.go_back()
-    notice.get_by_role("button", name="Discard the file").click()
-    expect(page.locator(".importcard")).to_have_count(0)
-    expect(page.get_by_text("negative.csv", exact=True)).to_have_count(0)
 
 
 def test_rename_trash_undo_restore_delete(page: Page, tmp_path: Path) -> None:
@@ -287,6 +248,7 @@ def test_a_slow_upload_shows_its_progress_and_can_be_cancelled(page: Page, tmp_p
     network.detach()
 
 
+@pytest.mark.long
 def test_a_server_that_refuses_is_quoted(page: Page, tmp_path: Path, guard: Guard) -> None:
     guard.allow(r"422")
     answer = {"error": {"message": "The disk is full.", "hint": "Make room."}}
@@ -320,6 +282,7 @@ def test_a_file_may_be_dropped_anywhere_on_the_page(page: Page) -> None:
     expect(page).to_have_url(re.compile(r"/traces$"))
 
 
+@pytest.mark.long
 def test_a_broken_connection_is_explained(page: Page, tmp_path: Path, guard: Guard) -> None:
     guard.allow(r"net::ERR_FAILED")
     page.route("**/api/uploads/*", lambda route: route.abort())

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from core.traces.synth import synthetic_traces
 from tests.browser.serving import Server, axe_findings, start_server
+from tests.synthetic import synthetic_traces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.mark.long
 @pytest.mark.loopback
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_what_is_killed_is_up_again_and_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     figures = Campaign(tmp_path / "home", seed=3, overlap=1.0).run(kills=3)

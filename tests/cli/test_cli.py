@@ -139,9 +139,9 @@ def test_predicting_prints_labels_by_execution_and_nothing_else(csv, model):
     traces = read_traces(csv)
     labels = predict(load_model(model), traces)
     said = run_json("predict", model, csv)
-    assert list(said) == ["phase_numbers"]
-    assert list(said["phase_numbers"]) == list(traces.ids)
-    for name, values in said["phase_numbers"].items():  # as on the screen: 1 is φ1, and 0 is warm-up
+    assert list(said) == ["executions"]
+    assert list(said["executions"]) == list(traces.ids)
+    for name, values in said["executions"].items():  # as on the screen: 1 is φ1, and 0 is warm-up
         np.testing.assert_array_equal(values, labels[traces.slice_of(name)] + 1)
     shown = run("predict", model, csv).stdout
     assert "warm-up×3" in shown
@@ -151,7 +151,7 @@ def test_expanding_divides_one_phase(csv, model, tmp_path):
     out = tmp_path / "expanded"
     said = run_json("model", "expand", model, csv, "--phase", 2, "--into", 2, "--out", out)
     assert said["phase_numbers"] == [1, 3, 4, 5]
-    before, after = (run_json("predict", each, csv)["phase_numbers"] for each in (model, out))
+    before, after = (run_json("predict", each, csv)["executions"] for each in (model, out))
     for name in before:
         pairs = set(zip(before[name], after[name], strict=True))
         assert pairs <= {(0, 0), (1, 1), (3, 3), (2, 4), (2, 5)}
@@ -209,7 +209,7 @@ def test_wrong_settings_stop_the_start(command, monkeypatch):
 
 def test_the_bundled_model_fits_the_bundled_traces():
     said = run_json("predict", DATA / RECORDED.model, DATA / RECORDED.traces)
-    assert len(said["phase_numbers"]) >= 24
+    assert len(said["executions"]) >= 24
 
 
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="AI4DL's published files are not here")
@@ -217,7 +217,7 @@ def test_the_published_model_predicts_what_its_authors_saw(tmp_path):
     run("model", "import-ai4dl", REFERENCE, "--out", tmp_path / "m")
     said = run_json("predict", tmp_path / "m", REFERENCE / "sample.csv")
     expected = json.loads((REFERENCE / "expected_phases.json").read_text())["executions"]
-    assert said["phase_numbers"] == {
+    assert said["executions"] == {
         name: [phase + 1 for phase in each["phases"]] for name, each in expected.items()
     }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.pages.traces.upload import drop_zone
+from app.pages.traces.page import drop_zone
 from core.errors import InputError
 from core.store import inspect_file, read_traces
 from core.store.formats.opening import Beginning

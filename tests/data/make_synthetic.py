@@ -1,7 +1,7 @@
 """Makes the tests' sample: a synthetic trace set with known phases, and a model trained on it.
 
 Run from the repository: ``.venv/bin/python -m tests.data.make_synthetic [FOLDER]``. The seed decides every
-value; the true stage of each sample is `core.traces.synth.synthetic_traces` with the same arguments.
+value; the true stage of each sample is `tests.synthetic.synthetic_traces` with the same arguments.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import pandas as pd
 from core.phases import PhaseSettings, fit
 from core.store import read_traces
 from core.store.phase_models.archive import save_model
-from core.traces.synth import synthetic_traces
 from core.units import MIB
 from core.workspace.samples import Sample, write_checksums
+from tests.synthetic import synthetic_traces
 
 SYNTHETIC = Sample(
     Path(__file__).resolve().parent,

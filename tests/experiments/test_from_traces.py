@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.experiments.reading.experiment import from_dict
-from core.experiments.recorded.execution import TraceJobs, quantile_over_time, weights
-from core.experiments.recorded.jobs import experiment_values, jobs_from_traces
+from core.experiments.recorded import (
+    TraceJobs,
+    experiment_values,
+    jobs_from_traces,
+    quantile_over_time,
+    weights,
+)
 from core.experiments.scenarios import scenario
 from core.runs.runner import run_arm
 from core.traces.model import Feature, Role, TraceSet

@@ -126,7 +126,6 @@ def test_equal_shares_are_those_of_the_slow_twin(caps, capacity):
     np.testing.assert_allclose(found, slow_experiments.shares(sorted(caps), capacity), atol=1e-9)
 
 
-@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(st.integers(0, 20), st.integers(1, 30), st.sampled_from([0.5, 1.0, 2.0])),

@@ -42,7 +42,9 @@ def processor_threads(job: Container) -> int:
     return sum(ticks - before.get(name, 0) >= total / 5 for name, ticks in after.items())
 
 
-@pytest.mark.parametrize(("image", "name"), [("torch", "vae"), ("light", "mlp")])
+@pytest.mark.parametrize(
+    ("image", "name"), [pytest.param("torch", "vae", marks=pytest.mark.long), ("light", "mlp")]
+)
 def test_threads_follow_on_request_and_are_acknowledged(
     request: pytest.FixtureRequest, start_job: Start, folder: Folder, image: str, name: str
 ) -> None:
@@ -71,6 +73,7 @@ def processor_seconds(job: Container) -> float:
     return float(stats["cpu_stats"]["cpu_usage"]["total_usage"]) / 1e9
 
 
+@pytest.mark.long
 def test_beside_others_a_step_costs_more_with_two_threads_than_with_one(
     torch_image: str, start_job: Start, folder: Folder
 ) -> None:
@@ -98,6 +101,7 @@ def cores_used(job: Container, seconds: float) -> float:
     return (processor_seconds(job) - before) / (time.monotonic() - began)
 
 
+@pytest.mark.long
 def test_tensorflow_uses_no_more_processors_than_threads_were_asked_for(
     tensorflow_image: str, start_job: Start, folder: Folder
 ) -> None:

@@ -58,6 +58,7 @@ def ended(job: Container) -> int:
     return code
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_a_program_learns_and_reports(image: str, start_job: Start, folder: Folder, name: str) -> None:
     job = start_job(image, command(name, 30), **folder.options)
@@ -76,6 +77,7 @@ def test_a_program_learns_and_reports(image: str, start_job: Start, folder: Fold
     assert (now["state"], now["step"], now["steps"]) == ("done", 30, 30)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MOVED)
 def test_a_job_goes_on_elsewhere_without_losing_or_repeating_a_step(
     image: str, start_job: Start, folder: Folder, name: str
@@ -101,6 +103,7 @@ def test_a_job_goes_on_elsewhere_without_losing_or_repeating_a_step(
     assert [step for step, _ in folder.losses()] == list(range(1, STEPS + 1))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["gru", "tf-dynamic-rnn"])
 def test_sigterm_writes_a_checkpoint_from_which_it_goes_on(
     image: str, start_job: Start, folder: Folder, name: str
@@ -153,6 +156,7 @@ print("equal")
 """
 
 
+@pytest.mark.long
 def test_marginals_of_labels_are_those_of_all_labellings_added_up(torch_image: str, start_job: Start) -> None:
     """The twin adds up every labelling; its text goes into the container, which has no tests."""
     twin = Path(marginals.__file__).read_text(encoding="utf-8")
@@ -183,6 +187,7 @@ print("equal")
 """
 
 
+@pytest.mark.long
 def test_recurrent_layers_are_those_computed_unit_by_unit(tensorflow_image: str, start_job: Start) -> None:
     twin = Path(recurrent_cells.__file__).read_text(encoding="utf-8")
     job = start_job(tensorflow_image, ["python3", "-c", twin + CELLS])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.phases.crbm.parameters import Crbm
+from core.phases.crbm import Crbm
 
 
 def sigmoid(x):

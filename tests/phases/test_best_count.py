@@ -12,8 +12,8 @@ from core.phases import PhaseSettings
 from core.phases.choosing.features import persistence, useful_features
 from core.phases.choosing.phase_count import fit_best_count
 from core.traces.model import Feature, Role, TraceSet
-from core.traces.synth import synthetic_traces
 from core.units import Unit
+from tests.synthetic import synthetic_traces
 
 
 def of(columns):

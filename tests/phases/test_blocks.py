@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.phases import WARM_UP, PhaseModel, PhaseSettings, predict
-from core.phases.crbm.parameters import Layout, initial
+from core.phases.crbm import Layout, initial
 from core.phases.encoders import CrbmEncoder, PcaEncoder
 from core.phases.model import Expansion
 from core.phases.prediction import labels_of, model_windows
@@ -106,7 +105,6 @@ def assert_near(codes, centres, chosen, tolerance):
 
 
 @given(problems())
-@limits(max_examples=80)
 def test_labels_are_those_of_the_formulas(problem):
     model, traces = problem
     labels = predict(model, traces)
@@ -120,7 +118,6 @@ def test_labels_are_those_of_the_formulas(problem):
 
 
 @given(problems())
-@limits(max_examples=40)
 def test_a_window_by_itself_has_the_same_label(problem):
     model, traces = problem
     np.testing.assert_array_equal(predict(model, traces), labels_of(model, model_windows(model, traces)))

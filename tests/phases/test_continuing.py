@@ -9,8 +9,7 @@ import pytest
 
 from core.errors import InputError, MismatchError
 from core.phases import expand, predict
-from core.phases.drift.continuing import continue_training, together
-from core.phases.drift.strangeness import strange_samples
+from core.phases.drift import continue_training, strange_samples, together
 from core.traces.model import Role
 from core.units import Unit
 from tests.builders import small_model, small_traces

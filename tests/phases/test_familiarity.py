@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.phases import PhaseSettings, fit
-from core.phases.drift.familiarity import familiarity, warning
+from core.phases.drift import familiarity, warning
 from core.store import load_model, save_model
 from tests.phases.making import GIB, three_phases
 

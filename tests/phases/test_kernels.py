@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 
-from core.phases.crbm.parameters import Layout, initial
-from core.phases.crbm.training import for_training
+from core.phases.crbm import Layout, for_training, initial
 from core.phases.encoders import CrbmEncoder, PcaEncoder, WindowEncoder, nearest_of, packed_centres
 from core.phases.kernels import loops
 from core.phases.rows import Scaler, Windows, standardise
@@ -44,7 +42,6 @@ def assert_same(layout, flat, expected, tolerance=2e-4):
 
 
 @given(problems(), st.floats(1e-4, 1e-2))
-@limits(max_examples=40)
 def test_online_equals_its_twin(problem, rate):
     layout, crbm, executions, windows = problem
     flat = layout.pack(crbm)
@@ -55,7 +52,6 @@ def test_online_equals_its_twin(problem, rate):
 
 
 @given(problems(), st.integers(1, 7), st.floats(1e-4, 1e-2))
-@limits(max_examples=30)
 def test_momentum_equals_its_twin(problem, batch, rate):
     layout, crbm, _, windows = problem
     flat = layout.pack(crbm)
@@ -69,7 +65,6 @@ def test_momentum_equals_its_twin(problem, batch, rate):
 
 
 @given(problems(), st.integers(1, 7))
-@limits(max_examples=30)
 def test_adam_equals_its_twin(problem, batch):
     layout, crbm, _, windows = problem
     flat, rate = layout.pack(crbm), 1e-3
@@ -86,7 +81,6 @@ def test_adam_equals_its_twin(problem, batch):
 
 
 @given(problems())
-@limits(max_examples=30)
 def test_reconstruct_changes_nothing_and_gives_the_error_of_the_twin(problem):
     layout, crbm, _, windows = problem
     flat = layout.pack(crbm)
@@ -97,7 +91,6 @@ def test_reconstruct_changes_nothing_and_gives_the_error_of_the_twin(problem):
 
 
 @given(problems(), st.integers(1, 20), st.integers(0, 2**31))
-@limits(max_examples=40)
 def test_codes_and_nearest_centres_equal_their_twins(problem, k, seed):
     layout, crbm, executions, windows = problem
     encoder = CrbmEncoder(crbm)
@@ -114,7 +107,6 @@ def test_codes_and_nearest_centres_equal_their_twins(problem, k, seed):
 
 
 @given(problems(), st.integers(0, 2**31))
-@limits(max_examples=20)
 def test_the_other_encoders_are_what_they_say(problem, seed):
     layout, _, _, windows = problem
     rng = np.random.default_rng(seed)
@@ -152,7 +144,6 @@ def test_the_first_of_equally_near_centres_is_taken():
 
 
 @given(st.integers(1, 5), st.integers(0, 2**31))
-@limits(max_examples=20)
 def test_standardised_rows_are_interleaved(n, seed):
     rng = np.random.default_rng(seed)
     values = rng.normal(5, 3, size=(7, n))

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 from numba import njit
 
@@ -53,7 +52,6 @@ def scaled_sum(x, factor, y, out):
 
 
 @given(st.floats(-10, 10, width=32), st.integers(0, 2**31))
-@limits(max_examples=30)
 def test_fused_and_spread(factor, seed):
     rng = np.random.default_rng(seed)
     x, y = (rng.normal(size=16).astype(np.float32) for _ in range(2))

@@ -292,7 +292,6 @@ def test_expanding_any_phase_leaves_the_others(seed, into, phase):
 
 
 @given(st.integers(0, 2**31 - 1), st.permutations(range(4)))
-@limits(max_examples=50)
 def test_numbers_do_not_depend_on_how_clusters_were_called(seed, order):
     rng = np.random.default_rng(seed)
     traces = trace_set([rng.normal(size=(40, 2))])

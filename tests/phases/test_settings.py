@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import InputError
 from core.phases import PRESETS, PhaseSettings
-from core.phases.crbm.training import SOLVERS
+from core.phases.crbm import SOLVERS
 from core.phases.encoders import ENCODERS
 from core.settings_fields import build, describe, setting
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.phases import predict
-from core.phases.drift.strangeness import PERCENTILE, is_strange, strange_samples, strangeness, with_limits
+from core.phases.drift import PERCENTILE, is_strange, strange_samples, strangeness, with_limits
 from core.phases.prediction import expand, model_windows
 from core.store.phase_models.archive import model_archive, read_model_archive
 from tests.builders import small_model, small_traces

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from core.errors import Cancelled
-from core.phases import PhaseSettings
-from core.phases.crbm import training
-from core.phases.crbm.parameters import Layout, initial
-from core.phases.crbm.training import SOLVERS, reconstruction_error, train
+from core.phases import PhaseSettings, crbm
+from core.phases.crbm import SOLVERS, Layout, initial, reconstruction_error, train
 from core.phases.fitting import training_windows
 from tests.phases.making import three_phases
 
@@ -81,7 +79,7 @@ def test_training_ends_after_patience_without_a_smaller_error(
     windows, monkeypatch, errors, patience, eases, epochs
 ):
     solver = Scripted(errors, eases)
-    monkeypatch.setattr(training, "SOLVERS", {"online": lambda *_: solver})
+    monkeypatch.setattr(crbm, "SOLVERS", {"online": lambda *_: solver})
     settings = PhaseSettings(solver="online", epochs=len(errors), patience=patience)
     _, found = train(windows, LAYOUT, settings)
     assert found == pytest.approx(errors[:epochs])
@@ -96,7 +94,7 @@ def test_a_minibatch_training_ends_by_itself(windows, solver):
 
 
 def test_progress_comes_within_an_epoch_too_and_cancels(windows, monkeypatch):
-    monkeypatch.setattr(training, "CHUNK", 64)
+    monkeypatch.setattr(crbm, "CHUNK", 64)
     told = []
 
     def tell(fraction, message, **metrics):
@@ -115,7 +113,7 @@ def test_progress_comes_within_an_epoch_too_and_cancels(windows, monkeypatch):
 def test_the_chunks_of_an_epoch_change_nothing(windows, monkeypatch):
     settings = replace(STEADY, epochs=3, batch_size=5)
     whole, errors = train(windows, LAYOUT, settings)
-    monkeypatch.setattr(training, "CHUNK", 64)
+    monkeypatch.setattr(crbm, "CHUNK", 64)
     parts, again = train(windows, LAYOUT, settings)
     np.testing.assert_array_equal(whole.W, parts.W)
     assert again == pytest.approx(errors)

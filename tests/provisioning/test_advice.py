@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
@@ -41,7 +41,6 @@ def test_one_by_one_is_the_same_as_all_at_once(name, resource):
         agree(policy, random_demand(seed, 5, 120, resource=resource))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(ADVISE), st.sampled_from(Resource), demands(longest=24))
 def test_odd_samples_too(name, resource, demand):
     policy = fitted(name, resource)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import Cancelled, InputError, MismatchError
@@ -99,7 +99,6 @@ def test_frontiers_fall(report):
         assert all(point["low"] <= point["over"] <= point["high"] for point in row["frontier"])
 
 
-@settings(max_examples=60)
 @given(
     sizes=st.lists(st.integers(1, 12), min_size=1, max_size=6).filter(lambda sizes: sum(sizes) > 1),
     share=st.sampled_from((0.05, 0.2, 0.3, 0.5, 0.9)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.provisioning.evaluation.metrics import over, resizes_per_cycle, tally, under_time_0
@@ -26,7 +26,6 @@ def slow_quantile(demand, window, level):
     return found
 
 
-@settings(max_examples=40, deadline=None)
 @given(demand=demands(), window=st.sampled_from([0.5, 2.0, 7.0]), level=st.sampled_from([0.5, 0.9, 1.0]))
 def test_windows_equal_their_slow_twin(demand, window, level):
     np.testing.assert_array_equal(
@@ -42,7 +41,6 @@ def test_it_grows_when_demand_exceeds_and_shrinks_after_slack():
     np.testing.assert_allclose(given_, [2, 2, 1, 1, 5, 5, 5, 5, 1, 1, 1, 1])
 
 
-@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), reserve=st.integers(0, 1))
 def test_a_container_is_resized_at_most_once_more_than_it_has_begun_cycles(seed, reserve):
     demand = random_demand(seed, 5)

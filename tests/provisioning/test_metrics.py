@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from core.provisioning.evaluation.exam import factors
 from core.provisioning.evaluation.intervals import by_group, resampled, saving_interval
-from core.provisioning.evaluation.metrics import figures, tally, under_time_0
+from core.provisioning.evaluation.metrics import factors, figures, tally, under_time_0
 from tests.oracles import slow_provisioning as slow
 from tests.provisioning.making import demand_of, demands, random_demand
 
-EXAM = settings(max_examples=80, deadline=None)
 
-
-@EXAM
 @given(demands(), st.data())
 def test_figures_equal_their_twin(demand, data):
     n = demand.fleet.n_samples
@@ -29,7 +25,6 @@ def test_figures_equal_their_twin(demand, data):
         assert found[name] == pytest.approx(value, rel=1e-9, abs=1e-12, nan_ok=True), name
 
 
-@EXAM
 @given(demands(), st.integers(0, 10**6))
 def test_cold_and_warm_add_up_to_the_whole(demand, seed):
     allocation = np.random.default_rng(seed).uniform(0, 8, demand.fleet.n_samples)
@@ -40,7 +35,6 @@ def test_cold_and_warm_add_up_to_the_whole(demand, seed):
         np.testing.assert_allclose(getattr(cold, name) + getattr(warm, name), getattr(whole, name))
 
 
-@EXAM
 @given(demands(positive=True), st.integers(0, 10**6), st.sampled_from([0.0, 0.05, 0.2, 0.5, 0.9]))
 def test_the_factor_equals_its_twin(demand, seed, target):
     allocation = np.random.default_rng(seed).uniform(0.5, 8, demand.fleet.n_samples)

@@ -17,8 +17,8 @@ from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES
 from core.provisioning.policies.phasedock import PHASEDOCK, PhasedockSettings
 from core.provisioning.policy import cold_start, fit_policy
-from core.traces.synth import synthetic_traces
 from tests.provisioning.making import random_demand
+from tests.synthetic import synthetic_traces
 
 PLAIN = PhasedockSettings(fallback=False, phases="always")
 TRAINING = random_demand(21, 20, 80)

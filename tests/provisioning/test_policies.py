@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError, NotFoundError
@@ -21,7 +21,6 @@ from core.provisioning.policy import PolicyKind, cold_start, fit_policy
 from tests.oracles import slow_provisioning as slow
 from tests.provisioning.making import demand_of, demands, random_demand
 
-EXAM = settings(max_examples=50, deadline=None)
 TRAINING = random_demand(11, 8)
 
 
@@ -39,7 +38,6 @@ def with_cold(raw, training):
         ("prev.step.p95", lambda values: np.quantile(values, 0.95), True),
     ],
 )
-@EXAM
 @given(demands())
 def test_statistics_of_cycles(name, statistic, previous, demand):
     expected = slow.by_cycle(demand, statistic, previous=previous)
@@ -49,7 +47,6 @@ def test_statistics_of_cycles(name, statistic, previous, demand):
 
 @pytest.mark.parametrize("statistics", STATISTICS)
 @pytest.mark.parametrize("base", ["phase.rule", "no.phase"])
-@EXAM
 @given(demands())
 def test_phase_rules(base, statistics, demand):
     name = base if statistics == "global" else f"{base}.{statistics}"
@@ -59,7 +56,6 @@ def test_phase_rules(base, statistics, demand):
 
 
 @pytest.mark.parametrize("resource", Resource)
-@EXAM
 @given(demands())
 def test_lookahead(resource, demand):
     training = TRAINING.with_(resource=resource)
@@ -69,7 +65,6 @@ def test_lookahead(resource, demand):
 
 
 @pytest.mark.parametrize("resource", Resource)
-@EXAM
 @given(demands(), st.sampled_from([0.0, 2.0, 7.5]))
 def test_vpa(resource, demand, half_life):
     training = TRAINING.with_(resource=resource)
@@ -84,7 +79,6 @@ def test_vpa(resource, demand, half_life):
     np.testing.assert_allclose(found, with_cold(expected, training), rtol=1e-9)
 
 
-@EXAM
 @given(demands())
 def test_conformal(demand):
     base = fit_policy(POLICIES["prev.step.p95"], TRAINING)
@@ -103,7 +97,6 @@ def test_conformal_brings_the_violation_to_its_target():
     assert under_time_0(tally(demand, adapted).pooled())[0] == pytest.approx(0.05, abs=0.01)
 
 
-@settings(max_examples=120, deadline=None)
 @given(demands(most=3, longest=7), st.sampled_from([0.0, 0.05, 0.15, 0.3, 0.6]))
 def test_the_bound_is_the_least_of_all_choices(demand, target):
     demand = demand.with_(fleet=replace(demand.fleet, cycle=2.5))

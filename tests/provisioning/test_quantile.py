@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.provisioning.distribution import coming, grow, levels_of
@@ -16,7 +16,6 @@ from core.provisioning.recent import NAMES, recent
 from tests.provisioning.making import demand_of, demands, random_demand
 
 
-@settings(max_examples=40, deadline=None)
 @given(demand=demands(positive=True))
 def test_the_past_equals_its_slow_twin(demand):
     fleet, found = demand.fleet, recent(demand, 1.0, 10.0)
@@ -41,7 +40,6 @@ def test_the_past_equals_its_slow_twin(demand):
                 assert named[name][t] == pytest.approx(value, rel=1e-5)
 
 
-@settings(max_examples=40, deadline=None)
 @given(demand=demands(positive=True), horizon=st.sampled_from([0.5, 2.0, 5.0]))
 def test_what_comes_equals_its_slow_twin(demand, horizon):
     fleet, grid = demand.fleet, np.array([0.5, 1.0, 2.0, 8.0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.provisioning.evaluation.metrics import tally, under_time_0
@@ -23,7 +23,6 @@ def slow_cost(amount, level, price, shares, grid):
     return float(((amount - points) * mass)[reached].sum() + price * (1 - mass[reached].sum()))
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     steps=st.lists(st.floats(0.01, 2), min_size=1, max_size=6),
     price=st.floats(0, 20),

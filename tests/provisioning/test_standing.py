@@ -13,8 +13,8 @@ from core.provisioning.verdict.answer import KEEP
 from core.provisioning.verdict.savings import PriceSettings, money
 from core.provisioning.verdict.standing import Standing, State, more_needed, ran_out, standing, unseen
 from core.provisioning.verdict.verdict import verdict, with_workloads
-from core.traces.synth import synthetic_traces
 from tests.builders import small_traces
+from tests.synthetic import synthetic_traces
 
 SETTINGS = {"tolerance": 0.05, "holdout": 0.3}
 GOOD = {

@@ -8,14 +8,14 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from core.phases import predict
-from core.phases.drift.familiarity import familiarity, training_ranges
+from core.phases.drift import familiarity, training_ranges
 from core.store import read_traces
 from core.store.phase_models.archive import load_model
 from core.traces.fingerprint import fingerprint
-from core.traces.synth import synthetic_traces
 from core.workspace.samples import RECORDED, verify
 from tests.data import make_synthetic as script
 from tests.data.make_synthetic import SYNTHETIC
+from tests.synthetic import synthetic_traces
 
 TRACES, MODEL = SYNTHETIC.folder / SYNTHETIC.traces, SYNTHETIC.folder / SYNTHETIC.model
 

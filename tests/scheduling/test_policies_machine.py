@@ -244,7 +244,7 @@ def test_a_policy_keeps_its_head(case: str) -> None:
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=25, stateful_step_count=30, deadline=None,
+            stateful_step_count=30, deadline=None,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
         ),
     )  # fmt: skip

@@ -6,7 +6,7 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.scheduling.forecasting import best_prefix, blocks
@@ -52,7 +52,6 @@ def served(draw: st.DrawFn, demands: st.SearchStrategy[float]) -> Served:
 ANY = st.floats(0.3, 4.0)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(served(ANY), max_size=4), st.sampled_from([1.0, 2.0]))
 def test_the_course_of_a_worker_is_that_of_small_steps(jobs: list[Served], capacity: float) -> None:
     step = 0.005
@@ -61,7 +60,6 @@ def test_the_course_of_a_worker_is_that_of_small_steps(jobs: list[Served], capac
     assert weighted_times(jobs, capacity) == pytest.approx(slow, rel=0.02, abs=10 * step * worths)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(served(st.just(1.0)), min_size=1, max_size=3))
 def test_who_can_use_all_of_a_worker_is_served_in_the_best_of_all_orders(jobs: list[Served]) -> None:
     works = [[0.0, *(work for work, _ in job.way)] for job in jobs]

@@ -8,7 +8,7 @@ from dataclasses import FrozenInstanceError, asdict, dataclass, field, replace
 
 import pytest
 
-from core.scheduling.fast_frozen_init import filled_by_slot
+from core.scheduling.fast_frozen_init import fast_frozen_init
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Plain:
     parts: dict[str, int] = field(default_factory=dict)
 
 
-@filled_by_slot
+@fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Quick:
     name: str

@@ -13,8 +13,7 @@ from core.errors import InputError
 from core.scheduling.actions import Refuse, SetLimit, Start
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES
-from core.simulation.calibration.calibrate import calibrate
-from core.simulation.calibration.curve_fit import fit_curve, golden_section
+from core.simulation.calibration import calibrate, fit_curve, golden_section
 from core.simulation.loss import FAMILIES, Replayed, curve
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 from core.store.ledger import unpack

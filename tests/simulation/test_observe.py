@@ -6,7 +6,7 @@ import copy
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.engines.simulated import simulated
@@ -31,14 +31,12 @@ def _ledger(scenario, seed, *, at_once):
     return entries
 
 
-@settings(max_examples=40, deadline=None)
 @given(scenarios(), st.integers(0, 50))
 def test_a_late_look_shows_what_an_early_one_did(scenario, seed):
     early, late = (_ledger(scenario, seed, at_once=at_once) for at_once in (True, False))
     assert [entry.observation for entry in early] == [entry.observation for entry in late]
 
 
-@settings(max_examples=25, deadline=None)
 @given(scenarios(), st.integers(0, 50))
 def test_what_is_found_by_index_is_what_a_pass_over_all_jobs_finds(scenario, seed):
     for entry in _ledger(scenario, seed, at_once=False):
@@ -59,7 +57,6 @@ def test_what_is_found_by_index_is_what_a_pass_over_all_jobs_finds(scenario, see
             assert shown == (job.id, job.state, job.worker, job.can_migrate)
 
 
-@settings(max_examples=25, deadline=None)
 @given(scenarios(), st.integers(0, 50), st.data())
 def test_what_was_printed_over_several_observations_is_what_each_of_them_shows(scenario, seed, data):
     seen = [entry.observation for entry in _ledger(scenario, seed, at_once=False)]

@@ -9,9 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.simulation.replay.advance import advance, shares
-from core.simulation.replay.recording import Recording
-from core.simulation.replay.state import DONE, KILLED, STOPPED, Place, Replay, ReplayPlan
+from core.simulation.replay import (
+    DONE,
+    KILLED,
+    STOPPED,
+    Place,
+    Recording,
+    Replay,
+    ReplayPlan,
+    advance,
+    shares,
+)
 
 _CORES = st.one_of(st.just(0.0), st.floats(0.05, 3.0))
 

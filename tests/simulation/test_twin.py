@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, Start
@@ -33,7 +33,6 @@ def scripts(draw, scenario):
     return lines
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.data(), scenarios())
 def test_every_job_ends_when_the_twin_says(data, scenario):
     script = data.draw(scripts(scenario))

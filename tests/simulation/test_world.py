@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import ConflictError, InputError
@@ -172,7 +172,6 @@ def test_an_impossible_world_is_refused(make, says):
         make()
 
 
-@settings(max_examples=60, deadline=None)
 @given(scenarios(failures=(0.0, 0.5, 1.0)), st.integers(0, 2**32))
 def test_in_every_world_under_any_policy(scenario, seed):
     """Capacity kept, clock monotone, work conserved, no job lost by migration; same seed, same ledger."""

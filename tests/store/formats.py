@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.phases.crbm.parameters import Layout, initial
+from core.phases.crbm import Layout, initial
 from core.phases.encoders import CrbmEncoder
 from core.phases.model import Expansion, PhaseModel
 from core.phases.rows import Scaler

@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import InputError, MismatchError, RefusedError
 from core.phases import PhaseSettings, encode, expand, fit, predict
-from core.phases.crbm.parameters import Layout, initial
+from core.phases.crbm import Layout, initial
 from core.phases.encoders import CrbmEncoder
 from core.store import import_ai4dl, load_model, read_crbm, read_kmeans, read_scaler, read_traces, save_model
 from core.traces.layouts.ai4dl import AI4DL_FEATURES

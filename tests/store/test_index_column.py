@@ -61,7 +61,7 @@ def test_columns_are_those_that_pandas_reads(tmp_path, sep, quoting):
     assert "one cell fewer than the rows" in said.sentence()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(st.floats(0, 1e6), st.integers(0, 10**9)), min_size=1, max_size=20),
     st.sampled_from(["numbers", "texts", "dates"]),

@@ -252,7 +252,6 @@ def test_encoders_that_cannot_be_are_refused(traces, encoder):
 
 
 @given(st.data())
-@limits(max_examples=60)
 def test_a_file_with_changed_bytes_is_a_model_or_a_sentence(model, data):
     archive = bytearray(model_archive(model))
     for _ in range(data.draw(st.integers(1, 4))):

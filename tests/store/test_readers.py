@@ -59,7 +59,7 @@ def same(one, other):
         np.testing.assert_array_equal(mine, theirs)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tables(), st.booleans())
 def test_the_fast_way_reads_what_the_exact_way_reads(tmp_path, text, packed):
     path = tmp_path / "t.csv"
@@ -141,7 +141,7 @@ PIECES = (
 )  # fmt: skip
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(PIECES), min_size=3, max_size=40), st.integers(5, 200))
 def test_pieces_give_what_the_whole_gives_row_by_row(tmp_path, kinds, size):
     path = tmp_path / "t.csv"

@@ -17,7 +17,6 @@ import joblib
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from sklearn.cluster import KMeans
@@ -237,7 +236,6 @@ def test_plain_values_of_any_protocol(protocol):
     ),
     st.booleans(),
 )
-@limits(max_examples=60)
 def test_arrays_come_as_they_were(values, fortran):
     for data in (
         pickled(array(values, fortran)),
@@ -278,7 +276,6 @@ def test_numbers_of_numpy():
 
 
 @given(st.binary(max_size=200))
-@limits(max_examples=150)
 def test_any_bytes_are_a_value_or_a_sentence(data):
     for stream in (data, b"\x80\x03" + data, b"\x80\x04" + data + b"."):
         with contextlib.suppress(InputError):
@@ -286,7 +283,6 @@ def test_any_bytes_are_a_value_or_a_sentence(data):
 
 
 @given(st.data())
-@limits(max_examples=150)
 def test_a_changed_model_file_is_a_value_or_a_sentence(data):
     whole_file = bytearray(pickled(array(np.arange(4.0))) + pickled(wrapped(np.arange(3.0))) + number(1.0))
     for _ in range(data.draw(st.integers(1, 3))):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import Cancelled
@@ -62,7 +62,6 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(ROWS)
 def test_messy_rows_become_what_the_slow_twin_makes(rows):
     wanted = slow_build(rows, 2)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
@@ -33,7 +33,6 @@ def flat(parts):
     return time, values, np.cumsum([0, *(len(times) for times, _ in parts)])
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     executions(), st.sampled_from(Resampling), st.sampled_from([1.0, 5.0, 6.0]), st.sampled_from([1, 2.5, 3])
 )
@@ -47,7 +46,6 @@ def test_it_equals_the_slow_twin(parts, rule, period, max_gap):
     np.testing.assert_array_equal(done.breaks, breaks)
 
 
-@settings(max_examples=100, deadline=None)
 @given(executions())
 def test_median_steps_equal_the_slow_twin(parts):
     time, _, offsets = flat(parts)
@@ -64,7 +62,6 @@ def test_where_all_steps_are_one_it_is_the_usual_one(lengths, step):
     np.testing.assert_array_equal(median_steps(time, offsets), wanted)
 
 
-@settings(max_examples=100, deadline=None)
 @given(executions(), st.sampled_from([Resampling.HOLD, Resampling.MEAN]))
 def test_once_is_enough(parts, rule):
     time, values, offsets = flat(parts)

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from core.traces.model import Feature, Role, TraceSet
 from core.traces.summary import mean_of, peak_of, summarise
-from core.traces.synth import synthetic_traces
 from core.units import Unit
 from tests.oracles import slow_traces
+from tests.synthetic import synthetic_traces
 
 VALUES = st.lists(st.floats(-1e6, 1e6) | st.just(float("nan")), min_size=1, max_size=6)
 

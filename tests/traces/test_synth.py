@@ -6,7 +6,7 @@ import pytest
 from core.errors import InputError
 from core.traces.fingerprint import fingerprint
 from core.traces.model import Role
-from core.traces.synth import BURSTY, CHECKPOINT, FAMILIES, LOAD, STAGES, STEADY, UNLOAD, synthetic_traces
+from tests.synthetic import BURSTY, CHECKPOINT, FAMILIES, LOAD, STAGES, STEADY, UNLOAD, synthetic_traces
 
 
 def test_a_seed_is_a_data_set():

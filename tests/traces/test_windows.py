@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError, NotFoundError
-from core.traces.synth import synthetic_traces
 from core.traces.windows import trace_windows, window_ends, windows
 from tests.oracles import slow_traces
+from tests.synthetic import synthetic_traces
 
 
 @given(st.lists(st.integers(0, 9), max_size=8), st.integers(0, 5))

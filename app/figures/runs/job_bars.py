@@ -93,7 +93,7 @@ def _layout(end: float, top: float) -> go.Layout:
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.figures.runs.arm_styles import ArmStyle
+    from app.figures.runs.arm_lines import ArmStyle
 
     Seconds = Sequence[float | None]
 

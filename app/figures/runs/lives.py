@@ -167,7 +167,7 @@ def lives(
     for state in STATES:
         mine = [span for span in found if span.state == state]
         if mine:
-            figure.add_trace(_bars(mine, rows, state, spelt=len(shown) <= _SPELT))
+            figure.add_trace(_bars(mine, rows, state, display_name=len(shown) <= _SPELT))
     ended = endings(series, shown)
     figure.add_trace(_ends(ended, rows))
     due = {job: series["jobs"][job].get("due") for job in shown if job in series["jobs"]}
@@ -191,10 +191,10 @@ def marker_of(state: str) -> dict[str, Any]:
     return {"color": theme.ink("weight3"), "pattern": pattern, "line": {"color": strong, "width": 0}}
 
 
-def _bars(found: Sequence[Span], rows: Mapping[str, int], state: str, *, spelt: bool) -> go.Bar:
+def _bars(found: Sequence[Span], rows: Mapping[str, int], state: str, *, display_name: bool) -> go.Bar:
     word = STATES[state]
     letter = theme.ink("surface" if state == "running" else "ink")
-    texts = [word if spelt else "" for _ in found]
+    texts = [word if display_name else "" for _ in found]
     return go.Bar(
         orientation="h",
         yaxis="y2",

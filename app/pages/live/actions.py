@@ -15,8 +15,8 @@ from app.ui.basics import Node, button
 from app.ui.engines import is_demo
 from app.ui.errors import notify
 from core.live.queue.values import QueueState
-from core.scheduling.policies import spelt
-from core.traces.validation import many
+from core.scheduling.policies import display_name
+from core.units import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,10 +57,10 @@ def _ask_release(view: LiveView, _of: str) -> list[Node]:
     attached = view.attached
     parts: list[Node] = []
     if attached is not None and is_control(attached):
-        parts.append(html.P(f"{spelt(attached.policy)} is detached."))
+        parts.append(html.P(f"{display_name(attached.policy)} is detached."))
     if held:
         n = len(held)
-        text = f"The original limits of {many(n, 'container')} are restored:"
+        text = f"The original limits of {plural(n, 'container')} are restored:"
         parts += [html.P(text), html.Ul([html.Li(name) for name in sorted(held)], className="names")]
     elif not parts:
         parts.append(html.P(f"According to the last sample, nothing on {view.engine.name} is changed."))
@@ -75,7 +75,7 @@ def _ask_release(view: LiveView, _of: str) -> list[Node]:
 def released_words(released: Released) -> tuple[str, str, str]:
     """The outcome of a release as a message: kind, title, text."""
     n = len(released.restored)
-    title = f"Limits of {many(n, 'container')} restored." if n else "Nothing was changed."
+    title = f"Limits of {plural(n, 'container')} restored." if n else "Nothing was changed."
     text = []
     if released.gone:
         text.append(f"{', '.join(released.gone)}: no longer there.")
@@ -132,7 +132,7 @@ def _detach(view: LiveView, _of: str) -> None:
     words = policy.detached_words(view)
     attached = view.attached
     workspace().live.policies.detach(view.engine.name)
-    notify(words, "ok", title=f"{spelt(attached.policy) if attached else 'The policy'} is detached.")
+    notify(words, "ok", title=f"{display_name(attached.policy) if attached else 'The policy'} is detached.")
 
 
 def _stop_recording(view: LiveView, _of: str) -> None:
@@ -198,7 +198,7 @@ def _take_control(view: LiveView, _of: str) -> list[Node] | None:
     }
     set_props("live-draft", {"data": draft})
     waiting = [job.name for job in Queue.of(view.engine.name).waiting]
-    title = f"Let {spelt(attached.policy)} control {many(len(view.rows), 'container')}?"
+    title = f"Let {display_name(attached.policy)} control {plural(len(view.rows), 'container')}?"
     return show(title, policy.confirmation(view, attached.policy, waiting))
 
 
@@ -217,7 +217,7 @@ def _teach(view: LiveView, _of: str) -> None:
             dcc.Link("See the task", href=f"/tasks?task={task}", className="link"),
         ]
     )
-    notify(words, "ok", title=f"A model is being trained further on {many(len(ids), 'container')}.")
+    notify(words, "ok", title=f"A model is being trained further on {plural(len(ids), 'container')}.")
 
 
 ACTIONS: dict[str, Callable[[LiveView, str], list[Node] | None]] = {

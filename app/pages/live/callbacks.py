@@ -24,7 +24,7 @@ from app.ui.graph import figure_id
 from app.ui.links import Query
 from core.errors import PhaseDockError
 from core.sampling.values import Mode
-from core.scheduling.policies import POLICIES, spelt
+from core.scheduling.policies import POLICIES, display_name
 from core.units import GIB
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def _attach(engine: str, policy: str, settings: dict[str, Any], mode: str, *, in
         if mode == Mode.CONTROL
         else "It only shows what it would do; nothing is touched."
     )
-    notify(words, "ok", title=f"{spelt(policy)} is attached in {mode} mode.")
+    notify(words, "ok", title=f"{display_name(policy)} is attached in {mode} mode.")
     set_props("changed", {"data": f"attached {engine} {policy}"})
     actions.poke()
 
@@ -339,7 +339,7 @@ def attach(
 def _ask(view: LiveView, draft: dict[str, Any]) -> None:
     """Open the window that says what attaching in control will touch."""
     set_props("live-draft", {"data": draft})
-    title = f"Attach {spelt(draft['policy'])} in control mode?"
+    title = f"Attach {display_name(draft['policy'])} in control mode?"
     waiting = [job.name for job in Queue.of(view.engine.name).waiting]
     shown = actions.show(title, live_policy.confirmation(view, draft["policy"], waiting))
     set_props("live-window-what", {"children": shown})

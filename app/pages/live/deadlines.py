@@ -14,8 +14,7 @@ from dash import html
 
 from app.ui.basics import Node, aria, card, data, state_badge
 from core.live.queue.values import QueueState
-from core.traces.validation import many
-from core.units import format_cores, format_duration
+from core.units import format_cores, format_duration, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,7 +111,7 @@ def _note(jobs: Sequence[QueuedJob], now: float) -> str:
         return "none to come"
     late = sum(_is_late(job.stands) or job.overdue(now) for job in jobs)
     promised = sum(job.promised is True and not _is_late(job.stands) and not job.overdue(now) for job in jobs)
-    said = [f"{many(len(jobs), 'job')}, {promised} promised"]
+    said = [f"{plural(len(jobs), 'job')}, {promised} promised"]
     return ", ".join([*said, f"{late} late"] if late else said)
 
 

@@ -6,7 +6,10 @@ The page asks one small question per tick (``/api/live/<engine>``) and draws the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from dataclasses import dataclass
+from hashlib import blake2s
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
@@ -16,8 +19,7 @@ from app.api import file_answer
 from app.context import workspace
 from app.pages.live import callbacks
 from app.pages.live.layout import body, plumbing
-from app.pages.live.state import PATH, Queue
-from app.pages.live.tick import ALL, Asked, panels_of, tick
+from app.pages.live.state import NO_QUEUE, PATH, Queue, able, is_control, signatures
 from app.ui.basics import Node, empty, link_button, page_head
 from app.ui.engines import anything_attached, beside_demo, engine_named
 from app.ui.errors import safe_page
@@ -26,9 +28,200 @@ from app.ui.page import Page, Room
 from core.csv_export import csv_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    import numpy.typing as npt
     from dash import Dash
+
+    from app.pages.live.state import Beside
+    from core.application import Live
+    from core.sampling.values import ContainerRow, History, LiveView
+
+
+SPAN = 600.0
+"""Seconds that the page shows at most."""
+SPARK, CHART = 5, 2
+"""Widths of a bucket in sparklines and in charts, seconds."""
+_STEPS = frozenset(("cpu_limit", "memory_limit"))
+
+
+def number_of(moment: float, width: int) -> int:
+    """The number of the bucket that a moment lies in."""
+    return int(moment // width)
+
+
+def first_bucket(since: float | None, at: float, width: int) -> int:
+    """Where to begin: at the bucket of `since`, which may not have been full, within `SPAN` before `at`."""
+    oldest = number_of(at - SPAN, width) + 1
+    return oldest if since is None else min(max(number_of(since, width), oldest), number_of(at, width))
+
+
+def bucketed(history: History, name: str, first: int, count: int, width: int) -> npt.NDArray[np.float32]:
+    """One line of a history in buckets."""
+    made = np.full(count, np.nan, np.float32)
+    values = getattr(history, name)
+    at = np.floor_divide(history.time, width).astype(np.int64) - first
+    use = (at >= 0) & (at < count) & np.isfinite(values)
+    if not use.any():
+        return made
+    at, values = at[use], values[use]
+    if name in _STEPS:
+        made[at] = values  # in order of time, so the last one wins
+        return made
+    sizes = np.bincount(at, minlength=count)
+    sums = np.bincount(at, weights=values, minlength=count)
+    made[sizes > 0] = sums[sizes > 0] / sizes[sizes > 0]
+    return made
+
+
+def table(
+    histories: Iterable[History | None], names: Sequence[str], first: int, count: int, width: int
+) -> dict[str, Any]:
+    """Several lines of several histories, as the page takes them."""
+    own = list(histories)
+    nothing = np.full(count, np.nan, np.float32)
+    lines = {
+        name: [nothing if each is None else bucketed(each, name, first, count, width) for each in own]
+        for name in names
+    }
+    return {"first": first, "width": width, **lines}
+
+
+ALL = "all"
+_COLUMNS = (
+    *("cpu", "cpu_limit", "memory", "memory_limit", "throttled", "loss", "growth", "phase"),
+    *("io", "network"),
+)
+_LINES = ("cpu", "cpu_limit", "memory", "memory_limit", "loss")
+_MARGIN = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the page has already."""
+
+    #: The moment of the sample that it got last, or None for nothing.
+    since: float | None = None
+    #: The signature of the rows that it has.
+    shape: str = ""
+    #: The ids that it draws charts of.
+    charts: tuple[str, ...] = ()
+    #: Whether it needs these charts from their beginning.
+    fresh: bool = False
+
+    @classmethod
+    def read(cls, values: Mapping[str, str]) -> Asked:
+        """Read the parameters of an address; an invalid one counts as not given."""
+        try:
+            since = float(values.get("since", ""))
+        except ValueError:
+            since = float("nan")
+        charts = tuple(each for each in values.get("charts", "").split(",") if each)
+        known = since if since == since and abs(since) < 1e12 else None  # noqa: PLR0124 - not a number
+        return cls(known, values.get("shape", ""), charts, values.get("fresh") == "1")
+
+
+def digest(value: object) -> str:
+    """A short digest of a value: equal values have equal digests."""
+    return blake2s(repr(value).encode(), digest_size=6).hexdigest()
+
+
+def slow(row: ContainerRow) -> dict[str, Any]:
+    """A container's values that rarely change."""
+    return {
+        "id": row.id,
+        "name": row.name,
+        "image": row.image,
+        "picked": row.picked and not row.labelled,
+        "state": row.state,
+        "list": row.label,
+        "held": row.held,
+        "malleable": row.malleable,
+        "why": row.loss_why,
+        "wrong": row.wrong,
+    }
+
+
+def tick(
+    live: Live, view: LiveView, asked: Asked, panels: Mapping[str, str], queue: Queue = NO_QUEUE
+) -> dict[str, Any]:
+    """The answer to one tick."""
+    rows = [slow(row) for row in view.rows]
+    shape = digest(rows)
+    known = shape == asked.shape
+    attached, recording = view.attached, view.recording
+    return {
+        "now": time.time(),
+        "at": view.at,
+        "state": str(view.engine.state),
+        "panels": dict(panels),
+        "able": able(view, queue),
+        "shape": shape,
+        "rows": None if known else rows,
+        "columns": {name: [getattr(row, name) for row in view.rows] for name in _COLUMNS},
+        "totals": _totals(view),
+        "steered": is_control(attached) or not live.engines.may_change(view.engine.name),
+        "wake": attached.next_wake if attached else None,
+        "recording": [recording.samples, recording.containers, recording.bytes] if recording else None,
+        **(_lines(live, view, asked, known) if view.at is not None else {}),
+    }
+
+
+def _totals(view: LiveView) -> dict[str, Any]:
+    own = view.totals
+    names = ("cpu", "cores", "memory", "memory_total", "throttled", "containers")
+    return {name: getattr(own, name) for name in names} | {"labels": list(own.labels), "others": view.others}
+
+
+def _lines(live: Live, view: LiveView, asked: Asked, known: bool) -> dict[str, Any]:
+    """The lines that the page lacks: sparklines of all rows, and the charts that it draws."""
+    at = float(view.at or 0.0)
+    since = asked.since if known else None
+    ids = [row.id for row in view.rows]
+    engine = view.engine.name
+    sparks = _since(
+        live.view.history(engine, ids, _seconds(since, at)), ids, ("cpu", "loss"), since, at, SPARK
+    )
+    together = {"": live.view.totals_history(engine, _seconds(since, at))}
+    made = {
+        "sparks": sparks,
+        "together": _since(together, [""], ("cpu", "memory", "throttled"), since, at, SPARK),
+    }
+    shown = ids if asked.charts == (ALL,) else [each for each in ids if each in asked.charts]
+    if shown:
+        start = None if asked.fresh else since
+        found = live.view.history(engine, shown, _seconds(start, at))
+        made["charts"] = {"ids": shown, **_since(found, shown, _LINES, start, at, CHART)}
+    return made
+
+
+def _seconds(since: float | None, at: float) -> float:
+    """How far back to read: to `since`, and a little further, for the bucket that it lies in."""
+    return SPAN + _MARGIN if since is None else min(max(at - since, 0.0) + 2 * _MARGIN, SPAN + _MARGIN)
+
+
+def _since(
+    histories: Mapping[str, History],
+    ids: Sequence[str],
+    names: Sequence[str],
+    since: float | None,
+    at: float,
+    width: int,
+) -> dict[str, Any]:
+    first = first_bucket(since, at, width)
+    starts = [history.time[0] for history in histories.values() if len(history.time)]
+    if starts:
+        first = max(first, number_of(float(min(starts)), width))
+    count = number_of(at, width) - first + 1
+    return table([histories.get(each) for each in ids], names, first, count, width)
+
+
+def panels_of(
+    view: LiveView, *, control: bool, working: bool, beside: Beside = None, queue: Queue = NO_QUEUE
+) -> dict[str, str]:
+    """The signatures of the panels that the server draws; arguments as for `notices`."""
+    made = signatures(view, control=control, working=working, beside=beside, queue=queue)
+    return {name: digest(what) for name, what in made.items()}
 
 
 blueprint = Blueprint("live", __name__)

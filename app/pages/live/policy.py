@@ -16,10 +16,17 @@ from app.ui.basics import Node, aria, button, card, data, icon, notice, state_ba
 from app.ui.forms import controls, named
 from app.ui.graph import graph
 from core.sampling.values import Mode
-from core.scheduling.policies import POLICIES, spelt
+from core.scheduling.policies import POLICIES, display_name
 from core.settings_fields import describe
-from core.traces.validation import many
-from core.units import format_bytes, format_cores, format_duration, format_list, format_number, format_share
+from core.units import (
+    format_bytes,
+    format_cores,
+    format_duration,
+    format_list,
+    format_number,
+    format_share,
+    plural,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -202,7 +209,7 @@ def _attached(attached: Attached, *, control: bool) -> html.Section:
         parts.append(_watching(attached, control=control))
     parts.append(html.Div(_ways(attached), className="row wrap between"))
     return card(
-        [spelt(attached.policy), html.Span(next_, className="only-phone when-next")],
+        [display_name(attached.policy), html.Span(next_, className="only-phone when-next")],
         html.Div(parts, className="pad"),
         decisions(attached.said),
         tools=tools,
@@ -269,7 +276,7 @@ def _value(value: Any, choices: Mapping[str, str], unit: str) -> str:
 
 def _watching(attached: Attached, *, control: bool) -> html.Div:
     n = attached.resizes
-    would = f"{spelt(attached.policy)} would have set {n:,} limit{'s' if n != 1 else ''}."
+    would = f"{display_name(attached.policy)} would have set {n:,} limit{'s' if n != 1 else ''}."
     ways = [button("Let it control", "activity", "small", **does("take-control"))] if control else []
     return notice("info", f"{would} Nothing has been touched.", strong="Watch mode:", actions=ways)
 
@@ -309,7 +316,7 @@ def _policy_choice() -> dmc.Select:
     return dmc.Select(
         id="live-policy-name",
         label="Policy",
-        data=[{"value": name, "label": spelt(name)} for name in POLICIES if not POLICIES[name].oracle],
+        data=[{"value": name, "label": display_name(name)} for name in POLICIES if not POLICIES[name].oracle],
         value=FIRST,
         allowDeselect=False,
         size="xs",
@@ -363,10 +370,10 @@ def confirmation(view: LiveView, policy: str, waiting: Sequence[str] = ()) -> li
     """What attaching in control touches, which waiting jobs it may start, and what speaks for it."""
     names = sorted(row.name for row in view.rows)
     n = len(names)
-    now = f"of {many(n, 'container')} on {view.engine.name}, and of" if n else f"on {view.engine.name} of"
+    now = f"of {plural(n, 'container')} on {view.engine.name}, and of" if n else f"on {view.engine.name} of"
     text = (
-        f"{spelt(policy)} will set the CPU limits {now} labelled containers that start later. Their original "
-        "limits are saved first and restored when the policy is detached."
+        f"{display_name(policy)} will set the CPU limits {now} labelled containers that start later. "
+        "Their original limits are saved first and restored when the policy is detached."
     )
     shown = worth(view.attached)
     return [
@@ -390,7 +397,7 @@ def detached_words(view: LiveView) -> str:
     if attached is None or not is_control(attached):
         return "It was in watch mode, so nothing was touched."
     held = sum(row.held for row in view.rows)
-    return f"The original limits of {many(held, 'container')} are restored."
+    return f"The original limits of {plural(held, 'container')} are restored."
 
 
 def start(engine: str, policy: str, settings: Mapping[str, Any], mode: str, *, instead: bool = False) -> str:

@@ -13,8 +13,7 @@ from app.ui.basics import Node, aria, button, card, data, icon_button, notice, s
 from core.live.queue.values import QueueState
 from core.sampling.values import EngineState
 from core.scheduling.model import HIGHEST_PRIORITY
-from core.traces.validation import many
-from core.units import format_bytes, format_cores, format_number
+from core.units import format_bytes, format_cores, format_number, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +46,7 @@ def panel(view: LiveView, queue: Queue, *, control: bool, demo: bool = False) ->
     parts: list[Node] = []
     if queue.waits_for and queue.waiting:
         n = len(queue.waiting)
-        strong = f"{many(n, 'job')} {'waits' if n == 1 else 'wait'}."
+        strong = f"{plural(n, 'job')} {'waits' if n == 1 else 'wait'}."
         parts.append(html.Div(notice("info", queue.waits_for, strong=strong), className="pad"))
     if queue.jobs:
         parts.append(_list([*queue.active, *over[:_OVER]], queue.waits_for, control))
@@ -132,7 +131,7 @@ def _cores(job: QueuedJob) -> list[Node]:
     spec, parts = job.spec, list[Node]()
     if job.state in (QueueState.RUNNING, QueueState.PAUSED):
         has = "no limit" if job.cores is None else format_cores(job.cores)
-        threads = "" if job.threads is None else f", {many(job.threads, 'thread')}"
+        threads = "" if job.threads is None else f", {plural(job.threads, 'thread')}"
         parts.append(html.Span(f"{has}{threads}", className="num"))
     asks = "asks for nothing" if spec.request is None else f"asks for {format_cores(spec.request)}"
     parts.append(html.Span(f"{asks}{_range(spec)}{_memory(spec)}", className="ink3 num"))

@@ -17,8 +17,7 @@ from app.ui.forms import select
 from app.ui.graph import graph
 from app.ui.links import Query
 from core.errors import PhaseDockError
-from core.traces.validation import many
-from core.units import format_share
+from core.units import format_share, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +101,7 @@ def comparison(traces: TraceSetInfo, a: ModelInfo, b: ModelInfo) -> list[Node]:
     cross = card(
         "Where the phases agree",
         graph("compare-cross", figure, "Samples per pair of phases"),
-        note=f"{many(traces.n_samples, 'sample')} of {many(traces.n_executions, 'execution')}",
+        note=f"{plural(traces.n_samples, 'sample')} of {plural(traces.n_executions, 'execution')}",
         tools=[export_menu("compare-cross", f"{a.name} against {b.name}", ())],
     )
     shares = card(

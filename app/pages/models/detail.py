@@ -16,8 +16,7 @@ from app.ui.phases import live, phase_cards, usual_lanes
 from app.ui.task_card import when
 from core.settings_fields import describe
 from core.traces.model import ROLE_NAMES
-from core.traces.validation import many
-from core.units import Unit, format_bytes, format_duration, format_number, format_value
+from core.units import Unit, format_bytes, format_duration, format_number, format_value, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -110,7 +109,7 @@ def loss(model: PhaseModel) -> html.Section:
     return card(
         "Training",
         graph("model-loss", figure, "Reconstruction error of each epoch"),
-        note=f"{many(len(errors), 'epoch')}, final error {format_error(errors[-1])}",
+        note=f"{plural(len(errors), 'epoch')}, final error {format_error(errors[-1])}",
         tools=[export_menu("model-loss", "reconstruction error", ())],
     )
 

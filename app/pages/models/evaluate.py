@@ -13,7 +13,7 @@ from app.ui.basics import Node, card, contents, icon, link_button, notice, phase
 from app.ui.graph import graph
 from app.ui.phases import PHASE_HEAD, described, live, phase_numbers
 from core.errors import PhaseDockError
-from core.traces.validation import many
+from core.units import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +78,7 @@ def result(model_id: str, trace_set_id: str) -> list[Node]:
                     download="",
                 ),
                 html.Span(
-                    f"{contents(traces)}, {many(len(labelling.runs.start), 'segment')}",
+                    f"{contents(traces)}, {plural(len(labelling.runs.start), 'segment')}",
                     className="small ink3",
                 ),
             ],

@@ -15,7 +15,7 @@ from app.ui.basics import Node, button, card
 from app.ui.errors import problem
 from app.ui.forms import select
 from core.errors import InputError, PhaseDockError
-from core.phases.describing.describe import WARM_UP
+from core.phases.describe import WARM_UP
 
 if TYPE_CHECKING:
     from core.phases import PhaseModel

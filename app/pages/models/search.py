@@ -19,7 +19,7 @@ from app.ui.graph import graph
 from core.errors import InputError, PhaseDockError
 from core.phases import PhaseSettings
 from core.settings_fields import check, describe
-from core.traces.validation import many
+from core.units import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -220,7 +220,7 @@ def submit(trace_set_id: str, texts: Mapping[str, str], at_most: object, held: o
     traces = workspace().traces.get(trace_set_id)
     count = min(combinations(space), most or combinations(space))
     return workspace().tasks.submit(
-        "search", f"Search settings on {traces.name}, {many(count, 'trial')}", params
+        "search", f"Search settings on {traces.name}, {plural(count, 'trial')}", params
     )
 
 

@@ -18,8 +18,7 @@ from core.errors import InputError, PhaseDockError
 from core.phases import PRESETS, PhaseSettings
 from core.settings_fields import describe
 from core.traces.model import Role
-from core.traces.validation import many
-from core.units import Unit
+from core.units import Unit, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -178,7 +177,7 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
 
 def model_name(settings: PhaseSettings, traces: str, taken: Sequence[str]) -> str:
     """A name that no model has yet: ``5 phases · Recorded jobs``, ``5 phases · Recorded jobs (2)``."""
-    base = f"{many(settings.phases, 'phase')} · {traces}"[:_LONGEST_NAME]
+    base = f"{plural(settings.phases, 'phase')} · {traces}"[:_LONGEST_NAME]
     names = [base, *(f"{base} ({number})" for number in range(2, len(taken) + 3))]
     return next(name for name in names if name not in taken)
 

@@ -23,10 +23,9 @@ from core.live.sessions import ATTACH, RECORD
 from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.provisioning.verdict.choice import surely, units
 from core.sampling.values import Mode
-from core.scheduling.policies import spelt
+from core.scheduling.policies import display_name
 from core.traces.model import Role
-from core.traces.validation import many
-from core.units import Unit, format_number, format_share
+from core.units import Unit, format_number, format_share, plural
 from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
@@ -216,9 +215,8 @@ def _steered() -> html.Div:
     views = [workspace().live.view.glance(str(task.params["engine"])) for task in control]
     n, first = sum(len(view.rows) for view in views), views[0]
     resizes = first.attached.resizes if first.attached else 0
-    words = (
-        f"{spelt(str(control[0].params['policy']))} on {title_of(first.engine)}, {many(resizes, 'resize')}"
-    )
+    policy = display_name(str(control[0].params["policy"]))
+    words = f"{policy} on {title_of(first.engine)}, {plural(resizes, 'resize')}"
     href = f"/live?engine={first.engine.name}"
     link = dcc.Link(words, href=href, className="link quietlink")
     return kpi("Controlled now", f"{n:,}", "container" if n == 1 else "containers", link)
@@ -254,7 +252,7 @@ def _phases(choice: Choice, models: Sequence[ModelInfo]) -> html.Div:
     if model is None:
         return kpi("Phases", "–", "no model yet", "Train one to find them")
     number = str(len(model.phases)) if model.phases else "–"
-    return kpi("Phases", number, "in the chosen model", f"{model.name}, 1 of {many(len(models), 'model')}")
+    return kpi("Phases", number, "in the chosen model", f"{model.name}, 1 of {plural(len(models), 'model')}")
 
 
 def what_jobs_do(choice: Choice) -> Node:

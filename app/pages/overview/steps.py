@@ -11,7 +11,7 @@ from app.ui.basics import Node, card, icon
 from app.ui.engines import STATE_WORDS
 from core.live.sessions import ATTACH, RECORD
 from core.sampling.values import EngineState
-from core.traces.validation import many
+from core.units import plural
 from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def next_steps(choice: Choice, tasks: Sequence[TaskInfo], sets: Sequence[TraceSe
     """The card; what is most pressing comes first."""
     pressing = list(attention(tasks))
     steps = [*pressing, *_own_traces(sets), *_with_model(choice)]
-    note = f"{many(len(pressing), 'thing')} to look at" if pressing else None
+    note = f"{plural(len(pressing), 'thing')} to look at" if pressing else None
     return card("What to do next", *(_row(step) for step in steps[:_MOST]), note=note, flush=True)
 
 
@@ -54,7 +54,7 @@ def attention(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
 def _worker() -> Iterable[Step]:
     worker = workspace().tasks.worker()
     if not worker.alive:
-        waiting = f" {many(worker.queued, 'task')} waiting." if worker.queued else ""
+        waiting = f" {plural(worker.queued, 'task')} waiting." if worker.queued else ""
         text = f"No worker is running, so tasks do not start.{waiting} Start one: phasedock worker"
         yield Step(_WARN, text, "Open tasks", "/tasks")
 
@@ -99,7 +99,7 @@ def _held_limits(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
     for engine, containers in held.items():
         if engine not in steered:
             where = "the demo" if _is_demo(engine) else engine
-            text = f"Limits of {many(len(containers), 'container')} on {where} are not their original ones."
+            text = f"Limits of {plural(len(containers), 'container')} on {where} are not their original ones."
             yield Step("lock-open", text, "Open Live", f"/live?engine={engine}")
 
 

@@ -15,10 +15,9 @@ from app.pages.phases.view import allocations
 from app.ui.basics import Node, aria, card, icon, icon_button, opener
 from app.ui.grid import grid
 from app.ui.phases import attributes, titles
-from core.phases.describing.statistics import scale_for
+from core.phases.describe import scale_for
 from core.traces.model import Role
-from core.traces.validation import many
-from core.units import format_duration
+from core.units import format_duration, plural
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -49,7 +48,7 @@ def execution_heading(trace_set_id: str, name: str) -> Heading:
     said.append(format_duration(float(row["duration_s"])))
     if pace > 0:
         said.append(f"every {format_duration(pace)}")
-    said.append(many(int(row["samples"]), "sample"))
+    said.append(plural(int(row["samples"]), "sample"))
     return Heading(title, " · ".join(said))
 
 

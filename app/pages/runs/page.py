@@ -29,7 +29,7 @@ from app.ui import task_card
 from app.ui.errors import notify, safe_page
 from app.ui.links import Query
 from app.ui.page import Page, Room
-from core.traces.validation import many
+from core.units import plural
 
 if TYPE_CHECKING:
     from dash import Dash
@@ -102,7 +102,7 @@ def _run_at_loads(experiment: str) -> None:
         task = space.runs.submit(each)
         set_props("changed", {"data": task})
     text = "They are on the list of runs. What they find is shown here when this page is opened again."
-    notify(text, "ok", title=f"{many(len(more), 'experiment')} started.")
+    notify(text, "ok", title=f"{plural(len(more), 'experiment')} started.")
 
 
 def _register_compare(app: Dash) -> None:

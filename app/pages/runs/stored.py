@@ -13,7 +13,7 @@ from core.experiments.compare import EVERY_MEASURE, MEASURES, difference
 from core.experiments.measures.further import FURTHER_MEASURES, telling
 from core.experiments.outcome import RunResult
 from core.experiments.spec import ENGINES
-from core.scheduling.policies import spelt
+from core.scheduling.policies import display_name
 from core.units import format_change, format_duration, format_number
 from core.workspace.records import RunState, TaskState
 
@@ -78,9 +78,9 @@ def titled(label: str, policy: str) -> str:
     """
     own, apart, rest = label.partition(" · ")
     if own == policy:
-        own = spelt(policy)
+        own = display_name(policy)
     elif policy == "free" and own.partition(" ")[0] == "NA":
-        own = ", ".join(filter(None, (spelt(policy), own[3:])))
+        own = ", ".join(filter(None, (display_name(policy), own[3:])))
     return f"{own}{apart}{rest}"
 
 

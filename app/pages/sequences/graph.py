@@ -17,7 +17,7 @@ from app.pages.sequences.query import name_of, written
 from app.ui.basics import Node, aria
 from app.ui.grid import grid
 from core.sequences import END
-from core.traces.validation import many
+from core.units import plural
 
 if TYPE_CHECKING:
     from app.pages.sequences.query import View
@@ -72,7 +72,7 @@ def elements(graph: TransitionGraph, hide: float) -> tuple[list[dict[str, Any]],
             hidden += 1
     if len(edges) > _MANY_EDGES:
         edges = [{**edge, "classes": f"{edge['classes']} quiet"} for edge in edges]
-    return [*made, *edges], many(hidden, "edge") + " hidden" if hidden else ""
+    return [*made, *edges], plural(hidden, "edge") + " hidden" if hidden else ""
 
 
 def _placed(data: dict[str, Any], classes: str, angle: float) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from app.ui.graph import graph
 from core.errors import InputError
 from core.traces.model import ROLE_NAMES
 from core.traces.scales import unit_scale
-from core.traces.validation import UnusableError, many
-from core.units import format_duration, format_value
+from core.traces.validation import UnusableError
+from core.units import format_duration, format_value, plural
 
 if TYPE_CHECKING:
     from core.traces.mapping import ColumnMapping
@@ -53,7 +53,7 @@ def _said(part: Any) -> html.P:
     traces = part.traces
     where = "in all" if part.whole else "in the first part"
     words = [
-        f"{many(traces.n_executions, 'execution')} {where}",
+        f"{plural(traces.n_executions, 'execution')} {where}",
         f"a sample every {format_duration(traces.period)}",
         *(_most(feature, values) for feature, values in zip(traces.features, traces.columns, strict=True)),
     ]

@@ -21,8 +21,7 @@ from app.ui.basics import aria, icon
 from core.traces.guessing.units import choices
 from core.traces.mapping import UNKNOWN, MappedColumn
 from core.traces.model import ROLE_NAMES, ROLE_UNITS, Role
-from core.traces.validation import many
-from core.units import FILE_UNITS
+from core.units import FILE_UNITS, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -132,7 +131,7 @@ def follow_rows(
         "rows": dash.no_update if stays else found,
         "units": boxes if stays else [dash.no_update] * len(units["id"]),
         "hidden": not found,
-        "title": f"What {many(len(found), 'further feature')} measure{'' if len(found) > 1 else 's'}",
+        "title": f"What {plural(len(found), 'further feature')} measure{'' if len(found) > 1 else 's'}",
     }
 
 

@@ -11,8 +11,7 @@ from rich.live import Live
 from rich.table import Table
 
 from core.cli.output import plain
-from core.traces.validation import many
-from core.units import format_bytes, format_cores, format_duration, format_number, format_share
+from core.units import format_bytes, format_cores, format_duration, format_number, format_share, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -127,8 +126,8 @@ def watch(views: Iterable[LiveView], seconds: float) -> None:
 def recorded(info: TraceSetInfo) -> None:
     """A trace set that was recorded."""
     Console(soft_wrap=True).print(
-        f"[bold]{plain(info.name)}[/]: {many(info.n_executions, 'container')}, "
-        f"{many(info.n_samples, 'sample')}. It is in the list of trace sets.",
+        f"[bold]{plain(info.name)}[/]: {plural(info.n_executions, 'container')}, "
+        f"{plural(info.n_samples, 'sample')}. It is in the list of trace sets.",
         highlight=False,
     )
 
@@ -162,7 +161,7 @@ def _table(view: LiveView) -> Table:
     of = "–" if totals.cores is None else format_cores(totals.cores)
     table.title = f"{view.engine.name}: {_number(totals.cpu)} of {of}"
     verb = "is" if view.others == 1 else "are"
-    table.caption = f"{many(view.others, 'other container')} {verb} neither labelled nor selected."
+    table.caption = f"{plural(view.others, 'other container')} {verb} neither labelled nor selected."
     return table
 
 

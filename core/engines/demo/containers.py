@@ -11,7 +11,7 @@ from core.engines.values import GOAL, JOB, LEAST_CORES, LOSS, MANAGED, SUBMISSIO
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.simulation.replay.state import ReplayedJob, ReplayPlan
+    from core.simulation.replay import ReplayedJob, ReplayPlan
 
 
 @dataclass(frozen=True, slots=True)

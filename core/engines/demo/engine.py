@@ -19,8 +19,7 @@ from core.scheduling import refusals
 from core.scheduling.actions import Refuse
 from core.scheduling.model import Failure, Job, JobState, Observation, Trigger, Worker
 from core.scheduling.refusals import Refused
-from core.simulation.replay.advance import shares
-from core.simulation.replay.state import DONE, STOPPED
+from core.simulation.replay import DONE, STOPPED, shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from core.engines.submitted import SubmittedJob
     from core.scheduling.actions import Action
     from core.scheduling.model import Terms
-    from core.simulation.replay.state import ReplayedJob
+    from core.simulation.replay import ReplayedJob
 
 PULSE: Final = 0.4
 """Seconds between two looks while the engine waits."""

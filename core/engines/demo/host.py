@@ -12,7 +12,7 @@ from core.engines.demo.readings import DemoReadings
 from core.engines.errors import ChangeRefused, ContainerGone, NotOurs
 from core.engines.submitted import Outcome
 from core.engines.values import MANAGED, Counters, EngineKey, HostInfo
-from core.simulation.replay.state import DONE, KILLED, STOPPED, Replay, ReplayedJob
+from core.simulation.replay import DONE, KILLED, STOPPED, Replay, ReplayedJob
 from core.units import format_bytes
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from core.engines.demo.world import DemoWorld, Moment
     from core.engines.ports import Container, HostAddress, Keeper
     from core.scheduling.model import Reading
-    from core.simulation.replay.recording import Recording
-    from core.simulation.replay.state import Submitted
+    from core.simulation.replay import Recording, Submitted
 
 ENGINE_ID: Final = "phasedock-demo"
 """The demo's own id, the same in every workspace: its containers' ids differ from replay to replay."""

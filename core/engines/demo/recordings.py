@@ -15,8 +15,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from core.engines.errors import HostLost
-from core.simulation.replay.recording import Recording
-from core.simulation.replay.state import Place, ReplayPlan
+from core.simulation.replay import Place, Recording, ReplayPlan
 from core.units import GIB, MIB
 
 if TYPE_CHECKING:

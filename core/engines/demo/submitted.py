@@ -12,7 +12,7 @@ from core.scheduling import refusals
 from core.scheduling.actions import Start
 from core.scheduling.model import Job, JobState
 from core.scheduling.refusals import Refused
-from core.simulation.replay.state import Submitted
+from core.simulation.replay import Submitted
 
 if TYPE_CHECKING:
     from core.engines.demo.containers import DemoContainer
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from core.engines.submitted import SubmittedJob
     from core.scheduling.actions import Action
     from core.scheduling.model import Terms
-    from core.simulation.replay.state import ReplayPlan
+    from core.simulation.replay import ReplayPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,14 +23,13 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from core.engines.errors import HostLost
-from core.simulation.replay.advance import advance
-from core.simulation.replay.state import Replay, ReplayedJob, Submitted
+from core.simulation.replay import Replay, ReplayedJob, Submitted, advance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from core.simulation.replay.state import ReplayPlan
+    from core.simulation.replay import ReplayPlan
 
 AWAKE: Final = 60.0
 """Seconds without a look after which the host stood still."""

@@ -25,14 +25,14 @@ from core.live.sessions import ATTACH
 from core.live.view.snapshot import LiveFiles
 from core.live.watcher import locked
 from core.sampling.phases import PhaseTracker
-from core.sampling.usage_wrapper import RingSamples, showing_use
+from core.sampling.usage_wrapper import RingSamples, with_usage
 from core.sampling.values import Attached, Mode
 from core.scheduling.actions import Pause, Resume
-from core.scheduling.engine_wrapper import OverEngine
+from core.scheduling.engine_wrapper import EngineWrapper
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES
 from core.scheduling.policies.autopilot import AutopilotSettings
-from core.traces.validation import many
+from core.units import plural
 from core.workspace.earlier_runs import Kind, LearningEngine
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class _Asked:
         return cls(str(params["engine"]), str(params["policy"]), settings, mode, int(params.get("seed", 1)))
 
 
-class RecordsPauses(OverEngine):
+class RecordsPauses(EngineWrapper):
     """An engine that writes down that it pauses a container before it does so.
 
     Parameters
@@ -268,7 +268,8 @@ class PolicyLoop:
                 if isinstance(engine, FedEngine):
                     engine.poll()
                 minutes.alive()
-                say(f"{asked.name}: {many(minutes.decisions, 'decision')}, {many(minutes.resizes, 'limit')}")
+                limits = plural(minutes.resizes, "limit")
+                say(f"{asked.name}: {plural(minutes.decisions, 'decision')}, {limits}")
 
             engine: Engine | None = None
             try:
@@ -286,7 +287,7 @@ class PolicyLoop:
                 return minutes
             finally:
                 minutes.close()
-                if isinstance(engine, OverEngine):
+                if isinstance(engine, EngineWrapper):
                     engine.close()
         return minutes
 
@@ -309,7 +310,7 @@ class PolicyLoop:
         wrappers: list[Callable[[Engine], Engine]] = [
             lambda _: RecordsPauses(real, host, keeper) if steers else WatchOnly(real),
             lambda engine: OwnContainers(engine, containers, host.known, earlier),
-            lambda engine: showing_use(engine, containers, samples, settings, self._models),
+            lambda engine: with_usage(engine, containers, samples, settings, self._models),
             lambda engine: self._queue.fed(asked.engine, engine, real, starts=steers),
         ]
         return reduce(lambda engine, wrap: wrap(engine), wrappers, cast("Engine", real))

@@ -12,7 +12,7 @@ from core.live.control.restore import LimitRestorer
 from core.live.control.saved_limits import BY_HAND, SavedLimits, SavedLimitsStore
 from core.live.sessions import ATTACH, Sessions
 from core.sampling.values import Allowed, Change, Released
-from core.scheduling.policies import spelt
+from core.scheduling.policies import display_name
 from core.units import MIB, format_bytes, format_cores
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ class ManualControl:
         task = next((each for each in tasks if each is not None), None)
         if task is not None:
             raise ConflictError(
-                f"The policy {spelt(str(task.params.get('policy', '')))} controls this engine.",
+                f"The policy {display_name(str(task.params.get('policy', '')))} controls this engine.",
                 "Detach it before you change limits by hand.",
             )
 

@@ -13,7 +13,7 @@ from core.live.queue.values import QueueState
 from core.live.view.snapshot import FRESH_FOR, age, read_view
 from core.moments import say_deadline
 from core.scheduling.model import Job, JobState, Observation, Terms, Trigger, Worker
-from core.scheduling.policies import POLICIES, spelt
+from core.scheduling.policies import POLICIES, display_name
 from core.scheduling.policies.deadline.outlook import outlook
 from core.scheduling.policies.deadline.settings import DeadlineSettings
 from core.units import format_cores
@@ -195,7 +195,7 @@ def sentences(found: Answer, zone: str = "") -> list[str]:
         said.append("It ran with one number of cores only, so its speed with others is a guess.")
     if not found.attached:
         said.append(
-            f"{spelt(found.policy)} is not attached in control: this is what it would do. "
+            f"{display_name(found.policy)} is not attached in control: this is what it would do. "
             "Attach it, and promises are kept."
         )
     return said

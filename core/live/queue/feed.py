@@ -17,7 +17,7 @@ from core.errors import PhaseDockError
 from core.live.queue.values import QueueState, standing, write_standings
 from core.scheduling.actions import Start
 from core.scheduling.deadline_planning.earlier_finishes import Courses
-from core.scheduling.engine_wrapper import OverEngine
+from core.scheduling.engine_wrapper import EngineWrapper
 from core.scheduling.model import Failure, JobState
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class _Fed:
     mark: Mark | None = None
 
 
-class FedEngine(OverEngine):
+class FedEngine(EngineWrapper):
     """An engine that takes submitted jobs, for as long as a policy is attached.
 
     Parameters

@@ -19,7 +19,7 @@ from core.live.sessions import ATTACH
 from core.live.view.snapshot import LiveFiles
 from core.sampling.values import EngineState, Mode
 from core.scheduling.model import HIGHEST_PRIORITY
-from core.scheduling.policies import POLICIES, spelt
+from core.scheduling.policies import POLICIES, display_name
 from core.scheduling.policies.elastic.settings import ORDERS
 from core.settings_fields import build
 from core.workspace.records import TaskState
@@ -90,11 +90,12 @@ def _settle_one(store: SubmittedJobs, host: JobHost, job: QueuedJob, container: 
 
 
 _TO_DO = (
-    f"Attach one in control: {spelt('deadline')} promises deadlines, {spelt('elastic')} has a queue, "
-    f"“{spelt('free')}” starts all at once."
+    f"Attach one in control: {display_name('deadline')} promises deadlines, "
+    f"{display_name('elastic')} has a queue, "
+    f"“{display_name('free')}” starts all at once."
 )
 _UNRANKED = (
-    f"Its priority does not count here: {spelt('elastic')} goes by it where its queue is "
+    f"Its priority does not count here: {display_name('elastic')} goes by it where its queue is "
     f"“{ORDERS['priority']}”."
 )
 
@@ -232,7 +233,7 @@ class JobQueue:
         if task is None:
             return f"No policy is attached to {engine}. {_TO_DO}"
         if task.params.get("mode") != Mode.CONTROL:
-            return f"{spelt(str(task.params.get('policy', '')))} only watches. Detach it. {_TO_DO}"
+            return f"{display_name(str(task.params.get('policy', '')))} only watches. Detach it. {_TO_DO}"
         return "" if task.state is TaskState.RUNNING else "The policy begins as soon as a worker runs."
 
     def cancel(self, engine: str, job: str) -> QueuedJob:

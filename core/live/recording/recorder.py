@@ -21,7 +21,7 @@ from core.live.view.snapshot import LiveFiles, read_view, replace, write
 from core.sampling.phases import PhaseTracker
 from core.sampling.ring_buffer import RingHistory, read_ring
 from core.sampling.values import Recording
-from core.traces.validation import many
+from core.units import plural
 from core.workspace.files import new_id, remove
 from core.workspace.repository import checked_name
 
@@ -338,7 +338,7 @@ def _until_ended(
             )
         until = time.monotonic() + _EVERY
         while time.monotonic() < until:
-            say(f"{many(now.samples, 'sample')} of {many(now.containers, 'container')}")
+            say(f"{plural(now.samples, 'sample')} of {plural(now.containers, 'container')}")
             time.sleep(_STEP)
 
 

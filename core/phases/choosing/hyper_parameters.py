@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import InputError
-from core.phases.crbm.parameters import Layout
-from core.phases.crbm.training import reconstruction_error, train
+from core.phases.crbm import Layout, reconstruction_error, train
 from core.phases.fitting import training_windows
 from core.phases.matching import default_features, named_features
 from core.phases.rows import Windows, check_finite, windows_of

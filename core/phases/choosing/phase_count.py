@@ -21,7 +21,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.phases.clustering import distinct, fit_centres, one_thread, subsample, within_squares
-from core.phases.describing.describe import phase_statistics
+from core.phases.describe import phase_statistics
 from core.phases.encoders import nearest_of
 from core.phases.fitting import clustered, fit
 from core.phases.prediction import model_windows, predict

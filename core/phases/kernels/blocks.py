@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.np.numpy_support import carray
 
-from core.phases.crbm.parameters import aligned, padded
+from core.phases.crbm import aligned, padded
 from core.phases.kernels.compiling import compiled, inlined
 from core.phases.kernels.lanes import (
     WIDTH,

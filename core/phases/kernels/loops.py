@@ -7,7 +7,7 @@ a window is its first position, `start`. With c the history and v the row, the s
 W and B of the paper act as one matrix ``M = [B W]ᵀ``.
 
 Parameters lie in one flat array `P`, transposed and padded to whole vectors of sixteen (see
-`core.phases.crbm.parameters.Layout`):
+`core.phases.crbm.Layout`):
 ``M (window, hidden) | A (history, visible) | Wᵀ (hidden, visible) | b_h | b_v``.
 Wᵀ repeats part of M, because each direction needs its outputs side by side.
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.provisioning.evaluation.exam import TARGETS
 from core.provisioning.evaluation.intervals import (
     LEAST_UNITS,
     Interval,
@@ -18,7 +17,14 @@ from core.provisioning.evaluation.intervals import (
     resampled,
     saving_interval,
 )
-from core.provisioning.evaluation.metrics import figures, over, resizes_per_cycle, under_time_0, under_time_05
+from core.provisioning.evaluation.metrics import (
+    TARGETS,
+    figures,
+    over,
+    resizes_per_cycle,
+    under_time_0,
+    under_time_05,
+)
 from core.provisioning.policy import PolicyKind
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.provisioning.evaluation.metrics import Tally, surplus_and_share, tally
+from core.provisioning.evaluation.metrics import TARGETS, Tally, factors, surplus_and_share, tally
 from core.provisioning.evaluation.splitting import Split, folds
 from core.provisioning.policies.budget_oracle import allocation_at, steps_of
 from core.provisioning.policy import PolicyKind, fit_policy
@@ -18,34 +18,6 @@ if TYPE_CHECKING:
     from core.progress_reporting import Progress
     from core.provisioning.fleet import Demand, Floats
     from core.provisioning.policy import Policy
-
-
-TARGETS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2)
-_ROUNDING = 1e-12
-
-
-def factors(demand: Demand, allocation: Floats, targets: tuple[float, ...] = (0.05,)) -> tuple[float, ...]:
-    """The least factor at which the share of time with D > s·A is at most each target.
-
-    Parameters
-    ----------
-    demand
-        D of n samples.
-    allocation
-        A, shape (n,).
-    targets
-        Shares of time, each between 0 and 1.
-    """
-    values, seconds = demand.values, demand.fleet.seconds
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(values > 0, values / allocation, 0.0)
-    order = np.argsort(ratio)[::-1]
-    lasting = np.cumsum(seconds[order])
-    limits = np.array(targets) * lasting[-1] * (1 + _ROUNDING)
-    place = np.searchsorted(lasting, limits, side="right")
-    found = ratio[order[np.minimum(place, len(order) - 1)]]
-    found = np.where(place >= len(order), 0.0, found) * (1 + _ROUNDING)
-    return tuple(np.where(np.isfinite(found), found, 1.0).tolist())
 
 
 COMMON = ("kappa", "under_time", "target")

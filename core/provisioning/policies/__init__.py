@@ -1,12 +1,26 @@
-"""The policies there are: one module each, one line each in the register."""
+"""The policies there are: one module each, one entry each in the register."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError
+from core.provisioning.policies import (
+    budget_oracle,
+    current_step,
+    event,
+    no_phase,
+    phase_lookahead,
+    phase_rule,
+    phasedock,
+    prev_step,
+    quantile,
+    risk_budget,
+    static,
+    vpa,
+)
 from core.provisioning.policies.conformal import SUFFIX, conformal
-from core.registry import Registry, declared
+from core.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,21 +28,19 @@ if TYPE_CHECKING:
     from core.provisioning.policy import Policy
 
 POLICIES: Registry[Policy] = Registry("policy")
-for _policies in declared(
-    __name__,
-    "POLICIES",
-    "budget_oracle",
-    "current_step",
-    "static",
-    "prev_step",
-    "phase_rule",
-    "phase_lookahead",
-    "no_phase",
-    "vpa",
-    "quantile",
-    "risk_budget",
-    "event",
-    "phasedock",
+for _policies in (
+    budget_oracle.POLICIES,
+    current_step.POLICIES,
+    static.POLICIES,
+    prev_step.POLICIES,
+    phase_rule.POLICIES,
+    phase_lookahead.POLICIES,
+    no_phase.POLICIES,
+    vpa.POLICIES,
+    quantile.POLICIES,
+    risk_budget.POLICIES,
+    event.POLICIES,
+    phasedock.POLICIES,
 ):
     for _policy in _policies:
         POLICIES.add(_policy.name, _policy)

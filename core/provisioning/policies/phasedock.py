@@ -20,8 +20,7 @@ import numpy as np
 
 from core.provisioning.advice import CycleAdviser
 from core.provisioning.cycles import Previous, maxima, p95, previous, rules
-from core.provisioning.evaluation.exam import factors
-from core.provisioning.evaluation.metrics import over, resizes_per_cycle, tally
+from core.provisioning.evaluation.metrics import factors, over, resizes_per_cycle, tally
 from core.provisioning.outlook import MAY, Outlook, learn
 from core.provisioning.policy import Fitted, Policy, PolicyKind
 from core.provisioning.pricing import Payer, Prices, fitted_price, follow

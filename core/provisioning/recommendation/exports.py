@@ -5,7 +5,7 @@ columns, because comments are no part of it). Commands and manifests hold one en
 container's whole life; what each phase needs stands beside or below it in comments, as a container is in one
 phase at a time. Pods can be resized in place (``kubectl patch pod … --subresource resize``).
 
-One module per format, one line each in the register.
+One module per format, one entry each in the register.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def slot_edges(now: float, deadlines: Collection[float], length: float, growth: 
     return np.unique([*edges, *(each for each in deadlines if each > now)])
 
 
-class Wish(NamedTuple):
+class AllocationRequest(NamedTuple):
     """A job that is to end in time."""
 
     #: Its name.
@@ -77,7 +77,7 @@ class Share:
     __hash__ = None  # type: ignore[assignment]
 
 
-def least_share(wish: Wish, free: Counts, edges: Floats) -> Share | None:
+def least_share(wish: AllocationRequest, free: Counts, edges: Floats) -> Share | None:
     """The fewest cores with which a job ends in time, of those that are free.
 
     Parameters
@@ -154,7 +154,7 @@ def _same(one: Floats | Counts, other: Floats | Counts) -> bool:
     return bool(np.array_equal(one, other))
 
 
-def with_one_more(plan: Plan, wish: Wish) -> Plan | None:
+def with_one_more(plan: Plan, wish: AllocationRequest) -> Plan | None:
     """A plan in which one more job has a share of what is free; None if it cannot end in time with that."""
     share = least_share(wish, plan.free, plan.edges)
     if share is None:
@@ -162,7 +162,7 @@ def with_one_more(plan: Plan, wish: Wish) -> Plan | None:
     return Plan(plan.edges, plan.free - share.used, {**plan.shares, wish.job: share}, plan.late)
 
 
-def continued(plan: Plan, wishes: Collection[Wish], capacity: int, now: float) -> Plan | None:
+def continued(plan: Plan, wishes: Collection[AllocationRequest], capacity: int, now: float) -> Plan | None:
     """The rest of an earlier plan, as far as it is still one for these jobs.
 
     A plan that is made anew gives the same core-time in another shape, in which somebody may end too late who
@@ -194,14 +194,14 @@ def continued(plan: Plan, wishes: Collection[Wish], capacity: int, now: float) -
     return None if free.min() < 0 else Plan(edges, free, shares, tuple(late))
 
 
-def _in_time(wish: Wish, used: Counts, edges: Floats) -> bool:
+def _in_time(wish: AllocationRequest, used: Counts, edges: Floats) -> bool:
     """Whether a job ends in time with these grains; a slot in which it has to end counts until then."""
     ends = np.minimum(edges[1:], wish.last)
     lengths = np.maximum(ends - np.minimum(edges[:-1], ends), 0.0)
     return float(wish.rates.speed[used] @ lengths) >= wish.steps * (1 - _CONTINUED)
 
 
-def planned(wishes: Collection[Wish], free: Counts, edges: Floats) -> Plan:
+def planned(wishes: Collection[AllocationRequest], free: Counts, edges: Floats) -> Plan:
     """Give every job its least share, in the order of deadlines; equal ones by name.
 
     Parameters

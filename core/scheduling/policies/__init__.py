@@ -1,35 +1,47 @@
-"""The scheduling policies there are: one module or package each, one line each in the register."""
+"""The scheduling policies there are: one module or package each, one entry each in the register."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.registry import Registry, declared
+from core.registry import Registry
+from core.scheduling.policies import (
+    autopilot,
+    by_request,
+    deadline,
+    elastic,
+    flowcon,
+    free,
+    las,
+    phasedock,
+    resizes,
+    slaq,
+    specon,
+    srpt,
+)
 
 if TYPE_CHECKING:
     from core.scheduling.ports import SchedulingPolicy
 
 POLICIES: Registry[SchedulingPolicy] = Registry("scheduling policy")
-for _policies in declared(
-    __name__,
-    "POLICIES",
-    "free",
-    "flowcon",
-    "specon",
-    "las",
-    "srpt",
-    "slaq",
-    "phasedock",
-    "elastic",
-    "deadline",
-    "autopilot",
-    "by_request",
-    "resizes",
+for _policies in (
+    free.POLICIES,
+    flowcon.POLICIES,
+    specon.POLICIES,
+    las.POLICIES,
+    srpt.POLICIES,
+    slaq.POLICIES,
+    phasedock.POLICIES,
+    elastic.POLICIES,
+    deadline.POLICIES,
+    autopilot.POLICIES,
+    by_request.POLICIES,
+    resizes.POLICIES,
 ):
     for _policy in _policies:
         POLICIES.add(_policy.name, _policy)
 
 
-def spelt(name: str) -> str:
+def display_name(name: str) -> str:
     """A policy's name as its authors write it; unchanged if there is no such policy."""
     return (POLICIES[name].title if name in POLICIES else "") or name

@@ -1,12 +1,39 @@
-"""The formats of trace files: one module each, one line each in the register, told by their first bytes."""
+"""The formats of trace files: one module each, one entry each in the register, told by their first bytes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from core.errors import InputError, RefusedError
-from core.registry import Registry, declared
+from core.registry import Registry
+from core.store.formats import (
+    csv,
+    parquet,
+)
+from core.store.formats.csv import (
+    bitbrains,
+    dstat,
+)
+from core.store.formats.logs import (
+    cgtop,
+    docker_csv,
+    docker_stats,
+    json_lines,
+    json_records,
+    kubectl_top,
+    nvidia_smi,
+    pidstat,
+    psrecord,
+    sar,
+    spaced,
+    top,
+)
 from core.store.formats.opening import Beginning, foreign
+from core.store.formats.series import (
+    long_table,
+    prometheus_json,
+    wide_table,
+)
 from core.store.formats.split_time import with_whole_times
 from core.store.formats.unread import unread
 
@@ -16,28 +43,26 @@ if TYPE_CHECKING:
     from core.store.formats.base import Format, Source
 
 FORMATS: Registry[Format] = Registry("format")
-for _formats in declared(
-    "core.store.formats",
-    "FORMATS",
-    "parquet",
-    "logs.pidstat",  # before sar: both begin alike
-    "logs.sar",
-    "logs.top",
-    "logs.docker_csv",
-    "logs.docker_stats",
-    "logs.kubectl_top",
-    "logs.cgtop",
-    "logs.psrecord",
-    "logs.nvidia_smi",
-    "logs.json_records",
-    "logs.json_lines",
-    "logs.spaced",
-    "series.prometheus_json",
-    "series.long_table",
-    "series.wide_table",
-    "csv.dstat",
-    "csv.bitbrains",
-    "csv",  # the last: any other text is taken for a table
+for _formats in (
+    parquet.FORMATS,
+    pidstat.FORMATS,  # before sar: both begin alike
+    sar.FORMATS,
+    top.FORMATS,
+    docker_csv.FORMATS,
+    docker_stats.FORMATS,
+    kubectl_top.FORMATS,
+    cgtop.FORMATS,
+    psrecord.FORMATS,
+    nvidia_smi.FORMATS,
+    json_records.FORMATS,
+    json_lines.FORMATS,
+    spaced.FORMATS,
+    prometheus_json.FORMATS,
+    long_table.FORMATS,
+    wide_table.FORMATS,
+    dstat.FORMATS,
+    bitbrains.FORMATS,
+    csv.FORMATS,  # the last: any other text is taken for a table
 ):
     for _format in _formats:
         FORMATS.add(_format.name, _format)

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import InputError
-from core.phases.describing.statistics import PhaseStatistics
-from core.phases.describing.wording import described
+from core.phases.describe import PhaseStatistics, described
 from core.phases.encoders import ENCODERS
 from core.phases.model import Expansion, PhaseModel, TrainingRecord
 from core.phases.rows import Scaler

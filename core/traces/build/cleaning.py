@@ -14,8 +14,7 @@ from core.traces.build.resample import steps_before
 from core.traces.cells.dates import CLOCK
 from core.traces.guessing.order import MOST_FALLS
 from core.traces.model import BESIDE, ROLE_UNITS, Role
-from core.traces.validation import many
-from core.units import Unit, file_unit, format_number
+from core.units import Unit, file_unit, format_number, plural
 
 if TYPE_CHECKING:
     from core.traces.build.working import Mask, Working
@@ -63,7 +62,7 @@ def _drop_nameless(work: Working) -> None:
     if work.n and work.codes.min() < 0:
         bad = work.codes < 0
         count, rows = int(bad.sum()), work.first_rows(bad)
-        message = f"Column “{column}”: {many(count, 'row')} without an execution, first in row {rows[0]}."
+        message = f"Column “{column}”: {plural(count, 'row')} without an execution, first in row {rows[0]}."
         work.log.add("missing_execution", message, rows=rows, column=column, count=count)
         work.take(~bad)
     if work.n and not np.isfinite(work.time.sum()):
@@ -71,9 +70,8 @@ def _drop_nameless(work: Working) -> None:
         empty = work.unreported(bad, work.mapping.time)
         if empty.any():
             count, rows = int(empty.sum()), work.first_rows(empty)
-            message = (
-                f"Column “{work.mapping.time}”: {many(count, 'row')} without a time, first in row {rows[0]}."
-            )
+            found = plural(count, "row")
+            message = f"Column “{work.mapping.time}”: {found} without a time, first in row {rows[0]}."
             work.log.add("missing_time", message, rows=rows, column=work.mapping.time, count=count)
         work.take(~bad)
 
@@ -87,7 +85,7 @@ def _group_and_sort(work: Working) -> None:
     order = work.codes[starts]
     if len(np.unique(order)) < len(order):
         present = len(np.unique(order))
-        message = f"The rows of {many(present, 'execution')} are mixed with each other."
+        message = f"The rows of {plural(present, 'execution')} are mixed with each other."
         work.log.add("interleaved", message, column=work.mapping.execution, count=present)
         work.take(np.argsort(work.codes, kind="stable"))
         changes = np.flatnonzero(np.diff(work.codes)) + 1
@@ -113,7 +111,9 @@ def _past_midnight(work: Working) -> None:
     before = np.repeat(days[work.offsets[:-1]], np.diff(work.offsets))
     work.time = work.time + (days - before) * 2 * _HALF_DAY
     count, rows = int(falls.sum()), work.first_rows(falls)
-    message = f"Column “{work.mapping.time}”: midnight passes {many(count, 'time')}, first in row {rows[0]}."
+    message = (
+        f"Column “{work.mapping.time}”: midnight passes {plural(count, 'time')}, first in row {rows[0]}."
+    )
     work.log.add("past_midnight", message, rows=rows, column=work.mapping.time, count=count)
 
 
@@ -125,7 +125,7 @@ def _sort_by_time(work: Working) -> None:
     owner = np.repeat(np.arange(len(work.ids)), np.diff(work.offsets))
     if back.any():
         count, rows = int(back.sum()), work.first_rows(back)
-        message = f"Column “{column}”: time goes backwards at {many(count, 'row')}, first in row {rows[0]}."
+        message = f"Column “{column}”: time goes backwards at {plural(count, 'row')}, first in row {rows[0]}."
         ordered = np.lexsort((work.time, owner))
         moved = int((np.diff(ordered, prepend=-1) != 1).sum())
         work.log.add("unsorted", message, rows=rows, column=column, count=max(count, moved))
@@ -137,7 +137,7 @@ def _sort_by_time(work: Working) -> None:
     if same.any():
         count, rows = int(same.sum()), work.first_rows(same)
         message = (
-            f"Column “{column}”: {many(count, 'row')} with the time of a later row, first in row {rows[0]}."
+            f"Column “{column}”: {plural(count, 'row')} with the time of a later row, first in row {rows[0]}."
         )
         work.log.add("duplicate_time", message, rows=rows, column=column, count=count)
         work.drop(same)
@@ -152,7 +152,7 @@ def _say_restarts(work: Working, steps: FloatArray) -> None:
     again &= (steps < 0) & (position >= LEAST_RUN)
     if 0 < again.sum() <= RESTARTS * work.n:
         column, count, rows = work.mapping.time, int(again.sum()), work.first_rows(again)
-        message = f"Column “{column}”: time starts again at {many(count, 'row')}, first in row {rows[0]}."
+        message = f"Column “{column}”: time starts again at {plural(count, 'row')}, first in row {rows[0]}."
         work.log.add("starts_again", message, rows=rows, column=column, count=count)
 
 
@@ -163,7 +163,7 @@ def _infinite_to_missing(work: Working, index: int) -> None:
     bad = np.isinf(values)
     if bad.any():
         name, count, rows = work.features[index].name, int(bad.sum()), work.first_rows(bad)
-        message = f"Column “{name}”: {many(count, 'infinite value')}, first in row {rows[0]}."
+        message = f"Column “{name}”: {plural(count, 'infinite value')}, first in row {rows[0]}."
         kind = "infinite_kept" if work.features[index].role in OPTIONAL else "infinite"
         work.log.add(kind, message, rows=rows, column=name, count=count)
         work.columns[index] = np.where(bad, np.nan, values)
@@ -186,7 +186,7 @@ def _limitless_to_missing(work: Working, index: int) -> None:
     bad = (values <= 0) | (values > most)
     if bad.any():
         count, rows = int(bad.sum()), work.first_rows(bad)
-        message = f"Column “{name}”: {many(count, 'value')} that mean no limit, first in row {rows[0]}."
+        message = f"Column “{name}”: {plural(count, 'value')} that mean no limit, first in row {rows[0]}."
         work.log.add("no_limit", message, rows=rows, column=name, count=count)
         work.columns[index] = np.where(bad, np.nan, values)
         work.mark_reported(bad, name)
@@ -214,7 +214,7 @@ def _reject(work: Working, index: int, kind: str, bad: Mask, gone: Mask) -> None
     most = float(worst.min() if kind == "negative" else np.abs(worst).max())
     value = format_number(most) if abs(most) < 1e15 else f"{most:.3g}"
     word = "below zero" if kind == "negative" else "larger than any machine"
-    message = f"Column “{name}”: {many(count, 'value')} {word} (as far as {value}), first in row {rows[0]}."
+    message = f"Column “{name}”: {plural(count, 'value')} {word} (as far as {value}), first in row {rows[0]}."
     work.log.add(kind, message, rows=rows, column=name, count=count)
     gone |= bad
 
@@ -231,12 +231,11 @@ def _counters_to_rates(work: Working) -> None:
         fell = rise < 0
         if fell.any():
             name, count, rows = work.features[index].name, int(fell.sum()), work.first_rows(fell)
-            message = (
-                f"Column “{name}”: the counter starts again at {many(count, 'row')}, first in row {rows[0]}."
-            )
+            resets = plural(count, "row")
+            message = f"Column “{name}”: the counter starts again at {resets}, first in row {rows[0]}."
             work.log.add("counter_reset", message, rows=rows, column=name, count=count)
             if count > MOST_FALLS * max(work.n - len(work.ids), 1):
-                asked = f"“{name}” falls at {many(count, 'row')}: is it usage, and no counter?"
+                asked = f"“{name}” falls at {plural(count, 'row')}: is it usage, and no counter?"
                 work.log.add("doubtful", asked, rows=rows, column=name, count=count)
             rise = np.where(fell, values, rise)
         work.columns[index] = np.divide(rise, steps, out=np.zeros_like(rise), where=steps > 0)
@@ -248,7 +247,7 @@ def _counters_to_rates(work: Working) -> None:
         return
     name = work.features[usage[0]].name
     count = len(work.ids)
-    message = f"Column “{name}”: the first sample of {many(count, 'execution')} only starts the counter."
+    message = f"Column “{name}”: the first sample of {plural(count, 'execution')} only starts the counter."
     work.log.add("counter_start", message, row=work.first_row(first), column=name, count=count)
     work.drop(first)
 
@@ -261,7 +260,7 @@ def _from_second(work: Working, growing: list[int]) -> None:
         values = work.columns[index]
         values[first] = values[first + 1]
     names = ", ".join(f"“{work.features[index].name}”" for index in growing[:4])
-    message = f"{names}: the first sample of {many(len(work.ids), 'execution')} only starts the counter."
+    message = f"{names}: the first sample of {plural(len(work.ids), 'execution')} only starts the counter."
     work.log.add("counter_second", message, column=work.features[growing[0]].name, count=len(work.ids))
 
 
@@ -331,7 +330,7 @@ def _say_missing(work: Working, name: str, bad: Mask, kind: str) -> None:
     empty = work.unreported(bad, name)
     if empty.any():
         count, rows = int(empty.sum()), work.first_rows(empty)
-        message = f"Column “{name}”: {many(count, 'empty cell')}, first in row {rows[0]}."
+        message = f"Column “{name}”: {plural(count, 'empty cell')}, first in row {rows[0]}."
         work.log.add(kind, message, rows=rows, column=name, count=count)
 
 

@@ -18,8 +18,8 @@ from core.traces.evidence import doubts
 from core.traces.guessing.usage import taken_for
 from core.traces.mapping import PERIOD, TIME_UNITS
 from core.traces.model import Resampling
-from core.traces.validation import Report, many
-from core.units import file_unit, format_duration
+from core.traces.validation import Report
+from core.units import file_unit, format_duration, plural
 
 if TYPE_CHECKING:
     from core.traces.mapping import ColumnMapping, MappedColumn
@@ -62,17 +62,17 @@ def resampled(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> Trac
         _say_mixed(usual, period, mapping.resampling, log)
     done = resample(traces.time, traces.columns, traces.offsets, period, mapping.resampling, mapping.max_gap)
     if done.changed > Report(log.problems).count("mixed_periods"):
-        message = f"{many(done.changed, 'execution')} not sampled every {format_duration(period)}."
+        message = f"{plural(done.changed, 'execution')} not sampled every {format_duration(period)}."
         log.add("irregular", message, column=mapping.time, count=done.changed)
     if done.skipped:
-        message = f"{many(done.skipped, 'sample')} of {traces.n_samples:,} closer together than the period."
+        message = f"{plural(done.skipped, 'sample')} of {traces.n_samples:,} closer together than the period."
         log.add("thinned", message, column=mapping.time, count=done.skipped)
     if done.filled:
-        message = f"{many(done.filled, 'sample')} of {len(done.time):,} missing between those of the file."
+        message = f"{plural(done.filled, 'sample')} of {len(done.time):,} missing between those of the file."
         log.add("filled", message, column=mapping.time, count=done.filled)
     if len(done.breaks):
         message = (
-            f"{many(len(done.breaks), 'gap')} longer than {mapping.max_gap:g} periods "
+            f"{plural(len(done.breaks), 'gap')} longer than {mapping.max_gap:g} periods "
             f"({format_duration(mapping.max_gap * period)})."
         )
         log.add("gap", message, column=mapping.time, count=len(done.breaks))
@@ -97,7 +97,7 @@ def _say_mixed(usual: FloatArray, period: float, rule: Resampling, log: ProblemL
         low, high = format_duration(float(known.min())), format_duration(float(known.max()))
         message = (
             f"Executions are sampled every {low} to {high}; "
-            f"{many(others, 'execution')} away from the period of {format_duration(period)}."
+            f"{plural(others, 'execution')} away from the period of {format_duration(period)}."
         )
         log.add("mixed_periods", message, count=others)
 
@@ -113,7 +113,7 @@ def _long_enough(
         return traces, recorded.n_samples
     first = int(np.argmax(short))
     message = (
-        f"{many(int(short.sum()), 'execution')} with fewer than {least} samples, "
+        f"{plural(int(short.sum()), 'execution')} with fewer than {least} samples, "
         f"the first of them “{traces.ids[first]}”."
     )
     row = None if row_of is None else row_of(int(recorded.offsets[first]))
@@ -126,7 +126,7 @@ def _say_single(recorded: TraceSet, column: str | None, log: ProblemLog) -> None
     """Report it if most executions are one sample long: another column names them."""
     single = int((np.diff(recorded.offsets) == 1).sum())
     if single * 2 > recorded.n_executions > 2:
-        of = many(recorded.n_executions, "execution")
+        of = plural(recorded.n_executions, "execution")
         message = f"{single:,} of {of} are one sample long: is “{column}” right?"
         log.add("doubtful", message, column=column, count=single)
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from core.traces.guessing.order import MOST_NAMES, TURNS, is_identity, is_place, is_state
 from core.traces.model import TraceSet
-from core.traces.validation import MOST_ROWS, many
-from core.units import Unit
+from core.traces.validation import MOST_ROWS
+from core.units import Unit, plural
 
 if TYPE_CHECKING:
     from core.traces.mapping import ColumnMapping
@@ -152,9 +152,8 @@ class Working:
         if not differs.any():
             return
         mixed, row = len(np.unique(owner[differs])), self.first_row(differs)
-        message = (
-            f"Column “{name}” has more than one value within {many(mixed, 'execution')}, first in row {row}."
-        )
+        where = plural(mixed, "execution")
+        message = f"Column “{name}” has more than one value within {where}, first in row {row}."
         kind = (
             "mixed_identity" if self._names_several(name, owner[there], cells[there]) else "mixed_attribute"
         )

@@ -20,8 +20,8 @@ from core.traces.joining.clocks import shifts
 from core.traces.joining.names import renamed, same_pods
 from core.traces.joining.partners import partners
 from core.traces.joining.stacks import NotJoinedError, Part, Stack, stacked
-from core.traces.validation import HARMLESS, many, problem
-from core.units import format_duration
+from core.traces.validation import HARMLESS, problem
+from core.units import format_duration, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -189,7 +189,7 @@ def _of_file(
 ) -> list[Problem]:
     traces, said = stack.traces, []
     if starts and len(stack.files) == 1:
-        message = f"{file}: {many(starts, 'row')} of times at which a counter of {others} only starts."
+        message = f"{file}: {plural(starts, 'row')} of times at which a counter of {others} only starts."
         said.append(problem("counter_start", message, count=starts))
         lost -= starts
     if not lost:
@@ -200,10 +200,10 @@ def _of_file(
         if mine[traces.offsets[i] : traces.offsets[i + 1]].any()
         and not stays[traces.offsets[i] : traces.offsets[i + 1]].any()
     ]
-    message = f"{file}: {lost:,} of {many(total, 'row')} have no partner in {others}"
+    message = f"{file}: {lost:,} of {plural(total, 'row')} have no partner in {others}"
     if gone:
         message += (
-            f"; {many(len(gone), 'execution')} is" if len(gone) == 1 else f"; {len(gone):,} executions are"
+            f"; {plural(len(gone), 'execution')} is" if len(gone) == 1 else f"; {len(gone):,} executions are"
         )
         message += (
             f" lost with them, {listed(gone[:3])}{f' and {len(gone) - 3:,} more' if len(gone) > 3 else ''}"

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.traces.model import Role
-from core.traces.validation import many, problem
+from core.traces.validation import problem
+from core.units import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -99,7 +100,7 @@ def same_pods(stacks: Sequence[Stack]) -> tuple[list[Stack], list[Problem]]:
         changed = [name for name, new in other.items() if new != name]
         if changed and len(set(other.values())) == len(other):
             message = (
-                f"{stack.name}: {many(len(changed), 'execution')} known by pod alone, the first of them "
+                f"{stack.name}: {plural(len(changed), 'execution')} known by pod alone, the first of them "
                 f"“{changed[0]}”, taken for “{other[changed[0]]}”."
             )
             said.append(problem("named_by_pods", message, count=len(changed)))

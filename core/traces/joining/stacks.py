@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import InputError, listed
-from core.traces.validation import many, problem
+from core.traces.validation import problem
+from core.units import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,7 +137,7 @@ def _said(pieces: dict[str, list[tuple[int, slice]]], stack: Stack) -> list[Prob
     goes_on = [name for name, found in pieces.items() if len(found) > 1]
     if not goes_on:
         return []
-    message = f"{many(len(goes_on), 'execution')} of {stack.name} went on from one file to the next."
+    message = f"{plural(len(goes_on), 'execution')} of {stack.name} went on from one file to the next."
     return [problem("goes_on", message, count=len(goes_on))]
 
 

@@ -1,4 +1,4 @@
-"""Known layouts of trace files, recognised by their headers: one module each, one line each in the register.
+"""Known layouts of trace files, recognised by their headers: one module each, one entry each in the register.
 
 The layouts are asked in the order of the register; the last one, `generic`, guesses from the columns'
 names and answers if there is any number to read.
@@ -10,13 +10,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.errors import InputError, listed
-from core.registry import Registry, declared
+from core.registry import Registry
 from core.traces.cells.dates import CLOCK, MINUTES, READERS
 from core.traces.cells.quantities import BINARY
 from core.traces.guessing import MOST_FEATURES
 from core.traces.guessing.further import further_role
 from core.traces.guessing.order import with_varying, without_false_counters
 from core.traces.guessing.usage import asked_for, taken_for
+from core.traces.layouts import (
+    ai4dl,
+    alibaba,
+    batch_jobs,
+    bitbrains,
+    docker_stats,
+    generic,
+    gpus,
+    kubectl_top,
+    processes,
+    prometheus,
+    psrecord,
+    recorder,
+    sar,
+    tracking,
+)
 from core.traces.layouts.base import Head, Layout
 from core.traces.mapping import TIME_UNITS, UNKNOWN
 from core.traces.model import ROLE_NAMES, ROLE_UNITS, Role
@@ -29,23 +45,21 @@ if TYPE_CHECKING:
 
 _NAMED = 3
 LAYOUTS: Registry[Layout] = Registry("layout")
-for _layout in declared(
-    __name__,
-    "LAYOUT",
-    "ai4dl",
-    "recorder",
-    "batch_jobs",
-    "bitbrains",
-    "alibaba",
-    "sar",
-    "docker_stats",
-    "kubectl_top",
-    "psrecord",
-    "processes",
-    "gpus",
-    "tracking",
-    "prometheus",
-    "generic",  # the last: it takes whatever has a number
+for _layout in (
+    ai4dl.LAYOUT,
+    recorder.LAYOUT,
+    batch_jobs.LAYOUT,
+    bitbrains.LAYOUT,
+    alibaba.LAYOUT,
+    sar.LAYOUT,
+    docker_stats.LAYOUT,
+    kubectl_top.LAYOUT,
+    psrecord.LAYOUT,
+    processes.LAYOUT,
+    gpus.LAYOUT,
+    tracking.LAYOUT,
+    prometheus.LAYOUT,
+    generic.LAYOUT,  # the last: it takes whatever has a number
 ):
     LAYOUTS.add(_layout.name, _layout)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.context import EXTENSION
 from app.main import create_app
-from app.pages.live.tick import SPAN, Asked, bucketed, first_bucket, number_of, table
+from app.pages.live.page import SPAN, Asked, bucketed, first_bucket, number_of, table
 from core.config import Settings
 from core.sampling.values import ContainerRow, History
 from tests.app.live.feed import Feed, container

@@ -15,8 +15,8 @@ from core.provisioning.fleet import Resource
 from core.provisioning.verdict.choice import Pick
 from core.provisioning.verdict.standing import Standing, State
 from core.provisioning.verdict.verdict import verdict
-from core.traces.synth import synthetic_traces
 from tests.app.provisioning.shown import text_of
+from tests.synthetic import synthetic_traces
 
 if TYPE_CHECKING:
     from core.provisioning.verdict.answer import Verdict

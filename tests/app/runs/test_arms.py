@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from app.figures.runs import arm_lines, job_bars, lanes
-from app.figures.runs.arm_styles import arm_styles
+from app.figures.runs.arm_lines import arm_styles
 from app.figures.runs.steps import Stay, stays
 from app.pages.runs import page, stored
 from app.pages.runs.arms import board, choice, standings

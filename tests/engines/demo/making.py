@@ -8,8 +8,7 @@ from core.engines.demo.kind import DemoAddress
 from core.engines.demo.world import DemoWorld
 from core.engines.docker_host import MemoryKeeper
 from core.engines.values import EngineKey, labelled
-from core.simulation.replay.recording import Recording
-from core.simulation.replay.state import Place, ReplayPlan
+from core.simulation.replay import Place, Recording, ReplayPlan
 
 KEY = EngineKey("demo", ENGINE_ID)
 

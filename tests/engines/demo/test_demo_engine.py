@@ -10,7 +10,7 @@ import pytest
 
 from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
 from core.scheduling.model import JobState, Observation, Trigger
-from core.simulation.replay.state import Place, ReplayPlan
+from core.simulation.replay import Place, ReplayPlan
 from tests.contracts.engine_exam import EngineExam, ExamJob
 from tests.engines.demo.making import Demo, flat, job_of
 
@@ -124,14 +124,6 @@ class TestExam(EngineExam):
         self.started(engine, "a", "b")
         assert len(engine.apply([SetLimit("a", -1.0), SetLimit("a", 0.5), SetLimit("b", 0.5)])) == 1
         assert [job.limit for job in self.next(engine, engine.time + 0.2).jobs] == [0.5, 0.5]
-
-    def test_an_ended_job_is_gone(self):
-        engine = self.engine(ExamJob("a", 0.5), ExamJob("b", 60.0))
-        seen = self.started(engine, "a", "b")
-        while not seen.ended:
-            seen = self.next(engine, seen.time + 5)
-        assert [failure.action for failure in engine.apply([Stop("a")])] == [Stop("a")]
-        assert engine.apply([Stop("b")]) == ()
 
 
 WRONG = (

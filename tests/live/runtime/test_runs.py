@@ -39,6 +39,7 @@ def done(space: Workspace, text: str) -> str:
     return str(info.params["experiment"])
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("torch_image")
 def test_specon_moves_a_pytorch_job_without_losing_or_repeating_a_step(space: Workspace) -> None:
     info = space.runs.experiment(done(space, SPECON))

@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.provisioning.fleet import Resource
@@ -94,7 +94,6 @@ def test_no_container_gets_more_than_its_worker_has():
     assert remember([3.9 * GIB] * 30, limit=4 * GIB, most=4 * GIB)[-1][0] == 4 * GIB
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(["prev.step.rules", "vpa", "event", "phasedock", "no.phase.container"]),
     st.lists(st.floats(0, 8), min_size=2, max_size=40),
@@ -173,7 +172,6 @@ def test_what_was_used_at_most_is_remembered_when_another_rule_steers():
     assert (after.begun, after.number) == (0.0, 1)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.lists(st.floats(0, 1e10), min_size=1, max_size=40), min_size=1, max_size=6),
     st.integers(0, 45),
@@ -189,7 +187,6 @@ def test_no_recorded_container_grew_more_after_an_age_than_is_said_of_it(fleets,
     assert list(found.factors) == sorted(found.factors, reverse=True)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(1e6, 1e10), min_size=2, max_size=60), st.floats(1e8, 2e10) | st.none())
 def test_a_memory_limit_is_never_below_what_is_safe(used, limit):
     for second, (wanted, _) in enumerate(remember(used, limit=limit)[1:], 1):

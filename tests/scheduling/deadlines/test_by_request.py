@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.scheduling.actions import Pause, Resume, Start
@@ -125,7 +125,6 @@ def workloads(draw):
 
 
 @pytest.mark.parametrize("rule", RULES)
-@settings(max_examples=40, deadline=None)
 @given(drawn=workloads())
 def test_every_job_ends_when_the_slow_twin_says(rule, drawn):
     jobs, capacities = drawn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.engines.simulated import simulated
@@ -389,7 +389,6 @@ def worlds(draw):
     return Scenario(tuple(workers), tuple(jobs))
 
 
-@settings(max_examples=60, deadline=None)
 @given(worlds(), st.sampled_from([0.25, 1.0]))
 def test_every_promise_is_kept_where_predictions_are_right(scenario, grain):
     policy, promised, ends = POLICIES["deadline"], {}, {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from core.scheduling.actions import Refuse, SetThreads, Start
@@ -56,7 +56,6 @@ def fast(cores, jobs):
     return POLICY.decide(POLICY.begin(POLICY.chosen({}), 1), seen)
 
 
-@settings(max_examples=300, deadline=None)
 @given(waiting())
 def test_it_admits_and_gives_what_the_algorithms_say(drawn):
     cores, jobs = drawn

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.scheduling.actions import Pause, Resume, SetLimit, Start
@@ -210,7 +210,6 @@ JOBS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(FAULTS, JOBS)
 def test_whoever_misses_a_promise_was_told_and_all_jobs_end(faults, jobs):
     machine = Machine(**faults)

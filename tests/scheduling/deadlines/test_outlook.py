@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.scheduling.model import Job, JobState, Observation, Profile, Terms, Trigger, Worker
@@ -103,7 +103,6 @@ def machines(draw):
     return seen(*jobs, cores=draw(st.sampled_from((2.0, 4.0, 8.0)))), new
 
 
-@settings(max_examples=80, deadline=None)
 @given(machines())
 def test_what_is_told_is_what_the_policy_then_does(drawn):
     before, new = drawn

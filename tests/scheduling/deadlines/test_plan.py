@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.scheduling.deadline_planning.plan import (
-    Wish,
+    AllocationRequest,
     continued,
     least_share,
     planned,
@@ -30,7 +30,9 @@ def wishes(draw, most=8, jobs=6):
         step = StepTime(*draw(PARTS))
         least = draw(st.integers(1, 3))
         table = rates(step.seconds, least, draw(st.integers(least, most)), 1.0)
-        made.append(Wish(f"j{k}", draw(st.floats(0.5, 300.0)), table, draw(st.floats(5.0, 2000.0))))
+        made.append(
+            AllocationRequest(f"j{k}", draw(st.floats(0.5, 300.0)), table, draw(st.floats(5.0, 2000.0)))
+        )
     return made
 
 
@@ -76,7 +78,6 @@ def test_slots_begin_now_and_end_at_every_deadline(now, after, length):
     assert (np.diff(edges) <= np.maximum(length, 0.05 * (edges[:-1] - now)) * (1 + 1e-9) + 1e-9).all()
 
 
-@settings(max_examples=200, deadline=None)
 @given(wishes(jobs=1), CAPACITY, st.data())
 def test_the_least_share_is_the_fewest_cores_that_end_in_time(made, capacity, data):
     (wish,) = made
@@ -95,7 +96,6 @@ def test_the_least_share_is_the_fewest_cores_that_end_in_time(made, capacity, da
     assert steps_done(wish, share.used, edges) >= wish.steps * (1 - 1e-8)
 
 
-@settings(max_examples=100, deadline=None)
 @given(wishes(), CAPACITY)
 def test_no_slot_is_given_away_twice_and_each_deadline_is_met_by_what_was_given(made, capacity):
     free, edges = laid(made, capacity)
@@ -108,7 +108,6 @@ def test_no_slot_is_given_away_twice_and_each_deadline_is_met_by_what_was_given(
             assert steps_done(wish, plan.shares[wish.job].used, edges) >= wish.steps * (1 - 1e-8)
 
 
-@settings(max_examples=100, deadline=None)
 @given(wishes(), CAPACITY)
 def test_a_later_deadline_never_harms_an_earlier_one(made, capacity):
     free, edges = laid(made, capacity)
@@ -119,7 +118,6 @@ def test_a_later_deadline_never_harms_an_earlier_one(made, capacity):
         assert (share.used == whole.shares[name].used).all()
 
 
-@settings(max_examples=100, deadline=None)
 @given(wishes(jobs=1), CAPACITY, st.integers(0, 4))
 def test_more_cores_or_time_never_ask_for_a_larger_share(made, capacity, more):
     (wish,) = made
@@ -137,14 +135,15 @@ def test_more_cores_or_time_never_ask_for_a_larger_share(made, capacity, more):
 def test_the_earliest_deadline_is_served_first_with_what_it_needs_and_the_next_of_what_is_left():
     """Each has 600 steps of a second on one core; five cores."""
     table = rates(StepTime(0.0, 1.0).seconds, 1, 8, 1.0)
-    made = [Wish(name, 600.0, table, by) for name, by in (("a", 200.0), ("b", 300.0), ("c", 250.0))]
+    made = [
+        AllocationRequest(name, 600.0, table, by) for name, by in (("a", 200.0), ("b", 300.0), ("c", 250.0))
+    ]
     plan = planned(made, *laid(made, 5))
     assert plan.shares["a"].grains == 3
     assert plan.shares["c"].grains == 4  # two of the others until 200 s, then four
     assert plan.late == ("b",)
 
 
-@settings(max_examples=80, deadline=None)
 @given(wishes(), CAPACITY, st.floats(0.0, 1.0))
 def test_a_plan_that_was_followed_can_be_continued(made, capacity, share):
     """Whatever was done by its slots, the rest of the plan still brings everybody to the end in time."""
@@ -168,7 +167,7 @@ def test_a_plan_that_was_followed_can_be_continued(made, capacity, share):
 def test_who_is_late_in_a_plan_that_goes_on_holds_nothing_of_it():
     """Two jobs of 50 s on one core each; after 10 s one of them has all of its work left, and is late."""
     table = rates(StepTime(0.0, 1.0).seconds, 1, 1, 1.0)
-    made = [Wish("a", 50.0, table, 60.0), Wish("b", 50.0, table, 55.0)]
+    made = [AllocationRequest("a", 50.0, table, 60.0), AllocationRequest("b", 50.0, table, 55.0)]
     free, edges = laid(made, 2)
     plan = planned(made, free, edges)
     rest = continued(plan, [made[0]._replace(steps=40.0), made[1]], 2, 10.0)
@@ -176,7 +175,6 @@ def test_who_is_late_in_a_plan_that_goes_on_holds_nothing_of_it():
     assert rest.free[0] == 1
 
 
-@settings(max_examples=80, deadline=None)
 @given(wishes(jobs=5), CAPACITY)
 def test_one_more_job_takes_only_what_is_free(made, capacity):
     *before, last = made

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.engines.simulated import simulated
@@ -292,7 +292,6 @@ VALUES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=120, deadline=None)
 @given(clusters(), VALUES)
 def test_no_variant_exceeds_cores_or_memory_and_nobody_waits_for_ever(scenario, values):
     entries = run(scenario, **values)
@@ -308,7 +307,6 @@ def test_no_variant_exceeds_cores_or_memory_and_nobody_waits_for_ever(scenario, 
     assert list(replay(ELASTIC, ELASTIC.chosen(values), 1, entries)) == []
 
 
-@settings(max_examples=60, deadline=None)
 @given(clusters(), VALUES)
 def test_no_core_is_idle_while_an_elastic_job_could_use_it(scenario, values):
     """With ``fill`` every free core is used, unless nobody may take it."""
@@ -347,7 +345,6 @@ def test_one_measurement_says_only_what_cores_share():
     assert fitted([(1.0, 1.0), (2.0, 1.5), (4.0, 2.0)]).gain(2.0, 1.0) < 0
 
 
-@settings(max_examples=60, deadline=None)
 @given(clusters(), VALUES)
 def test_a_look_at_what_changed_decides_what_a_look_at_all_does(scenario, values):
     """A worker that is not looked at is one of which nothing changed."""

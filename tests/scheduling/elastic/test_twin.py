@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.engines.simulated import simulated
@@ -67,7 +67,6 @@ def after(entry):
     return cores, paused, refused
 
 
-@settings(max_examples=150, deadline=None)
 @given(variant=st.sampled_from(VARIANTS), scenario=queues(), victim=st.sampled_from(["longest", "smallest"]),
        feedback=st.booleans(), cap=st.sampled_from([0.0, 0.0, 3.0]))  # fmt: skip
 def test_a_variant_decides_what_its_rules_say(variant, scenario, victim, feedback, cap):

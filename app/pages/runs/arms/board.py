@@ -13,12 +13,12 @@ from app.pages.runs.arms.choice import MOST_DRAWN, toggled
 from app.pages.runs.arms.standings import (
     SINGLE,
     columns,
+    describe_arm,
     drawn_measure,
     first_sort,
     rows,
     sorting,
     title_of,
-    told_of,
 )
 from app.pages.runs.compare.differences import EXCEPT, in_words, kind_of, quantity
 from app.pages.runs.query import COLUMNS, LEDGER
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     import plotly.graph_objects as go
 
-    from app.figures.runs.arm_styles import ArmStyle
+    from app.figures.runs.arm_lines import ArmStyle
     from app.pages.runs.arms.choice import Chosen
     from app.pages.runs.arms.standings import Columns
     from app.pages.runs.query import View
@@ -69,7 +69,7 @@ def published_text(each: Published, verdict: bool | None) -> str:
 
 def picture(info: ExperimentInfo, asked: Chosen, view: View) -> go.Figure:
     """The table as a picture: what is shown, in the same order."""
-    made, measure, told = rows(info, asked, view), drawn_measure(view), told_of(info, asked)
+    made, measure, told = rows(info, asked, view), drawn_measure(view), describe_arm(info, asked)
     titles = {side.key: side.title for side in asked.sides}
     shown = columns(made, view)
     heads = ["Policy", "Change", "95% interval", *shown.titles.values()]
@@ -124,7 +124,7 @@ def board_card(info: ExperimentInfo, asked: Chosen, view: View, tools: Sequence[
         if (each := row.differences.get(measure)) is not None and each.value is not None
     )
     shown = columns(made, view)
-    told = told_of(info, asked) if shown.single else ()
+    told = describe_arm(info, asked) if shown.single else ()
     body = [
         _row(at, row, _Shown(names[row.label], styles.get(row.label), asked, view, shown), on, told)
         for at, row in enumerate(made, 1)

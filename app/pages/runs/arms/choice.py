@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from app.figures.runs.arm_styles import arm_styles
+from app.figures.runs.arm_lines import arm_styles
 from app.pages.runs import stored
 from core.experiments.leaderboard import shared_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from app.figures.runs.arm_styles import ArmStyle
+    from app.figures.runs.arm_lines import ArmStyle
     from app.pages.runs.query import View
     from app.pages.runs.stored import Side
     from core.runs.values import ExperimentInfo
@@ -38,7 +38,7 @@ class Chosen:
     seeds: tuple[int, ...]
 
 
-def many(info: ExperimentInfo, view: View) -> bool:
+def compares_all(info: ExperimentInfo, view: View) -> bool:
     """Whether the page shows all policies: unless two are named, or there are only two."""
     if view.show is not None:
         return view.show == "all"

@@ -18,7 +18,7 @@ from app.ui.links import link, segments
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from app.figures.runs.arm_styles import ArmStyle
+    from app.figures.runs.arm_lines import ArmStyle
     from app.pages.runs.compare.shown import Shown
     from app.pages.runs.query import View
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     import plotly.graph_objects as go
 
-    from app.figures.runs.arm_styles import ArmStyle
+    from app.figures.runs.arm_lines import ArmStyle
     from app.pages.runs.compare.shown import Shown
     from app.pages.runs.query import View
     from core.experiments.published import Published

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 from dash import html
 
 from app.context import cached, workspace
-from app.figures.runs.arm_lines import Reached, load_lines
-from app.figures.runs.arm_styles import arm_styles
+from app.figures.runs.arm_lines import Reached, arm_styles, load_lines
 from app.pages.runs import stored
 from app.pages.runs.arms.choice import MOST_DRAWN
 from app.pages.runs.query import ACT
@@ -18,13 +17,12 @@ from app.ui.basics import Node, button, card, data
 from app.ui.export import export_menu
 from app.ui.graph import graph
 from core.experiments.compare import mean_of
-from core.traces.validation import many
-from core.units import format_list
+from core.units import format_list, plural
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from app.figures.runs.arm_styles import ArmStyle
+    from app.figures.runs.arm_lines import ArmStyle
     from app.pages.runs.arms.choice import Chosen
     from app.pages.runs.stored import Side
     from core.experiments.spec import Experiment
@@ -92,7 +90,7 @@ def loads_card(info: ExperimentInfo, asked: Chosen, where: str) -> Node:
     return card(
         "Deadlines met against load",
         graph("loads", figure, label),
-        note=f"means of {many(seeds, 'seed')}, with 95% intervals; load: core-time asked for, of all",
+        note=f"means of {plural(seeds, 'seed')}, with 95% intervals; load: core-time asked for, of all",
         tools=[*tools, export_menu("loads", f"deadlines against load {info.name}", [("Table, CSV", where)])],
     )
 

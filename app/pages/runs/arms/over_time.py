@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import plotly.graph_objects as go
 
-    from app.figures.runs.arm_styles import ArmStyle
+    from app.figures.runs.arm_lines import ArmStyle
     from app.pages.runs.compare.shown import Shown
     from app.pages.runs.query import View
 

@@ -105,7 +105,7 @@ def _computed(asked: Chosen) -> list[Standing]:
     return leaderboard(results, asked.base.key)
 
 
-def told_of(info: ExperimentInfo, asked: Chosen) -> Sequence[Published]:
+def describe_arm(info: ExperimentInfo, asked: Chosen) -> Sequence[Published]:
     """What was published, which was against the experiment's own baseline and no other."""
     return info.experiment.published if asked.base.key == info.experiment.baseline else ()
 
@@ -130,7 +130,7 @@ def csv_rows(info: ExperimentInfo, asked: Chosen, view: View) -> tuple[list[str]
         head += [f"{name}_{what}" for what in ("change", "low", "high", "apart", "apart_low", "apart_high")]
     head += ["jobs_sooner", "best_job", "best_job_change", "worst_job", "worst_job_change",
              "best_of_a_run", "worst_of_a_run", "migrations", "failed_jobs", "published"]  # fmt: skip
-    told = told_of(info, asked)
+    told = describe_arm(info, asked)
     return head, [[at, *_cells(row, asked, told, further)] for at, row in enumerate(made, 1)]
 
 

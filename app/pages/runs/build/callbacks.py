@@ -18,7 +18,7 @@ from app.ui.errors import problem
 from app.ui.forms import errors_for, field_id, read, values_of
 from core.errors import PhaseDockError
 from core.experiments.reading.marked import read_marked
-from core.experiments.recorded.execution import TraceJobs
+from core.experiments.recorded import TraceJobs
 from core.experiments.spec import ENGINES
 from core.runs.values import Keep
 

@@ -35,9 +35,9 @@ from app.ui.forms import ORDER, control, field_id, select
 from core.experiments.jobs import CONTAINER, TERMS, Drawn, JobKind
 from core.experiments.parts import THREADS, Arrivals, Containers, WorkerGroup, World
 from core.experiments.spec import ENGINES, SIMULATED
-from core.scheduling.policies import POLICIES, spelt
+from core.scheduling.policies import POLICIES, display_name
 from core.settings_fields import FieldSpec, describe
-from core.traces.validation import many
+from core.units import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,7 +97,11 @@ def _arm(at: int, arm: Mapping[str, Any], real: bool) -> html.Div:
     made: list[Node] = [
         html.Div(_choice(path, name), className="field wide"),
         text(
-            f"{path}/label", "Label", label, "In tables; the policy's name if empty.", placeholder=spelt(name)
+            f"{path}/label",
+            "Label",
+            label,
+            "In tables; the policy's name if empty.",
+            placeholder=display_name(name),
         ),
     ]
     if real:
@@ -107,7 +111,7 @@ def _arm(at: int, arm: Mapping[str, Any], real: bool) -> html.Div:
         made.append(control(FORM, replace(_WATCH, name=f"{path}/watch"), bool(arm.get("watch"))))
     settings = _settings(path, name, arm.get("settings") or {})
     return item(
-        titled(label, name) if label else spelt(name) or "Policy", made, "drop-policies", at, settings
+        titled(label, name) if label else display_name(name) or "Policy", made, "drop-policies", at, settings
     )
 
 
@@ -115,7 +119,7 @@ def _choice(path: str, name: str) -> dmc.Select:
     known = name in POLICIES
     return select(
         field_id(SHAPE, f"{path}/policy"),
-        [(each, spelt(each)) for each in POLICIES],
+        [(each, display_name(each)) for each in POLICIES],
         name if known else None,
         label="Policy",
         description=POLICIES[name].about if known else None,
@@ -129,7 +133,7 @@ def _settings(path: str, name: str, given: Mapping[str, Any]) -> list[Node]:
         return []
     policy = POLICIES[name]
     values = {**policy.defaults, **given}
-    return [more(f"Settings of {spelt(name)}", controls(policy.settings, f"{path}/settings", values))]
+    return [more(f"Settings of {display_name(name)}", controls(policy.settings, f"{path}/settings", values))]
 
 
 def settings_names(policy: str | None) -> set[str]:
@@ -271,7 +275,7 @@ def _recorded(kinds: Mapping[str, Any]) -> list[Node]:
     text_ = recorded_text(shortened({"kinds": kinds})["kinds"])
     help_ = "Losses at even shares of the training, and speeds as measured: [cores, steps per second]."
     area = _yaml_area(RECORDED, "Kinds with recorded losses or measured speeds, YAML", help_, text_)
-    return [_folded(f"Recorded losses and speeds of {many(len(kinds), 'kind')}", area)]
+    return [_folded(f"Recorded losses and speeds of {plural(len(kinds), 'kind')}", area)]
 
 
 def _published(draft: Mapping[str, Any]) -> list[Node]:

@@ -20,8 +20,7 @@ from app.ui.errors import refused_policies
 from app.ui.forms import ORDER, controls, select, values_of
 from core.errors import NotFoundError
 from core.experiments.reading.experiment import read_experiment
-from core.experiments.recorded.execution import TraceJobs
-from core.experiments.recorded.jobs import experiment_values, jobs_from_traces
+from core.experiments.recorded import TraceJobs, experiment_values, jobs_from_traces
 from core.runs import bundled as stored
 from core.runs.values import Keep
 from core.traces.model import Role
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     from app.pages.runs.build.draft import Problem
     from app.pages.runs.query import View
-    from core.experiments.recorded.jobs import MadeJobs
+    from core.experiments.recorded import MadeJobs
     from core.experiments.spec import Experiment
 
 

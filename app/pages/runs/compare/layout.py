@@ -9,10 +9,10 @@ from urllib.parse import urlencode
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from app.figures.runs.arm_styles import arm_styles
+from app.figures.runs.arm_lines import arm_styles
 from app.pages.runs import stored
 from app.pages.runs.arms import over_time
-from app.pages.runs.arms.choice import chosen, many, named
+from app.pages.runs.arms.choice import chosen, compares_all, named
 from app.pages.runs.arms.layout import arms_cards, base_picker, table_address
 from app.pages.runs.compare import charts, exports
 from app.pages.runs.compare.differences import differences_card, quantity, times_card
@@ -131,7 +131,7 @@ def compare_page(info: ExperimentInfo, view: View) -> list[Node]:
         html.Div(head(info, view), id="run-head"),
         html.Span(id="run-mark", hidden=True, **data(mark=mark(info, view), at=time.time())),
     ]
-    return _all_page(info, view, above) if many(info, view) else _two_page(info, view, above)
+    return _all_page(info, view, above) if compares_all(info, view) else _two_page(info, view, above)
 
 
 def _all_page(info: ExperimentInfo, view: View, above: list[Node]) -> list[Node]:
@@ -171,7 +171,7 @@ def _switch(info: ExperimentInfo, view: View, shown: str) -> list[Node]:
 
 def _seen(info: ExperimentInfo, view: View) -> int:
     """How many seeds the page shows."""
-    if many(info, view):
+    if compares_all(info, view):
         return len(chosen(info, view).seeds)
     first, second, _ = stored.pair(info, view.a, view.b)
     return len(stored.shared_seeds(first, second))

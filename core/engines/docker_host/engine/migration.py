@@ -50,7 +50,7 @@ _COMPUTES: Final = 0.02
 _GRACE: Final = 2.0
 
 
-class _Stays(Exception):  # noqa: N818 - a control flow inside this module; it never leaves it
+class MigrationAborted(Exception):  # noqa: N818 - a control flow inside this module; it never leaves it
     """Why a job stays where it is."""
 
 
@@ -84,7 +84,7 @@ def _carry_out(move: _Move) -> None:
     """All of a move; never raises, since nothing would catch it."""
     try:
         container = _moved(move)
-    except _Stays as stays:
+    except MigrationAborted as stays:
         why, back = str(stays), _back(move)
         move.shared.notify(lambda: _stayed(move, why, back))
     except Exception as error:  # noqa: BLE001 - whatever it is, the job must not be left between two workers
@@ -150,11 +150,11 @@ def _until(move: _Move, true: Callable[[Says], bool], seconds: float, why: str, 
                 deadline = min(now + seconds, begun + MOST)
             checked = now
         if move.giving_up.is_set():
-            raise _Stays(f"Job {move.job.id} was stopped while it moved.")
+            raise MigrationAborted(f"Job {move.job.id} was stopped while it moved.")
         if look % 10 == 0 and not at[0].inspect(at[1]).running and not true(move.agent.says()):
-            raise _Stays(f"Job {move.job.id} ended while it moved.")
+            raise MigrationAborted(f"Job {move.job.id} ended while it moved.")
         if now >= deadline:
-            raise _Stays(why)
+            raise MigrationAborted(why)
         time.sleep(_LOOK)
 
 

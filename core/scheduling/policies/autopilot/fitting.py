@@ -15,7 +15,8 @@ from core.phases import encode, predict
 from core.progress_reporting import part_of, silent
 from core.provisioning.advice import Scaled
 from core.provisioning.building import prepare, require_past
-from core.provisioning.evaluation.exam import calibration, factors, settings_of
+from core.provisioning.evaluation.exam import calibration, settings_of
+from core.provisioning.evaluation.metrics import factors
 from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import Need, PolicyKind, fit_policy

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.phases.drift.strangeness import MOST_STRANGE
+from core.phases.drift import MOST_STRANGE
 from core.scheduling.actions import Mark, Reason, SetLimit, SetMemory, Start
 from core.scheduling.model import JobState
 from core.scheduling.policies.autopilot import cpu, memory

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from core.scheduling.deadline_planning.plan import Plan, Share
     from core.scheduling.deadline_planning.rates import Floats
-    from core.scheduling.policies.deadline.job_estimate import Known
+    from core.scheduling.policies.deadline.job_estimate import JobEstimate
     from core.scheduling.policies.deadline.scene import Scene
 
 COSTS: Final = 500
@@ -33,15 +33,15 @@ COSTS: Final = 500
 _FEWEST: Final = 10
 _TRIES: Final = 8
 """Workers on which a job is tried at most, those with the least promised first."""
-_MISFITS: Final = 3
+_MAX_REJECTED: Final = 3
 """Jobs that do not fit after which no further one is tried again,"""
-_DEAR: Final = 12
+_MAX_COSTLY: Final = 12
 """or that cost too much."""
 _WORTH_A_WORD: Final = 1.02
 _WORK = attrgetter("work", "job")
 
 
-class Promises:
+class DeadlineAdmission:
     """The promises of one decision."""
 
     def __init__(self, scene: Scene, costs: tuple[tuple[float, float], ...]) -> None:
@@ -104,7 +104,7 @@ class Promises:
         wishes = [scene.wish(known, grace=grace) for known in self.of(worker)]
         return continued(home.plan, wishes, scene.grains(worker), scene.now)
 
-    def _with(self, worker: str, known: Known) -> Plan | None:
+    def _with(self, worker: str, known: JobEstimate) -> Plan | None:
         """A plan with one more job in which nobody else is late because of it; None if there is none."""
         anew, base = self._planned(worker, self.of(worker), known), self.plan(worker)
         if not anew.late:
@@ -124,14 +124,14 @@ class Promises:
             self._too_late[worker] = frozenset(self._better(worker).late)
         return self._too_late[worker]
 
-    def of(self, worker: str) -> list[Known]:
+    def of(self, worker: str) -> list[JobEstimate]:
         """Jobs to which a worker is promised."""
         known = self.scene.known
         names = (*self.scene.read(worker), *self.begin.get(worker, ()))
         return [known[name] for name in names if known[name].promised]
 
     def _planned(
-        self, worker: str, jobs: Iterable[Known], new: Known | None = None, *, grace: bool = False
+        self, worker: str, jobs: Iterable[JobEstimate], new: JobEstimate | None = None, *, grace: bool = False
     ) -> Plan:
         """A plan made anew for jobs, with grace for those that were promised to but not for a new one."""
         scene = self.scene
@@ -141,7 +141,7 @@ class Promises:
         edges = slot_edges(scene.now, ends, scene.settings.interval)
         return planned(wishes, np.full(len(edges) - 1, scene.grains(worker)), edges)
 
-    def _first(self, known: Known) -> None:
+    def _first(self, known: JobEstimate) -> None:
         """Try a new job on some workers, or one of which nothing was known where it is."""
         scene = self.scene
         if not known.known:
@@ -173,7 +173,7 @@ class Promises:
         if rest == "refuse" or (rest == "refuse-hopeless" and rule == "out of reach"):
             self.scene.refused[job] = text
 
-    def _promised(self, known: Known, worker: str, bound: float) -> bool | None:
+    def _promised(self, known: JobEstimate, worker: str, bound: float) -> bool | None:
         """Promise a job on a worker; False if it does not fit there, None if it costs more than the bound."""
         plan = self._with(worker, known)
         if plan is None:
@@ -193,7 +193,7 @@ class Promises:
         scene.tell("promise", text, known.job, cores=cores, cost=cost * scene.grain, left=left)
         return True
 
-    def _candidates(self, known: Known) -> Iterator[str]:
+    def _candidates(self, known: JobEstimate) -> Iterator[str]:
         """Workers to try: where the least is promised first, and last where it could not be started."""
         scene = self.scene
         if not known.waits:
@@ -206,7 +206,7 @@ class Promises:
         able = (name for name in sorted(scene.workers, key=load) if self.has_memory(name, known))
         return islice(able, _TRIES)
 
-    def has_memory(self, worker: str, known: Known) -> bool:
+    def has_memory(self, worker: str, known: JobEstimate) -> bool:
         """Whether a job that waits finds the memory that it needs on a worker."""
         there = self.scene.workers[worker]
         if there.memory is None or known.memory <= 0:
@@ -216,15 +216,15 @@ class Promises:
         used = max(there.memory_used or 0.0, said)
         return bool(used + known.memory <= self.scene.settings.memory * there.memory)
 
-    def _able(self, names: Iterable[str]) -> list[Known]:
+    def _able(self, names: Iterable[str]) -> list[JobEstimate]:
         """Those of these that were promised nothing and have a deadline to come, the least work first."""
         now, every = self.scene.now, (self.scene.known[name] for name in names)
         able = [each for each in every if not each.promised and each.known and now < each.until < inf]
         return sorted(able, key=_WORK)
 
-    def _again(self, worker: str, queue: Sequence[Known], bound: float) -> None:
+    def _again(self, worker: str, queue: Sequence[JobEstimate], bound: float) -> None:
         """Promise those that were promised nothing where something changed, those with least work first."""
-        scene, misfits, dear = self.scene, 0, 0
+        scene, rejected, costly = self.scene, 0, 0
         for each in merge(self._able(scene.read(worker)), queue, key=_WORK):
             waits = each.waits and (each.again > scene.now or not self.has_memory(worker, each))
             if each.work > bound:
@@ -232,26 +232,26 @@ class Promises:
             if waits or scene.known[each.job].promised or not self._possible(each):
                 continue
             made = self._promised(each, worker, bound)
-            misfits += made is False
-            dear += made is None
-            if misfits >= _MISFITS or dear >= _DEAR:
+            rejected += made is False
+            costly += made is None
+            if rejected >= _MAX_REJECTED or costly >= _MAX_COSTLY:
                 return
 
-    def _possible(self, known: Known) -> bool:
+    def _possible(self, known: JobEstimate) -> bool:
         wish = self.scene.wish(known)
         return wish.steps <= float(wish.rates.speed[-1]) * (wish.last - self.scene.now)
 
-    def alone(self, known: Known) -> float | None:
+    def alone(self, known: JobEstimate) -> float | None:
         """Cores with which a job would end in time on the largest worker, were it empty; None if none do."""
         found = self._alone(known)
         return None if found is None else found[0].grains * self.scene.grain
 
-    def _cost_alone(self, known: Known) -> float | None:
+    def _cost_alone(self, known: JobEstimate) -> float | None:
         """Grain-seconds that a deadline needs on the largest worker, were it empty; None if that is small."""
         found = self._alone(known)
         return None if found is None else float(found[0].used @ np.diff(found[1]))
 
-    def _alone(self, known: Known) -> tuple[Share, Floats] | None:
+    def _alone(self, known: JobEstimate) -> tuple[Share, Floats] | None:
         scene, wish = self.scene, self.scene.wish(known)
         wish = wish._replace(deadline=wish.last)
         edges = slot_edges(scene.now, [wish.deadline], scene.settings.interval)
@@ -259,7 +259,7 @@ class Promises:
         share = least_share(wish, np.full(len(edges) - 1, most), edges)
         return None if share is None else (share, edges)
 
-    def _out_of_reach(self, known: Known) -> None:
+    def _out_of_reach(self, known: JobEstimate) -> None:
         scene, wish = self.scene, self.scene.wish(known)
         startup = known.until - wish.last
         soonest = wish.steps / float(wish.rates.speed[-1]) + startup
@@ -269,13 +269,13 @@ class Promises:
         )
         self._nothing("out of reach", text, known.job, soonest=soonest)
 
-    def _spare(self, known: Known) -> str:
+    def _spare(self, known: JobEstimate) -> str:
         """The reserve that is kept for wrong predictions, where it is worth a word."""
         reserve = known.reserve(self.scene.reserve)
         share = f", with {format_share(reserve - 1, 0)} kept in reserve as predictions were wrong"
         return share if reserve > _WORTH_A_WORD else ""
 
-    def _too_dear(self, known: Known, cost: float) -> None:
+    def _too_dear(self, known: JobEstimate, cost: float) -> None:
         scene, bound = self.scene, self.bound()
         hour = 3600 / scene.grain
         text = (

@@ -7,7 +7,7 @@ from math import ceil, floor, inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from core.scheduling.deadline_planning.foresight import Foresight, foreseen
-from core.scheduling.deadline_planning.plan import Wish
+from core.scheduling.deadline_planning.plan import AllocationRequest
 from core.scheduling.deadline_planning.rates import Rates, deadline_of, rates
 from core.scheduling.forecasting import SETTLED
 from core.scheduling.model import JobState
@@ -24,14 +24,14 @@ _LITTLE, _LEAST, _MOST = 0.001, 0.05, 1.0
 """A little time: this share of what is left until the deadline, and its bounds in seconds."""
 
 
-class Ending(NamedTuple):
+class FinishEstimate(NamedTuple):
     """When a job is expected to end, and between which moments eight times out of ten."""
 
     at: float
     between: tuple[float, float] | None
 
 
-class Hope(NamedTuple):
+class SpareAllocation(NamedTuple):
     """Grains with which a job may end in time at best, and those that it is given where they are there."""
 
     least: int
@@ -39,7 +39,7 @@ class Hope(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class JobEstimate:
     """One job."""
 
     #: Its name.
@@ -99,7 +99,9 @@ class Known:
         """Whether its end can be predicted."""
         return self.foresight is not None and self.left is not None
 
-    def wish(self, general: float, now: float, early: float = 0.0, *, grace: bool = False) -> Wish:
+    def wish(
+        self, general: float, now: float, early: float = 0.0, *, grace: bool = False
+    ) -> AllocationRequest:
         """To end in time, with the reserve that is kept for wrong predictions; only of one that is known.
 
         If possible a little before its deadline, at least `early` seconds, so that it is not stopped in the
@@ -110,9 +112,9 @@ class Known:
         until = self.until - self.startup(now)
         little = max(min(max(_LITTLE * (until - now), _LEAST), _MOST), early)
         latest = until + _MOST if grace else until
-        return Wish(self.job, max(need, 1e-9), self.rates, until - little, latest)
+        return AllocationRequest(self.job, max(need, 1e-9), self.rates, until - little, latest)
 
-    def hope(self, now: float, general: tuple[float, float] | None, *, ample: bool) -> Hope | None:
+    def hope(self, now: float, general: tuple[float, float] | None, *, ample: bool) -> SpareAllocation | None:
         """With how many grains it may end in time though it was promised nothing; None if with none.
 
         It may where it is as much faster than predicted as the luckiest tenth of others was (`general`).
@@ -128,7 +130,7 @@ class Known:
         least = int(speed.searchsorted(pace * (lucky**_AMPLE if ample else lucky)))
         if least > most:
             return None
-        return Hope(least, min(int(speed.searchsorted(pace)), most) if ample else least)
+        return SpareAllocation(least, min(int(speed.searchsorted(pace)), most) if ample else least)
 
     def _need(self, reserve: float = 1.0) -> float:
         return _steps(self.left, self.foresight, self.teardown, self.rates, self.first, reserve)
@@ -151,7 +153,7 @@ class Known:
         begun = now if self.started is None else self.started
         return max(self.foresight.startup - (now - begun), 0.0)
 
-    def ends(self, grains: int, now: float, general: tuple[float, float] | None) -> Ending | None:
+    def ends(self, grains: int, now: float, general: tuple[float, float] | None) -> FinishEstimate | None:
         """When it would end with so many grains; None where that is not known, or never.
 
         Parameters
@@ -169,24 +171,24 @@ class Known:
         seconds, begins = self._need() / speed, now + self.startup(now)
         spread, doubt = self.foresight.spread or general, self.foresight.doubt()
         between = spread and (begins + seconds * spread[0] ** doubt, begins + seconds * spread[1] ** doubt)
-        return Ending(begins + seconds, between)
+        return FinishEstimate(begins + seconds, between)
 
-    def failed(self, now: float) -> Known:
+    def failed(self, now: float) -> JobEstimate:
         """After a start that failed: it is tried again after a pause that doubles, elsewhere if possible."""
         again = now + pause_after(self.refusals)
         after = replace(self, again=again, refusals=self.refusals + 1, asked=0, promised=False)
         return replace(after, worker=None, avoids=self.worker) if self.waits else after
 
-    def tried(self, worker: str, grains: int, now: float) -> Known:
+    def tried(self, worker: str, grains: int, now: float) -> JobEstimate:
         """After a start was asked for: it is not asked for again at once."""
         return replace(self, worker=worker, asked=grains, again=now + PATIENCE)
 
-    def with_cores(self, cores: float, now: float) -> Known:
+    def with_cores(self, cores: float, now: float) -> JobEstimate:
         """After other cores were asked for."""
         return self if cores == self.cores else replace(self, cores=cores, given=now)
 
 
-def met(job: Job, settings: DeadlineSettings, largest: float) -> Known:
+def first_estimate(job: Job, settings: DeadlineSettings, largest: float) -> JobEstimate:
     """A job that is seen for the first time; `largest`: cores of the largest worker."""
     said = job.said
     foresight = foreseen(said.profile)
@@ -195,7 +197,7 @@ def met(job: Job, settings: DeadlineSettings, largest: float) -> Known:
     table = _table(job, foresight, settings, largest)
     grain = min(settings.grain, largest)
     wanted = min(job.request or settings.unasked, 1.0)
-    return Known(
+    return JobEstimate(
         job.id,
         deadline_of(job),
         table,
@@ -208,7 +210,9 @@ def met(job: Job, settings: DeadlineSettings, largest: float) -> Known:
     )
 
 
-def seen_again(known: Known, job: Job, now: float, settings: DeadlineSettings, largest: float) -> Known:
+def updated_estimate(
+    known: JobEstimate, job: Job, now: float, settings: DeadlineSettings, largest: float
+) -> JobEstimate:
     """With what a job shows now."""
     waits = job.state is JobState.WAITING
     cores, given = known.cores, known.given
@@ -275,7 +279,7 @@ def _left(job: Job, progress: float) -> float | None:
     return None if profile is None or profile.steps is None else max(profile.steps - progress, 0.0)
 
 
-def _progress(known: Known, job: Job, passed: float) -> float:
+def _progress(known: JobEstimate, job: Job, passed: float) -> float:
     """Steps that a job has done, of the one in progress as much as fits the time that has passed."""
     steps = float(job.steps or 0)
     running = job.state is JobState.RUNNING and job.step_seconds is not None

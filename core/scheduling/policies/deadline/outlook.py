@@ -11,8 +11,8 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from core.scheduling.model import JobState
-from core.scheduling.policies.deadline.deadline_admission import Promises
-from core.scheduling.policies.deadline.job_estimate import met
+from core.scheduling.policies.deadline.deadline_admission import DeadlineAdmission
+from core.scheduling.policies.deadline.job_estimate import first_estimate
 from core.scheduling.policies.deadline.scene import DeadlineState, Scene
 from core.scheduling.policies.deadline.sharing import Sharing
 
@@ -55,7 +55,7 @@ def outlook(settings: DeadlineSettings, seen: Observation, job: Job) -> Outlook:
     without, _ = _decided(settings, seen, None)
     with_it, scene = _decided(settings, seen, job)
     known = scene.known[job.id]
-    promises = Promises(scene, ())
+    promises = DeadlineAdmission(scene, ())
     has = with_it.get(job.id, 0.0)
     cores = promises.alone(known) if known.known and known.until < inf else None
     ending = known.ends(round((has or cores or 0.0) / scene.grain), scene.now, scene.spread)
@@ -80,7 +80,7 @@ def _decided(
 ) -> tuple[dict[str, float], Scene]:
     """The cores that every job would have, and what was found."""
     scene = _scene(settings, seen, job)
-    promises = Promises(scene, ())
+    promises = DeadlineAdmission(scene, ())
     promises.make()
     sharing = Sharing(scene, promises)
     sharing.share()
@@ -91,7 +91,7 @@ def _scene(settings: DeadlineSettings, seen: Observation, job: Job | None) -> Sc
     """What is seen; whoever waits and was promised nothing has been considered before."""
     largest = max((worker.capacity for worker in seen.workers), default=1.0)
     known = {
-        each.id: met(each, settings, largest)
+        each.id: first_estimate(each, settings, largest)
         for each in seen.jobs
         if each.state is not JobState.WAITING or not each.said.promised
     }
@@ -105,7 +105,7 @@ def _soonest(settings: DeadlineSettings, seen: Observation, job: Job) -> float |
     def fits(seconds: float) -> bool:
         timed = replace(job, terms=replace(job.said, deadline=seconds))
         scene = _scene(settings, seen, timed)
-        Promises(scene, ()).make()
+        DeadlineAdmission(scene, ()).make()
         return scene.known[job.id].promised
 
     high = 1.0

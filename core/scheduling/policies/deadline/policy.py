@@ -12,7 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from core.scheduling.actions import Mark
-from core.scheduling.policies.deadline.deadline_admission import Promises
+from core.scheduling.policies.deadline.deadline_admission import DeadlineAdmission
 from core.scheduling.policies.deadline.scene import DeadlineState, Scene
 from core.scheduling.policies.deadline.settings import DeadlineSettings
 from core.scheduling.policies.deadline.sharing import Sharing
@@ -35,7 +35,7 @@ def decide(state: DeadlineState, seen: Observation) -> Decision[DeadlineState]:
     if seen.number <= state.number:
         return Decision(state, wake=state.wake)
     scene = Scene(state, seen)
-    promises = Promises(scene, state.costs)
+    promises = DeadlineAdmission(scene, state.costs)
     promises.make()
     sharing = Sharing(scene, promises)
     sharing.share()

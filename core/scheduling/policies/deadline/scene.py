@@ -16,12 +16,12 @@ from core.scheduling import lookup
 from core.scheduling.actions import Reason, Resume, Start
 from core.scheduling.deadline_planning.foresight import REMEMBERED, reserve, spread
 from core.scheduling.model import Trigger
-from core.scheduling.policies.deadline.job_estimate import Known, met, seen_again
+from core.scheduling.policies.deadline.job_estimate import JobEstimate, first_estimate, updated_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.scheduling.deadline_planning.plan import Plan, Wish
+    from core.scheduling.deadline_planning.plan import AllocationRequest, Plan
     from core.scheduling.model import Job, Observation
     from core.scheduling.policies.deadline.settings import DeadlineSettings
 
@@ -61,7 +61,7 @@ class DeadlineState:
     #: Of the last observation.
     number: int = -1
     #: Every job that has not ended.
-    known: Mapping[str, Known] = field(default_factory=dict)
+    known: Mapping[str, JobEstimate] = field(default_factory=dict)
     #: Every worker.
     homes: Mapping[str, Home] = field(default_factory=dict)
     #: (when it came, grain-seconds that its deadline needs at least) of the latest jobs.
@@ -122,7 +122,7 @@ class Scene:
         """Between which factors jobs were slower than was predicted, eight times out of ten."""
         return spread(self.ratios)
 
-    def wish(self, known: Known, *, grace: bool = False) -> Wish:
+    def wish(self, known: JobEstimate, *, grace: bool = False) -> AllocationRequest:
         """What a job needs to end in time; see `Known.wish`."""
         return known.wish(self.reserve, self.now, self.settings.early, grace=grace)
 
@@ -154,8 +154,8 @@ class Scene:
 
     def _look(self, job: Job) -> None:
         self.jobs[job.id] = job
-        known = self.known.get(job.id) or met(job, self.settings, self.largest)
-        before, known = known, seen_again(known, job, self.now, self.settings, self.largest)
+        known = self.known.get(job.id) or first_estimate(job, self.settings, self.largest)
+        before, known = known, updated_estimate(known, job, self.now, self.settings, self.largest)
         speaks = known.foresight is not None and before.foresight is None
         if (speaks or (known.known and not known.considered)) and not known.waits:
             self.learned.append(job.id)
@@ -165,7 +165,7 @@ class Scene:
                 self.ratios = (*self.ratios, known.foresight.factor)[-REMEMBERED:]
         self.known[job.id] = known
 
-    def _changed(self, before: Mapping[str, Known]) -> list[str]:
+    def _changed(self, before: Mapping[str, JobEstimate]) -> list[str]:
         """Workers on which something happened."""
         changed: set[str | None] = {
             name

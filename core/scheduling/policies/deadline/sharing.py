@@ -9,28 +9,135 @@ A mere look changes nothing while everybody has what the plan needs, unless two 
 from __future__ import annotations
 
 from dataclasses import replace
+from heapq import heapify, heappop, heappush, heapreplace
 from itertools import chain
 from math import inf
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from core.scheduling.actions import Mark
-from core.scheduling.deadline_planning.spare import Taker, by_core_time, spread
+from core.scheduling.deadline_planning.plan import least_share
 from core.scheduling.model import JobState
-from core.scheduling.policies.deadline.job_estimate import Hope
+from core.scheduling.policies.deadline.job_estimate import SpareAllocation
 from core.scheduling.policies.deadline.scene import Home
 from core.units import format_cores, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from core.scheduling.deadline_planning.plan import Plan
+    from core.scheduling.deadline_planning.plan import AllocationRequest, Plan
+    from core.scheduling.deadline_planning.rates import Rates
     from core.scheduling.model import Job
-    from core.scheduling.policies.deadline.deadline_admission import Promises
-    from core.scheduling.policies.deadline.job_estimate import Known
+    from core.scheduling.policies.deadline.deadline_admission import DeadlineAdmission
+    from core.scheduling.policies.deadline.job_estimate import JobEstimate
     from core.scheduling.policies.deadline.scene import Scene
+
+
+_NO_GAIN = 1e-9
+
+
+class Taker(NamedTuple):
+    """A job that can use more cores."""
+
+    #: Its name.
+    job: str
+    #: How fast it is.
+    rates: Rates
+    #: What it has already.
+    grains: int
+    #: What it begins with at least while it has nothing.
+    first: int
+    #: Steps per second that a grain is worth up to one core.
+    unit: float
+    #: What each further grain has to gain, of that, to be taken.
+    worth: float = 0.0
+
+
+def spread(takers: Sequence[Taker], free: int) -> dict[str, int]:
+    """Give free grains away."""
+    given: dict[str, int] = {}
+    queue = [
+        (-gain, each.grains, place, more)
+        for place, each in enumerate(takers)
+        for gain, more in [_next(each, each.grains)]
+        if _helps(each, gain)
+    ]
+    heapify(queue)
+    while free > 0 and queue:
+        _, _, place, more = queue[0]
+        taker = takers[place]
+        if more > free:
+            heappop(queue)
+            continue
+        free -= more
+        held = given[taker.job] = given.get(taker.job, taker.grains) + more
+        gain, more = _next(taker, held)
+        if _helps(taker, gain):
+            heapreplace(queue, (-gain, held, place, more))
+        else:
+            heappop(queue)
+    return given
+
+
+def _helps(taker: Taker, gain: float) -> bool:
+    return gain > max(taker.worth - _NO_GAIN, _NO_GAIN)
+
+
+def _next(taker: Taker, held: int) -> tuple[float, int]:
+    """What each of the next grains gains that a job can make use of, and how many those are."""
+    speed, rates = taker.rates.speed, taker.rates
+    if held >= rates.most:
+        return 0.0, 0
+    after = max(taker.first, held + 1) if held == 0 else held + 1
+    after = min(after, rates.most)
+    if speed[after] <= speed[held]:  # the next number with which it is faster
+        after = int(speed.searchsorted(speed[held], side="right"))
+    return float(speed[after] - speed[held]) / ((after - held) * taker.unit), after - held
+
+
+def by_core_time(wishes: Sequence[AllocationRequest], plan: Plan, free: int) -> dict[str, int]:
+    """Give free grains of the first slot to jobs of a plan whose core-time that saves most."""
+    given: dict[str, int] = {}
+    queue = []
+    for place, wish in enumerate(wishes):
+        used = plan.shares[wish.job].used
+        held = int(used[0])
+        cost = float(used @ np.diff(plan.edges))
+        after, then = _stepped(wish, plan, held)
+        if after > held:
+            queue.append((-(cost - then) / (after - held), place, held, after, then))
+    heapify(queue)
+    while free > 0 and queue:
+        _, place, held, after, cost = heappop(queue)
+        if after - held > free:
+            continue
+        free -= after - held
+        wish = wishes[place]
+        given[wish.job] = after
+        further, then = _stepped(wish, plan, after)
+        if further > after:
+            heappush(queue, (-(cost - then) / (further - after), place, after, further, then))
+    return given
+
+
+def _stepped(wish: AllocationRequest, plan: Plan, held: int) -> tuple[int, float]:
+    """The next useful number of grains in the first slot, and a job's grain-seconds with it."""
+    speed = wish.rates.speed
+    after = int(speed.searchsorted(speed[held], side="right"))
+    if after >= len(speed):
+        return held, inf
+    length = float(plan.edges[1] - plan.edges[0])
+    left = wish.steps - float(speed[after]) * length
+    if left <= 0:
+        return after, after * wish.steps / float(speed[after])
+    own = plan.shares[wish.job].used[1:]
+    later = least_share(wish._replace(steps=left), plan.free[1:] + own, plan.edges[1:])
+    if later is None:
+        return held, inf
+    return after, after * length + float(later.used @ np.diff(plan.edges[1:]))
+
 
 _GROWTH: Final = 0.05
 _LONGEST: Final = 20
@@ -44,7 +151,7 @@ _YOUNG: Final = 60.0
 class Sharing:
     """The cores of the workers that are shared anew."""
 
-    def __init__(self, scene: Scene, promises: Promises) -> None:
+    def __init__(self, scene: Scene, promises: DeadlineAdmission) -> None:
         self.scene, self.promises = scene, promises
         self.wanted: list[tuple[Job, str, float]] = []
         self.marks: list[Mark] = []
@@ -70,7 +177,7 @@ class Sharing:
             self.scene.stir(freest)
             self._share(freest)
 
-    def _queue(self) -> dict[str, Known]:
+    def _queue(self) -> dict[str, JobEstimate]:
         """Those that wait and were promised nothing: whose deadline may still be met first, by their work."""
         scene, now = self.scene, self.scene.now
         able = [
@@ -153,7 +260,7 @@ class Sharing:
         share = self._useful(name, int(plan.shares[name].used[0])) if name in plan.shares else 0
         return max(share, known.rates.least, min(self._held(name), known.first))
 
-    def _hoping(self, names: Iterable[str]) -> dict[str, Hope]:
+    def _hoping(self, names: Iterable[str]) -> dict[str, SpareAllocation]:
         """With how many grains jobs may end in time that were promised nothing, of those that may."""
         scene, ample = self.scene, self._ample
         found = {name: scene.known[name].hope(scene.now, scene.spread, ample=ample) for name in names}
@@ -180,7 +287,7 @@ class Sharing:
         hoping = [name for name in self._hopes if name in self._others]
         for name in chain(hoping, (name for name in self._others if name not in hoping)):
             known = self._others[name]
-            hope = self._hopes.get(name) or Hope(known.first, known.first)
+            hope = self._hopes.get(name) or SpareAllocation(known.first, known.first)
             if free <= 0:
                 break
             if hope.least <= free and self.promises.has_memory(worker, known):
@@ -219,7 +326,7 @@ class Sharing:
         scene.known[name] = known
         self.marks.append(self._mark(known, grains))
 
-    def _mark(self, known: Known, grains: int) -> Mark:
+    def _mark(self, known: JobEstimate, grains: int) -> Mark:
         """What is thought of a job now, and when it would end with the cores that it has."""
         ending = known.ends(grains, self.scene.now, self.scene.spread)
         ends, between = ending if ending is not None else (None, None)

@@ -24,7 +24,8 @@ from core.traces.cells.numbers import (
 )
 from core.traces.guessing import INDEX
 from core.traces.layouts import headerless
-from core.traces.validation import Problem, many, problem
+from core.traces.validation import Problem, problem
+from core.units import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -251,7 +252,7 @@ def _header_at(rows: list[tuple[int, list[str]]]) -> tuple[int, Problem | None]:
         start += 1
     if start == 0 or widths[start] < usual:
         return 0, None
-    message = f"{many(start, 'line')} above the header, which is row {rows[start][0]}."
+    message = f"{plural(start, 'line')} above the header, which is row {rows[start][0]}."
     return start, problem("preamble", message, row=rows[0][0], count=start)
 
 
@@ -279,7 +280,7 @@ def _names(cells: list[str], body: list[tuple[int, list[str]]], problems: list[P
     for i in unnamed:
         names[i] = f"column {i + 1}"
     if unnamed:
-        message = f"Row 1 (the header) leaves {many(len(unnamed), 'column')} without a name."
+        message = f"Row 1 (the header) leaves {plural(len(unnamed), 'column')} without a name."
         problems.append(
             problem("unnamed_column", message, row=1, column=names[unnamed[0]], count=len(unnamed))
         )
@@ -298,7 +299,7 @@ def _unique(names: list[str], problems: list[Problem]) -> tuple[str, ...]:
         result.append(other)
     twice = [name for name, count in seen.items() if count > 1]
     if twice:
-        message = f"Row 1 (the header) repeats {many(len(twice), 'name')}, the first of them “{twice[0]}”."
+        message = f"Row 1 (the header) repeats {plural(len(twice), 'name')}, the first of them “{twice[0]}”."
         problems.append(problem("duplicate_column", message, row=1, column=twice[0], count=len(twice)))
     return tuple(result)
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from core.store.formats.base import Format
 from core.store.formats.logs.stamps import stamped, time_of
 from core.store.formats.logs.text_table import Row, TextTable
-from core.traces.validation import many
-from core.units import GIB, KIB, MIB
+from core.units import GIB, KIB, MIB, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -59,7 +58,7 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             log.add("ragged", f"Row {number} has no control group.", row=number)
     yield from _leaves(answer, sums)
     if sums:
-        message = f"{many(len(sums), 'control group')} that contain others, first of “{min(sums)}”."
+        message = f"{plural(len(sums), 'control group')} that contain others, first of “{min(sums)}”."
         log.add("group_sums", message, count=len(sums))
 
 

@@ -18,7 +18,7 @@ from core.store.formats.base import Format
 from core.store.formats.logs.docker_stats import as_bytes, as_row
 from core.store.formats.logs.stamps import time_of
 from core.store.formats.logs.text_table import TextTable
-from core.traces.validation import many
+from core.units import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -66,7 +66,9 @@ def parse_csv(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     if columns is None:
         return
     if columns.unnamed:
-        message = f"{many(len(columns.unnamed), 'column')} of sizes: nothing says whether of network or disk."
+        message = (
+            f"{plural(len(columns.unnamed), 'column')} of sizes: nothing says whether of network or disk."
+        )
         log.add("unnamed_io", message, count=len(columns.unnamed))
     above = ""
     for number, text in chain(first, lines):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from core.store.formats.base import Format
 from core.store.formats.logs.sysstat import BANNER, Clock
 from core.store.formats.logs.text_table import Row, TextTable
-from core.traces.validation import many
+from core.units import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -51,7 +51,7 @@ class _Samples:
     def rows(self, log: ProblemLog) -> Iterator[Row]:
         """One row per host and time."""
         if self.again:
-            count = many(len(self.again), "row")
+            count = plural(len(self.again), "row")
             message = f"{count} with other numbers for a host and time that an earlier row is of."
             log.add("duplicate_time", message, count=len(self.again), rows=self.again)
         yield from self.found.values()

@@ -12,7 +12,8 @@ from core.store.formats.series.names import of_containers
 from core.traces.mapping import TIME_FACTORS
 from core.traces.model import Role
 from core.traces.raw import Coded, RawTable
-from core.traces.validation import MOST_ROWS, many, problem
+from core.traces.validation import MOST_ROWS, problem
+from core.units import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,7 +126,7 @@ class SeriesTable:
         if not len(self.merged):
             return self.left_out
         message = (
-            f"{many(len(self.merged), 'value')} of a metric, container and time that have another one, too."
+            f"{plural(len(self.merged), 'value')} of a metric, container and time that have another one, too."
         )
         return (
             *self.left_out,

@@ -1,1 +1,0 @@
-"""Recorded executions of a trace set as the jobs of an experiment."""

@@ -1,1 +1,0 @@
-"""The conditional restricted Boltzmann machine: its parameters and its training."""

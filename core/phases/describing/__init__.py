@@ -1,1 +1,0 @@
-"""What phases are: their statistics, and words for them."""

@@ -1,0 +1,380 @@
+"""How far traces are from what a model was trained on, and teaching it what it does not know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import chain, count
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from core.errors import InputError
+from core.phases.clustering import distinct, fit_centres
+from core.phases.describe import phase_statistics
+from core.phases.matching import match
+from core.phases.model import TrainingRecord
+from core.phases.prediction import model_windows, part_of, predict
+from core.progress_reporting import silent
+from core.traces.fingerprint import fingerprint
+from core.traces.model import TraceSet
+from core.units import format_duration, format_number, format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from core.phases.encoders import Codes
+    from core.phases.model import PhaseModel
+    from core.phases.rows import Windows
+    from core.progress_reporting import Progress
+    from core.traces.model import FloatArray
+
+
+PERCENTILE = 0.99
+"""Of the training's samples, above which one is strange."""
+MOST_STRANGE = 0.2
+"""The share of strange samples above which a container is unfamiliar."""
+_BLOCK = 65_536
+_ROUNDING = 1e-4
+
+
+class Strangeness(NamedTuple):
+    """How strange windows are, each of shape (n_windows,)."""
+
+    #: Of the code to the nearest centre, Euclidean.
+    distance: npt.NDArray[np.float64]
+    #: Of the window's last row, ‖v − v⁻‖₂, in standard deviations; 0 where a code keeps all of a window.
+    error: npt.NDArray[np.float64]
+
+
+def strangeness(model: PhaseModel, windows: Windows) -> Strangeness:
+    """How strange windows are that were made for this model."""
+    n = len(windows.starts)
+    found = Strangeness(np.empty(n), np.empty(n))
+    centres = np.concatenate([model.centres, *(each.centres for each in model.expansions)])
+    for begin in range(0, n, _BLOCK):
+        chosen = np.arange(begin, min(begin + _BLOCK, n))
+        part = part_of(windows, chosen)
+        codes = model.encoder.codes(part)
+        found.distance[chosen] = _nearest(codes, centres)
+        found.error[chosen] = model.encoder.errors(part, codes)
+    return found
+
+
+def training_limits(model: PhaseModel, windows: Windows) -> tuple[float, float]:
+    """The 99th percentiles of distance and error on the training's windows, which a model keeps."""
+    found = strangeness(model, windows)
+    distance, error = (float(np.quantile(values, PERCENTILE, method="higher")) for values in found)
+    return distance, error
+
+
+def with_limits(model: PhaseModel, traces: TraceSet) -> PhaseModel:
+    """A model that knows the limits of its training, given that; one that knows them already stays as it is.
+
+    Raises
+    ------
+    MismatchError, InputError
+        As `core.phases.prediction.model_windows`.
+    """
+    if model.training.limits:
+        return model
+    windows = model_windows(model, traces)
+    if not len(windows.starts):
+        return model
+    return replace(model, training=replace(model.training, limits=training_limits(model, windows)))
+
+
+def is_strange(model: PhaseModel, windows: Windows) -> npt.NDArray[np.bool_]:
+    """Which windows are strange, shape (n_windows,); none where the model does not know its limits."""
+    if not model.training.limits:
+        return np.zeros(len(windows.starts), bool)
+    found, (distance, error) = strangeness(model, windows), model.training.limits
+    return (found.distance > distance + _ROUNDING) | (found.error > error + _ROUNDING)
+
+
+def strange_samples(model: PhaseModel, traces: TraceSet) -> npt.NDArray[np.bool_]:
+    """Which samples of traces are strange to a model, shape (n_samples,); those without a window are not.
+
+    Raises
+    ------
+    MismatchError, InputError
+        As `core.phases.prediction.model_windows`.
+    """
+    windows = model_windows(model, traces)
+    strange = np.zeros(windows.n_samples, bool)
+    strange[windows.samples] = is_strange(model, windows)
+    return strange
+
+
+def _nearest(codes: Codes, centres: Codes) -> npt.NDArray[np.float64]:
+    wide, far = codes.astype(np.float64), centres.astype(np.float64)
+    squares = (wide**2).sum(axis=1)[:, None] - 2.0 * wide @ far.T + (far**2).sum(axis=1)
+    return np.asarray(np.sqrt(np.maximum(squares.min(axis=1), 0.0)))
+
+
+RANGE = (0.01, 0.99)
+"""The percentiles of the training samples between which values are familiar."""
+MOST_OUTSIDE = 0.2
+"""Traces are far from the training where more of a feature's samples than this are outside of its range."""
+LEAST_REACH = 0.02
+"""And where a feature reaches less than a fiftieth of the training's: the model sees next to none of it."""
+MOST_STRETCHED = 1.25
+"""Periods differ where one is this many times the other."""
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """One feature beside the training."""
+
+    #: The feature.
+    name: str
+    #: The shares of its samples above the training's 99th and below its 1st percentile.
+    above: float
+    below: float
+    #: Its 99th percentile as a share of the training's; 1 where that is not above zero.
+    reach: float = 1.0
+
+    @property
+    def share(self) -> float:
+        """The share of samples outside; two in a hundred are to be expected."""
+        return self.above + self.below
+
+
+@dataclass(frozen=True, slots=True)
+class Familiarity:
+    """How traces compare with what a model was trained on."""
+
+    #: The sampling periods in seconds; 0 where the model does not say.
+    period: float
+    trained_period: float
+    #: Every feature that the model reads; empty where the model does not say what it was trained on.
+    outside: tuple[Outside, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether the model says what it was trained on."""
+        return bool(self.outside)
+
+    @property
+    def period_ratio(self) -> float | None:
+        """The traces' period over that of the training, or None where one is unknown."""
+        return self.period / self.trained_period if self.period > 0 and self.trained_period > 0 else None
+
+    @property
+    def other_period(self) -> bool:
+        """Whether a window spans another time than in the training."""
+        ratio = self.period_ratio
+        return ratio is not None and not 1 / MOST_STRETCHED < ratio < MOST_STRETCHED
+
+    @property
+    def strange(self) -> tuple[Outside, ...]:
+        """The features outside of the training's range, or far below what it reaches, the worst first."""
+        found = (each for each in self.outside if each.share > MOST_OUTSIDE or each.reach < LEAST_REACH)
+        return tuple(sorted(found, key=lambda each: -each.share))
+
+    @property
+    def far(self) -> bool:
+        """Whether a person has to know before believing the phases."""
+        return self.other_period or bool(self.strange)
+
+
+def training_ranges(columns: Sequence[FloatArray]) -> tuple[tuple[float, float], ...]:
+    """The 1st and 99th percentile of each column, which a model keeps of its training."""
+    found = []
+    for values in columns:
+        low, high = np.quantile(values, RANGE) if len(values) else (0.0, 0.0)
+        found.append((float(low), float(high)))
+    return tuple(found)
+
+
+def familiarity(model: PhaseModel, traces: TraceSet) -> Familiarity:
+    """Compare traces with what a model was trained on.
+
+    Raises
+    ------
+    MismatchError
+        If the traces lack a feature of the model, or have it in another unit.
+    """
+    names, record = match(model.features, traces), model.training
+    outside = []
+    if len(record.ranges) == len(names) and traces.n_samples:
+        for name, (low, high) in zip(names, record.ranges, strict=True):
+            values = traces.column(name)
+            reach = float(np.quantile(values, RANGE[1])) / high if high > 0 else 1.0
+            outside.append(Outside(name, float((values > high).mean()), float((values < low).mean()), reach))
+    return Familiarity(traces.period, record.period, tuple(outside))
+
+
+def warning(found: Familiarity, name: str) -> tuple[str, str] | None:
+    """What a person has to know before believing a model's phases: in short, and in sentences with numbers.
+
+    Parameters
+    ----------
+    found
+        How the traces compare with what the model was trained on.
+    name
+        The model's name.
+
+    Returns
+    -------
+    tuple
+        The headline and what follows it; None where the traces are near.
+    """
+    if found.far:
+        return f"{name} was trained on other data.", _differences(found)
+    if found.known:
+        return None
+    return (
+        f"How far these traces are from what {name} was trained on is not known.",
+        "The model was stored without the range of its training data: check that its phases make sense here.",
+    )
+
+
+def _differences(found: Familiarity) -> str:
+    said = []
+    if found.other_period and found.period_ratio is not None:
+        ratio = found.period_ratio
+        times = f"{format_number(max(ratio, 1 / ratio), 1)} times as {'rarely' if ratio > 1 else 'often'}"
+        said.append(
+            f"These traces are sampled every {format_duration(found.period)}, its training was every "
+            f"{format_duration(found.trained_period)} ({times})."
+        )
+    for each in found.strange[:_NAMED]:
+        if each.reach < LEAST_REACH and each.share <= MOST_OUTSIDE:
+            said.append(
+                f"{each.name}: its 99th percentile is {format_share(each.reach)} of the training's. "
+                "Is it in the same unit?"
+            )
+            continue
+        above, below = format_share(each.above), format_share(each.below)
+        said.append(
+            f"{each.name}: {above} of samples are above the 99th percentile of the training, {below} below "
+            "the 1st (1% each is usual)."
+        )
+    if len(found.strange) > _NAMED:
+        said.append(f"So are {len(found.strange) - _NAMED} more features.")
+    if not found.known:
+        said.append(
+            "How far their values are from its training is not known: it was stored without their range."
+        )
+    return " ".join([*said, "What it calls phases here may mean little."])
+
+
+_APART = 1.25
+"""Sampling periods that are this far apart do not go together."""
+
+
+def continue_training(
+    model: PhaseModel, traces: TraceSet, more: int = 1, progress: Progress = silent
+) -> PhaseModel:
+    """A model that also knows these traces.
+
+    New phases get the next numbers. Their centres are those of the samples that the old model had seen
+    nothing like, in executions of which more than a fifth is so. What is strange to the new model is measured
+    anew.
+
+    Parameters
+    ----------
+    model
+        The old one; it stays as it is.
+    traces
+        The old training's samples and the new ones (`together`).
+    more
+        How many phases to add at most; fewer where fewer are needed.
+    progress
+        Called as the work goes on; it may raise `Cancelled`.
+
+    Raises
+    ------
+    InputError
+        If phases of the model were divided, or the traces have values that are not numbers.
+    MismatchError
+        If the traces do not fit the model.
+    """
+    if model.expansions:
+        raise InputError(
+            "A model whose phases were divided cannot be trained further.", "Train a new one on these traces."
+        )
+    progress(0.0, "Looking for what is new")
+    windows = model_windows(model, traces)
+    if not len(windows.starts):
+        raise InputError("No execution of these traces is long enough.", "Choose longer ones.")
+    unknown = model.encoder.codes(windows)[_unfamiliar(model, traces, windows)]
+    there = distinct(unknown, more) if more and len(unknown) else 0
+    new = [fit_centres(unknown, there, model.settings.seed)] if there else []
+    centres = np.concatenate([model.centres, *new])
+    made = replace(
+        model, centres=centres, settings=replace(model.settings, phases=len(centres)), origin="phasedock"
+    )
+    progress(0.5, "Describing phases")
+    record = TrainingRecord(
+        model.training.errors,
+        traces.n_samples,
+        traces.n_executions,
+        len(windows.starts),
+        fingerprint(traces),
+        traces.period,
+        training_ranges([traces.column(name) for name in match(model.features, traces, model.scaler)]),
+        training_limits(made, windows),
+    )
+    statistics = phase_statistics(traces, predict(made, traces), made.phases)
+    progress(1.0, "Done")
+    return replace(made, training=record, statistics=statistics)
+
+
+def _unfamiliar(model: PhaseModel, traces: TraceSet, windows: Windows) -> npt.NDArray[np.bool_]:
+    """The strange windows of executions of which more than a fifth is strange."""
+    strange = is_strange(model, windows)
+    owner = np.searchsorted(traces.offsets, windows.samples, side="right") - 1
+    n = traces.n_executions
+    shares = np.bincount(owner, strange, n) / np.maximum(np.diff(traces.offsets), 1)
+    return np.asarray(strange & (shares > MOST_STRANGE)[owner])
+
+
+def together(model: PhaseModel, parts: Sequence[TraceSet]) -> TraceSet:
+    """Several trace sets as one, with what a model reads of them; equal names get a number.
+
+    Raises
+    ------
+    MismatchError
+        If one of them does not fit the model.
+    InputError
+        If they are sampled at different periods.
+    """
+    periods = [part.period for part in parts]
+    if max(periods) > _APART * min(periods):
+        said = ", ".join(f"{period:g} s" for period in periods)
+        raise InputError(f"These traces are sampled at different periods: {said}.", "Resample one of them.")
+    names = [match(model.features, part, model.scaler) for part in parts]
+    columns = [
+        np.concatenate([part.column(own[at]) for part, own in zip(parts, names, strict=True)])
+        for at in range(len(model.features))
+    ]
+    before = np.concatenate([[0], np.cumsum([part.n_samples for part in parts])]).astype(np.int64)
+    return TraceSet(
+        features=model.features,
+        columns=tuple(columns),
+        time=np.concatenate([part.time for part in parts]),
+        ids=_distinct([name for part in parts for name in part.ids]),
+        offsets=np.concatenate(
+            [[0], *(part.offsets[1:] + begin for part, begin in zip(parts, before[:-1], strict=True))]
+        ).astype(np.int64),
+        period=parts[0].period,
+        breaks=np.concatenate(
+            [part.breaks + begin for part, begin in zip(parts, before[:-1], strict=True)]
+        ).astype(np.int64),
+    )
+
+
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of which none comes twice: later ones get a number."""
+    taken: set[str] = set()
+    found = []
+    for name in names:
+        numbered = (f"{name} ({number})" for number in count(2))
+        chosen = next(each for each in chain([name], numbered) if each not in taken)
+        taken.add(chosen)
+        found.append(chosen)
+    return tuple(found)

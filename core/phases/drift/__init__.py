@@ -1,1 +1,0 @@
-"""How far traces are from what a model was trained on, and teaching it what it does not know."""

@@ -1,0 +1,441 @@
+"""Fitting the simulator's constants to recorded runs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from math import exp, log, sqrt
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from core.errors import InputError
+from core.scheduling.model import JobState
+from core.simulation.loss import Exponential, Hyperbolic, Replayed, Weibull
+from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
+from core.simulation.speedup import PENALTY, excess
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from core.scheduling.model import Job, Observation, Reading
+    from core.simulation.loss import Floats, LossCurve
+    from core.simulation.scenario import Contention
+
+
+_BUSY: Final = 0.85  # of a worker's cores in use: below, nobody waited for another; the host takes some, too
+_WHOLE: Final = 0.995  # of a worker's cores: from there on the rest is rounding
+_OFTEN: Final = 0.1  # of a job's life beside idle cores, enough for what it used to say what it can use
+
+
+class Costs(NamedTuple):
+    """What of their usage jobs lose: γ to contention, and p to threads that have no core."""
+
+    gamma: float = 0.0
+    penalty: float = 0.0
+
+
+class _Stretch(NamedTuple):
+    """A job between two observations: until when, how it used its worker, and what was in its way."""
+
+    until: float
+    begun: float
+    usage: float
+    crowd: float
+    excess: float = 0.0
+    idle: bool = False
+
+
+@dataclass(frozen=True)
+class History:
+    """One job from its start to its end."""
+
+    #: The job as it was shown last.
+    last: Job
+    #: Start and ends of its stretches, seconds, shape (n + 1,).
+    time: Floats
+    #: Core-seconds used in each stretch, shape (n,).
+    usage: Floats
+    #: n_e in each stretch, the job included, shape (n,).
+    crowd: Floats
+    #: Threads too many for each core that it could have (`core.simulation.speedup.excess`), shape (n,); none
+    #: while it does not train, since only one computes then.
+    excess: Floats
+    #: Whether a stretch lies in its training, shape (n,).
+    trains: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    #: Whether its worker had cores to spare, shape (n,).
+    idle: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    #: When it printed E, and the values, shape (m,).
+    read_at: Floats
+    values: Floats
+
+    def work_at(self, when: Floats, costs: Costs) -> Floats:
+        """Core-seconds of work done at moments `when`, linear within a stretch.
+
+        Σ ΔC/((1 + γ(n_e − 1))·(1 + p·x)) with x threads too many for each core.
+        """
+        waste = (1 + costs.gamma * (self.crowd - 1)) * (1 + costs.penalty * self.excess)
+        done = np.concatenate([[0.0], np.cumsum(self.usage / waste)])
+        return np.asarray(np.interp(when, self.time, done))
+
+    def work(self, costs: Costs) -> float:
+        """Core-seconds of its whole work."""
+        return float(self.work_at(self.time[-1:], costs)[0])
+
+    @property
+    def demand(self) -> float | None:
+        """Cores that it uses where it may use more, or None where that hardly ever happened.
+
+        What it used in the busiest tenth of its life, at least: while its container is created, it reads its
+        data with one thread, or waits for a disk, it uses less than it could, and that is not its demand.
+        """
+        spans = np.diff(self.time)
+        if spans[self.idle].sum() < _OFTEN * spans.sum():
+            return None
+        return _quantile(self.usage / spans, spans, 1 - _OFTEN) or None
+
+
+def given(observations: Sequence[Observation]) -> dict[str, float]:
+    """Cores that each worker's jobs really had together while none were idle.
+
+    The median over time, at most its capacity; that itself where its jobs never waited for each other. A host
+    has other work, too.
+    """
+    found: dict[str, list[tuple[float, float]]] = {worker.id: [] for worker in observations[0].workers}
+    last: dict[str, float] = {}
+    for before, after in pairwise(observations):
+        span = after.time - before.time
+        used = dict.fromkeys(found, 0.0)
+        for job in (*after.jobs, *after.ended):
+            if job.worker is not None:
+                used[job.worker] += job.cpu_seconds - last.get(job.id, 0.0)
+            last[job.id] = job.cpu_seconds
+        for worker in after.workers:
+            if span > 0 and used[worker.id] >= _BUSY * worker.capacity * span:
+                found[worker.id].append((used[worker.id] / span, span))
+    return {
+        worker.id: _had(worker.capacity, np.array(found[worker.id])) for worker in observations[0].workers
+    }
+
+
+def _had(capacity: float, busy: Floats) -> float:
+    if not len(busy):
+        return capacity
+    middle = _quantile(busy[:, 0], busy[:, 1], 0.5)
+    return middle if middle < _WHOLE * capacity else capacity
+
+
+def _quantile(rates: Floats, spans: Floats, share: float) -> float:
+    """The rate that is not exceeded for a share of the time, each lasting as long as its span."""
+    order = np.argsort(rates)
+    passed = np.cumsum(spans[order])
+    return float(rates[order][min(np.searchsorted(passed, share * passed[-1]), len(rates) - 1)])
+
+
+def histories_of(observations: Sequence[Observation], contention: Contention) -> tuple[History, ...]:
+    """Every job that ran, in order of its start."""
+    stretches: dict[str, list[_Stretch]] = defaultdict(list)
+    readings: dict[str, list[Reading]] = defaultdict(list)
+    last: dict[str, Job] = {}
+    for before, after in pairwise([observations[0], *observations]):
+        present = [job for job in (*after.jobs, *after.ended) if job.started is not None]
+        for job in present:
+            readings[job.id] += job.readings
+        for worker in after.workers:
+            here = {job.id: job for job in present if job.worker == worker.id}
+            found = _stretches(list(here.values()), last, before.time, after.time, contention)
+            span, used = after.time - before.time, sum(stretch.usage for stretch in found.values())
+            idle = used < _BUSY * worker.capacity * span
+            for name, stretch in found.items():
+                spare = worker.capacity - (used - stretch.usage) / span
+                cores, threads = max(spare, worker.capacity / len(found)), here[name].threads
+                too_many = 0.0 if threads is None else excess(threads, cores)
+                stretches[name].append(stretch._replace(idle=idle, excess=too_many))
+        last.update((job.id, job) for job in present)
+    return tuple(_history(last[name], lines, readings[name]) for name, lines in stretches.items())
+
+
+def _stretches(
+    jobs: Sequence[Job], last: dict[str, Job], begin: float, end: float, contention: Contention
+) -> dict[str, _Stretch]:
+    begun = {job.id: max(begin, job.started or 0.0) for job in jobs}
+    ran = [job for job in jobs if end > begun[job.id]]
+    usage = [job.cpu_seconds - (last[job.id].cpu_seconds if job.id in last else 0.0) for job in ran]
+    if contention == "count":
+        crowd = sum(end - begun[job.id] for job in ran) / (end - begin) if ran else 1.0
+    else:
+        squares = sum(one * one for one in usage)
+        crowd = sum(usage) ** 2 / squares if squares > 0 else 1.0
+    return {
+        job.id: _Stretch(end, begun[job.id], used, max(crowd, 1.0))
+        for job, used in zip(ran, usage, strict=True)
+    }
+
+
+def _history(job: Job, lines: Sequence[_Stretch], readings: Sequence[Reading]) -> History:
+    """One job's arrays; its stretches are parted where its training began and ended."""
+    read_at = np.array([when for when, _ in readings])
+    edges = np.array([lines[0].begun, *(line.until for line in lines)])
+    # its first value took as long as its second
+    begin, end = (2 * read_at[0] - read_at[1], read_at[-1]) if len(read_at) > 1 else (edges[-1], edges[-1])
+    time = np.union1d(edges, np.clip([begin, end], edges[0], edges[-1]))
+    middle = (time[:-1] + time[1:]) / 2
+    trains = (begin < middle) & (middle < end)
+    part_of = np.searchsorted(edges, middle) - 1
+    used = np.cumsum([0.0, *(line.usage for line in lines)])
+    return History(
+        job,
+        time,
+        np.diff(np.interp(time, edges, used)),
+        np.array([line.crowd for line in lines])[part_of],
+        np.where(trains, np.array([line.excess for line in lines])[part_of], 0.0),
+        trains,
+        np.array([line.idle for line in lines])[part_of],
+        read_at,
+        np.array([value for _, value in readings]),
+    )
+
+
+_GOLDEN: Final = (sqrt(5) - 1) / 2
+
+
+def golden_section(cost: Callable[[float], float], low: float, high: float, steps: int = 60) -> float:
+    """Where `cost` is least between two bounds; a step leaves 0.618 of the interval (Kiefer, 1953)."""
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = cost(left), cost(right)
+    for _ in range(steps):
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = cost(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = cost(right)
+    return (low + high) / 2
+
+
+_TOO_FAR: Final = 0.05  # of the whole fall: beyond that the recorded points say more than a family
+_SHAPES: Final = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.2)
+
+
+@dataclass(frozen=True, slots=True)
+class CurveFit:
+    """A fitted curve."""
+
+    #: The curve, from 1 down, or the recorded points where no family comes near.
+    curve: LossCurve
+    #: ``exponential``, ``hyperbolic``, ``weibull`` or ``replayed``.
+    family: str
+    #: Root mean square of the residuals, as a share of E(0).
+    error: float
+    #: Correlation of one residual with the next, from 0 to 0.95.
+    phi: float
+
+
+def fit_curve(x: Floats, values: Floats) -> CurveFit:
+    """Fit recorded `values` of E at shares `x` of the work, both of shape (n,), n ≥ 2, `x` rising."""
+    best = min(_families(x, values), key=lambda fit: fit.error)
+    fall = 1.0 - float(best.curve.level(np.array(1.0)))
+    return best if fall > 0 and best.error <= _TOO_FAR * fall else _replayed(x, values)
+
+
+def _replayed(x: Floats, values: Floats) -> CurveFit:
+    largest = float(np.max(np.abs(values))) or 1.0
+    kept = np.concatenate([[True], np.diff(x) > 0]) & (x >= 0) & (x <= 1)
+    points = zip(x[kept].tolist(), (values[kept] / largest).tolist(), strict=True)
+    return CurveFit(Replayed(tuple(points)), "replayed", 0.0, 0.0)
+
+
+def _families(x: Floats, values: Floats) -> Iterator[CurveFit]:
+    yield _searched("exponential", Exponential, 0.05, 300.0, x, values)
+    yield _searched("hyperbolic", Hyperbolic, 0.01, 5000.0, x, values)
+    for shape in _SHAPES:
+        yield _searched("weibull", partial(_weibull, shape), 1e-4, 10.0, x, values)
+
+
+def _weibull(shape: float, scale: float, final: float) -> LossCurve:
+    return Weibull(scale, shape, final)
+
+
+def _searched(
+    family: str, make: Callable[[float, float], LossCurve], low: float, high: float, x: Floats, values: Floats
+) -> CurveFit:
+    def cost(logarithm: float) -> float:
+        return _line(make(exp(logarithm), 0.0).reduction(x), values)[2]
+
+    # A grid first: far from its minimum the cost of a shape is flat.
+    grid = np.linspace(log(low), log(high), 25).tolist()
+    best = min(range(len(grid)), key=lambda i: cost(grid[i]))
+    shape = exp(golden_section(cost, grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)], 40))
+    level, fall, error = _line(make(shape, 0.0).reduction(x), values)
+    start = level + fall
+    if start <= 0 or fall <= 0:
+        return CurveFit(make(shape, 1.0), family, float("inf"), 0.0)
+    curve = make(shape, max(level / start, 0.0))
+    return CurveFit(curve, family, error / start, _correlation(values / start - curve.level(x)))
+
+
+def _line(reduction: Floats, values: Floats) -> tuple[float, float, float]:
+    """a, b and the root mean square of values − a − b(1 − r)."""
+    fallen = 1 - reduction
+    spread = fallen - fallen.mean()
+    fall = float(spread @ values / max(float(spread @ spread), 1e-300))
+    level = float(values.mean() - fall * fallen.mean())
+    return level, fall, float(np.sqrt(np.mean((values - level - fall * fallen) ** 2)))
+
+
+def _correlation(left: Floats) -> float:
+    whole = float(left @ left)
+    return float(np.clip(left[1:] @ left[:-1] / whole, 0.0, 0.95)) if whole > 0 else 0.0
+
+
+_FEWEST_READINGS: Final = 5
+_LARGEST_GAMMA: Final = 2.0
+_LARGEST_PENALTY: Final = 30.0  # up to 17 was measured (docs/docker/jobs.md)
+_STEPS: Final = 25
+"""Of the search for p: it is then known to 30·0.618²⁵ = 0.0002."""
+
+_NOTHING: Final = 1e-6
+_CHANGES: Final = 0.05
+_ALL_THREADS: Final = 0.8
+"""Share of its threads from which on a job that could have more cores is taken to use all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What a recorded run says about its machines and jobs."""
+
+    #: The same workers, with the cores that their jobs really had, and the same jobs, with fitted constants.
+    scenario: Scenario
+    #: For each job, the family of the loss curve that fits best.
+    families: tuple[str, ...]
+    #: For each job, root mean square of its curve's residuals, as a share of E(0).
+    curve_errors: tuple[float, ...]
+    #: Root mean square of the printed values' distances from even positions, as shares of the work.
+    progress_error: float
+    #: False where no job's number of neighbours ever changed while it trained with no thread too many, so
+    #: that γ is only assumed 0: what comes with threads too many is put down to them.
+    gamma_known: bool
+    #: False where no job's threads too many changed in number while it trained, so that p is only assumed.
+    penalty_known: bool
+    #: Jobs that did not complete, printed too little, or all at one moment.
+    left_out: tuple[str, ...]
+
+
+def calibrate(observations: Sequence[Observation], contention: Contention = "count") -> Calibration:
+    """Fit the simulator to a run.
+
+    Raises
+    ------
+    InputError
+        If no job completed with at least five printed values.
+    """
+    every = histories_of(observations, contention)
+    used = [one for one in every if _usable(one)]
+    if not used:
+        raise InputError(
+            f"None of the run's {len(every)} jobs completed with at least {_FEWEST_READINGS} printed values.",
+            "Record a run in which jobs print their loss and end by themselves.",
+        )
+    crowds = any(_changes(one.crowd[one.trains & (one.excess == 0)]) for one in used)
+    exceeds = any(_changes(one.excess[one.trains]) for one in used)
+    costs = _costs(used, crowds, exceeds)
+    trained = [_training(one, costs) for one in used]
+    fits = [
+        fit_curve((one.work_at(one.read_at, costs) - begin) / (end - begin), one.values)
+        for one, (begin, end) in zip(used, trained, strict=True)
+    ]
+    jobs = tuple(_spec(one, costs, fit, span) for one, fit, span in zip(used, fits, trained, strict=True))
+    had = given(observations)
+    # requests and limits are of the whole machine, so that is what policies have to see
+    workers = tuple(
+        WorkerSpec(worker.id, worker.capacity, lost=worker.capacity - had[worker.id])
+        for worker in observations[0].workers
+    )
+    return Calibration(
+        Scenario(workers, jobs, costs.gamma, contention),
+        tuple(fit.family for fit in fits),
+        tuple(fit.error for fit in fits),
+        _unevenness(used, costs) ** 0.5,
+        crowds,
+        exceeds,
+        tuple(one.last.id for one in every if not _usable(one)),
+    )
+
+
+def _costs(used: Sequence[History], crowds: bool, exceeds: bool) -> Costs:
+    """γ and p for which printed values come most evenly; each is only looked for where it shows."""
+
+    def gamma(penalty: float) -> float:
+        if not crowds:
+            return 0.0
+        found = golden_section(lambda each: _unevenness(used, Costs(each, penalty)), 0.0, _LARGEST_GAMMA)
+        return found if found > _NOTHING else 0.0
+
+    def left(penalty: float) -> float:
+        return _unevenness(used, Costs(gamma(penalty), penalty))
+
+    penalty = golden_section(left, 0.0, _LARGEST_PENALTY, _STEPS) if exceeds else PENALTY
+    return Costs(gamma(penalty), penalty)
+
+
+def _changes(values: Floats) -> bool:
+    return len(values) > 0 and float(np.ptp(values)) > _CHANGES
+
+
+def _usable(one: History) -> bool:
+    if one.last.state is not JobState.DONE or len(one.values) < _FEWEST_READINGS:
+        return False
+    first, last = one.work_at(one.read_at[[0, -1]], Costs()).tolist()
+    return bool(last > first)
+
+
+def _unevenness(histories: Sequence[History], costs: Costs) -> float:
+    """Mean square of how far printed values are from even positions between a job's first and its last."""
+    return float(
+        np.mean(np.concatenate([_misplaced(one.work_at(one.read_at, costs)) for one in histories]) ** 2)
+    )
+
+
+def _misplaced(work: Floats) -> Floats:
+    whole = float(work[-1] - work[0])
+    places = (work - work[0]) / whole if whole > 0 else np.zeros_like(work)
+    return np.asarray(places - np.linspace(0, 1, len(work)))
+
+
+def _training(one: History, costs: Costs) -> tuple[float, float]:
+    """After how much of its work a job began to train, and after how much it had ended."""
+    first, last = one.work_at(one.read_at[[0, -1]], costs).tolist()
+    each = (last - first) / (len(one.values) - 1)
+    return max(first - each, 0.0), last
+
+
+def _demand(one: History) -> float | None:
+    """Most cores that a job can use; None where that is not known, or is as many as it has threads."""
+    demand, threads = one.demand, one.last.threads
+    return None if demand is None or (threads is not None and demand > _ALL_THREADS * threads) else demand
+
+
+def _spec(one: History, costs: Costs, fit: CurveFit, trained: tuple[float, float]) -> JobSpec:
+    job, work = one.last, one.work(costs)
+    return JobSpec(
+        id=job.id,
+        work=work,
+        arrival=job.arrived,
+        demand=_demand(one),
+        loss=fit.curve,
+        values=len(one.values),
+        noise_sigma=fit.error,
+        noise_phi=fit.phi,
+        request=job.request,
+        steps=job.total_steps,
+        threads=job.threads,
+        resizable=job.can_resize,
+        follows=job.can_resize,
+        thread_penalty=costs.penalty,
+        prepare=trained[0],
+        finish=max(work - trained[1], 0.0),
+    )

@@ -1,1 +1,0 @@
-"""Fitting the simulator's constants to recorded runs."""

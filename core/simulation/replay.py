@@ -1,0 +1,358 @@
+"""Recorded jobs, replayed as the containers of one host: state and time give usage, without a real one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate
+from math import inf
+from typing import TYPE_CHECKING, Any, Final
+
+from core.scheduling.shares import water_fill
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One job, step by step; every column has one value per step.
+
+    Raises
+    ------
+    ValueError
+        If there is no step, or a column has another length than the others.
+    """
+
+    #: What the job is.
+    name: str
+    #: Seconds that a step took.
+    period: float
+    #: Cores used in each step: what the job makes use of, if it gets them.
+    cores: tuple[float, ...]
+    #: Bytes held in each step.
+    memory: tuple[float, ...]
+    #: The last value that was printed by the end of each step; NaN before the first.
+    loss: tuple[float, ...]
+    #: Bytes per second read and written in each step.
+    io: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be followed."""
+        if not self.cores or len({len(self.cores), len(self.memory), len(self.loss), len(self.io)}) > 1:
+            raise ValueError(f"the columns of {self.name} are not of one length above 0")
+        if self.period <= 0 or min(self.cores) < 0:
+            raise ValueError(f"{self.name} has a step that takes no time or less than no work")
+
+    @property
+    def steps(self) -> int:
+        """How many steps there are."""
+        return len(self.cores)
+
+    @cached_property
+    def work(self) -> float:
+        """Core-seconds of the whole job."""
+        return math.fsum(self.cores) * self.period
+
+    @cached_property
+    def moved(self) -> tuple[float, ...]:
+        """Bytes read and written before each step, and at the end, shape (steps + 1,)."""
+        return tuple(accumulate((rate * self.period for rate in self.io), initial=0.0))
+
+    def printed(self, moments: Sequence[float]) -> list[tuple[float, float]]:
+        """When each loss was printed, and the loss: one for each step that brought another value.
+
+        Parameters
+        ----------
+        moments
+            When each step that is over ended, seconds.
+        """
+        lines, last = [], math.nan
+        for moment, value in zip(moments, self.loss, strict=False):
+            if math.isfinite(value) and value != last:
+                lines.append((moment, value))
+                last = value
+        return lines
+
+
+KEPT: Final = 60.0
+"""Seconds for which a job that has ended can still be asked how it ended."""
+
+NO_PLACE: Final = -1
+"""The place of jobs that were submitted: they begin beside those of the plan."""
+
+DONE, STOPPED, KILLED = "done", "stopped", "killed"
+"""How a job ends: it has finished, was stopped, or needed more memory than it was allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where jobs run, one after the other, and what each is allowed when it begins."""
+
+    #: Cores at most; None without a limit.
+    cores: float | None = None
+    #: Bytes at most; None without a limit.
+    memory: float | None = None
+    #: When its first job begins, seconds.
+    first: float = 0.0
+    #: Whether its jobs are meant to be steered.
+    labelled: bool = True
+
+
+@dataclass(frozen=True)
+class ReplayPlan:
+    """A host and what is replayed on it."""
+
+    #: Its processors.
+    cores: float
+    #: Its bytes of memory.
+    memory: float
+    #: Taken in turn, as jobs begin.
+    recordings: tuple[Recording, ...]
+    #: How many jobs there can be at once, and what is allowed to them.
+    places: tuple[Place, ...]
+    #: Seconds between the end of a job and the beginning of the next in its place; infinite: there is none.
+    pause: float = 10.0
+
+    def recording(self, job: ReplayedJob) -> Recording:
+        """What a job follows."""
+        asked = job.submitted
+        return self.recordings[(job.number if asked is None else asked.recording) % len(self.recordings)]
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What somebody asked for who let a job begin beside those of the plan."""
+
+    #: The id under which it was submitted, and what it is called.
+    id: str
+    name: str
+    #: What its container is called.
+    container: str
+    #: Which recording it follows.
+    recording: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedJob:
+    """One job of a replay."""
+
+    #: Counts the jobs from 0; says which recording it follows.
+    number: int
+    #: Which of the places it has; `NO_PLACE` of one that was submitted.
+    place: int
+    #: When it began, seconds.
+    begun: float
+    #: Cores at most (None: no limit), and its weight where cores are scarce; 1 is usual.
+    limit: float | None = None
+    weight: float = 1.0
+    #: Bytes at most, or None.
+    memory_limit: float | None = None
+    #: Whether it stands still.
+    paused: bool = False
+    #: When each step that is over ended, seconds.
+    left: tuple[float, ...] = ()
+    #: How much of the present step is done, 0 to 1.
+    part: float = 0.0
+    #: Core-seconds used.
+    used: float = 0.0
+    #: Seconds for which it ran under a limit.
+    limited: float = 0.0
+    #: Seconds for which that limit was less than it would have used.
+    held_back: float = 0.0
+    #: Core-seconds by which it was less.
+    withheld: float = 0.0
+    #: When it ended, and how; None and empty before.
+    ended: float | None = None
+    outcome: str = ""
+    #: What was asked for, of a job that is remembered until it is removed; None of a job of the plan.
+    submitted: Submitted | None = None
+
+    @property
+    def runs(self) -> bool:
+        """Whether it makes progress, if it gets cores."""
+        return self.ended is None and not self.paused
+
+    def memory(self, recording: Recording) -> float:
+        """Bytes that it holds now."""
+        return recording.memory[min(len(self.left), recording.steps - 1)]
+
+    def moved(self, recording: Recording) -> float:
+        """Bytes that it has read and written."""
+        step = len(self.left)
+        if step >= recording.steps:
+            return recording.moved[-1]
+        return recording.moved[step] + self.part * recording.io[step] * recording.period
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A replay at one moment."""
+
+    #: Seconds of its own time.
+    at: float
+    #: When the next job of each place begins; infinite while one is there.
+    due: tuple[float, ...]
+    #: Those that run, and those that ended within `KEPT` seconds, in order of their beginnings.
+    jobs: tuple[ReplayedJob, ...] = field(default=())
+    #: How many have begun in all.
+    begun: int = 0
+
+    @classmethod
+    def start(cls, plan: ReplayPlan) -> Replay:
+        """The replay of a plan at its beginning."""
+        return cls(0.0, tuple(place.first for place in plan.places))
+
+    def job(self, number: int) -> ReplayedJob | None:
+        """A job that has not ended, or None."""
+        return next((job for job in self.jobs if job.number == number and job.ended is None), None)
+
+    def changed(self, number: int, **values: Any) -> Replay:
+        """The same with other values of one job that has not ended."""
+        return replace(
+            self,
+            jobs=tuple(
+                replace(job, **values) if job.number == number and job.ended is None else job
+                for job in self.jobs
+            ),
+        )
+
+    def stopped(self, plan: ReplayPlan, number: int, outcome: str = STOPPED) -> Replay:
+        """The same with one job ended; the next one in its place comes after the plan's pause."""
+        job = self.job(number)
+        if job is None:
+            return self
+        due = list(self.due)
+        if job.place != NO_PLACE:
+            due[job.place] = self.at + plan.pause
+        return replace(self.changed(number, ended=self.at, outcome=outcome), due=tuple(due))
+
+    def with_submitted(
+        self, asked: Submitted, limit: float | None, weight: float, memory: float | None
+    ) -> Replay:
+        """The same with one job more, which begins now; its number is `begun`."""
+        job = ReplayedJob(self.begun, NO_PLACE, self.at, limit, weight, memory_limit=memory, submitted=asked)
+        return replace(self, jobs=(*self.jobs, job), begun=self.begun + 1)
+
+    def without(self, number: int) -> Replay:
+        """The same without a job that was submitted."""
+        left = (job for job in self.jobs if job.number != number or job.submitted is None)
+        return replace(self, jobs=tuple(left))
+
+    @property
+    def next_due(self) -> float:
+        """When the next job begins; infinite where none is to come before another ends."""
+        return min(self.due, default=math.inf)
+
+
+_ALMOST: Final = 1e-9
+"""Part of a limit by which rounding may miss it."""
+
+
+def advance(plan: ReplayPlan, now: Replay, until: float) -> Replay:
+    """Let time pass until `until`; what lies behind changes nothing."""
+    while True:
+        now = _forget(_begin(plan, now))
+        if now.at >= until:
+            return now
+        cores = shares(plan, now)
+        ends = [_step_ends(plan, job, now.at, share) for job, share in cores]
+        now = _pass(plan, now, cores, ends, min([until, now.next_due, *ends]))
+
+
+def shares(plan: ReplayPlan, now: Replay) -> list[tuple[ReplayedJob, float]]:
+    """The cores that each job which runs has at this moment."""
+    running = [job for job in now.jobs if job.runs]
+    caps = [_cap(demand(plan, job), job.limit) for job in running]
+    filled = water_fill(plan.cores, caps, [job.weight for job in running])
+    return list(zip(running, filled, strict=True))
+
+
+def demand(plan: ReplayPlan, job: ReplayedJob) -> float:
+    """The cores that a job would use now if it got them."""
+    return plan.recording(job).cores[len(job.left)]
+
+
+def _cap(wanted: float, limit: float | None) -> float:
+    return wanted if limit is None else min(wanted, limit)
+
+
+def _pace(plan: ReplayPlan, job: ReplayedJob, share: float) -> float:
+    """Steps per second."""
+    recording, wanted = plan.recording(job), demand(plan, job)
+    return (share / wanted if wanted > 0 else 1.0) / recording.period
+
+
+def _step_ends(plan: ReplayPlan, job: ReplayedJob, at: float, share: float) -> float:
+    pace = _pace(plan, job, share)
+    return at + max(1.0 - job.part, 0.0) / pace if pace > 0 else inf
+
+
+def _pass(
+    plan: ReplayPlan,
+    now: Replay,
+    cores: list[tuple[ReplayedJob, float]],
+    ends: list[float],
+    moment: float,
+) -> Replay:
+    """Everything at `moment`, until which no job goes beyond its present step."""
+    seconds = moment - now.at
+    moved = {
+        job.number: _worked(plan, job, share, seconds, moment if end <= moment else None)
+        for (job, share), end in zip(cores, ends, strict=True)
+    }
+    later = replace(now, at=moment, jobs=tuple(moved.get(job.number, job) for job in now.jobs))
+    for job in moved.values():
+        later = _ended(plan, later, job)
+    return later
+
+
+def _worked(
+    plan: ReplayPlan, job: ReplayedJob, share: float, seconds: float, over: float | None
+) -> ReplayedJob:
+    """A job after some seconds of one step; `over` is when the step ended, if it did."""
+    limited = 0.0 if job.limit is None else seconds
+    wanted = demand(plan, job)
+    binds = job.limit is not None and share >= job.limit * (1.0 - _ALMOST) and share < wanted
+    return replace(
+        job,
+        left=job.left if over is None else (*job.left, over),
+        part=job.part + _pace(plan, job, share) * seconds if over is None else 0.0,
+        used=job.used + share * seconds,
+        limited=job.limited + limited,
+        held_back=job.held_back + (seconds if binds else 0.0),
+        withheld=job.withheld + ((wanted - share) * seconds if binds else 0.0),
+    )
+
+
+def _ended(plan: ReplayPlan, now: Replay, job: ReplayedJob) -> Replay:
+    """End a job whose recording is over, or which needs more memory than it may have."""
+    recording = plan.recording(job)
+    if len(job.left) >= recording.steps:
+        return now.stopped(plan, job.number, DONE)
+    if job.memory_limit is not None and job.memory(recording) > job.memory_limit:
+        return now.stopped(plan, job.number, KILLED)
+    return now
+
+
+def _begin(plan: ReplayPlan, now: Replay) -> Replay:
+    """Begin the jobs that are due."""
+    if now.next_due > now.at:
+        return now
+    due, jobs, begun = list(now.due), list(now.jobs), now.begun
+    for place in sorted(range(len(due)), key=lambda each: due[each]):
+        if due[place] <= now.at:
+            given = plan.places[place]
+            jobs.append(ReplayedJob(begun, place, now.at, given.cores, memory_limit=given.memory))
+            due[place], begun = inf, begun + 1
+    return Replay(now.at, tuple(due), tuple(jobs), begun)
+
+
+def _forget(now: Replay) -> Replay:
+    kept = tuple(
+        job
+        for job in now.jobs
+        if job.ended is None or job.submitted is not None or now.at - job.ended <= KEPT
+    )
+    return now if len(kept) == len(now.jobs) else replace(now, jobs=kept)

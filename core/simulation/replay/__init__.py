@@ -1,1 +1,0 @@
-"""Recorded jobs, replayed as the containers of one host: state and time give usage, without a real one."""
