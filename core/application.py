@@ -95,15 +95,6 @@ class Live:
 class Workspace:
     """Everything that is stored, and the work on it.
 
-    Parameters
-    ----------
-    settings
-        The settings from the environment.
-    kinds
-        The names of the kinds of tasks that may be asked for; what they do, only a worker knows.
-    brief
-        Those among them that do not wait for the others.
-
     Raises
     ------
     SettingsError
@@ -182,36 +173,23 @@ def _prepare_home(settings: Settings) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One contradiction.
+    """One contradiction."""
 
-    Parameters
-    ----------
-    about
-        What sort of thing it is about: ``"task"``, ``"run"``, ``"trace set"`` or ``"model"``.
-    id
-        Its id.
-    sentence
-        What is wrong with it.
-    """
-
+    #: What sort of thing it is about: ``"task"``, ``"run"``, ``"trace set"`` or ``"model"``.
     about: str
+    #: Its id.
     id: str
+    #: What is wrong with it.
     sentence: str
 
 
 @dataclass(frozen=True, slots=True)
 class StoreCheck:
-    """The outcome of a check.
+    """The outcome of a check."""
 
-    Parameters
-    ----------
-    checked
-        How many things of each sort were looked at.
-    findings
-        What is wrong; nothing in a healthy store.
-    """
-
+    #: How many things of each sort were looked at.
     checked: dict[str, int]
+    #: What is wrong; nothing in a healthy store.
     findings: tuple[Finding, ...]
 
 

@@ -34,13 +34,7 @@ _GIVEN = "phasedock.settings"
 
 
 def taking(settings: Callable[[], type[Any]]) -> type[TyperCommand]:
-    """A kind of command that also takes every setting of a dataclass as an option.
-
-    Parameters
-    ----------
-    settings
-        Gives the dataclass; called only when the options are needed.
-    """
+    """A kind of command that also takes every setting of a dataclass as an option."""
 
     class SettingsCommand(TyperCommand):
         _made: list[Any] | None = None

@@ -25,20 +25,6 @@ def chosen(
 ) -> Experiment:
     """An experiment with what the command line changes of it.
 
-    Parameters
-    ----------
-    source
-        A file or the name of a bundled experiment.
-    seeds
-        How many seeds, or 0 for its own.
-    policies
-        Labels or policy names with commas between, or empty for all.
-    baseline
-        Another label to compare with, or empty.
-    changes
-        Fields and values, such as ``"world.gamma=0.02"``, or settings of the policies with a label or a
-        name, such as ``"flowcon.alpha=0.05"``.
-
     Raises
     ------
     InputError, NotFoundError
@@ -84,27 +70,6 @@ def simulate(
     jobs: bool = False,
 ) -> dict[str, Any]:
     """Run an experiment here and now.
-
-    Parameters
-    ----------
-    workspace
-        Where it is kept.
-    experiment
-        What is run.
-    kept
-        Which ledgers are kept.
-    progress
-        Called with the share that is done.
-    jobs
-        Whether ``deadlines`` also says what became of each job.
-
-    Returns
-    -------
-    dict
-        The scenario, ``runs`` (one per policy and seed, with its jobs, and with ``deadlines`` where some have
-        one, as `core.experiments.measures.deadlines.Deadlines` says), ``policies``, as
-        `core.experiments.compare.compare` gives them, and ``predicted``: what the simulator says of real
-        runs, as `core.experiments.predicting.Prediction.to_dict` gives it, or None.
 
     Raises
     ------

@@ -91,21 +91,6 @@ def record(
 ) -> str:
     """Record for some seconds, or until Ctrl+C; returns the trace set's id.
 
-    Parameters
-    ----------
-    workspace
-        Where to store it.
-    engine, name
-        The engine, and what the trace set is to be called.
-    seconds
-        How long; 0: until Ctrl+C.
-    containers
-        Names or ids; all that are labelled or picked when empty.
-    model
-        The id of a phase model whose labels are recorded as well.
-    progress
-        Called with a share and a sentence.
-
     Raises
     ------
     NotFoundError

@@ -99,13 +99,6 @@ def applied(
 ) -> tuple[PhaseModel, TraceSet]:
     """A model and the traces that it is shown; what has to be known before believing its phases is said.
 
-    Parameters
-    ----------
-    model, file, mapping
-        The model, the traces, and how their columns are read.
-    notify
-        Called with a headline and sentences where the model was trained on other data.
-
     Raises
     ------
     MismatchError
@@ -129,23 +122,6 @@ def train(
     progress: Progress | None = None,
 ) -> Trained:
     """Train a model on a trace file and save it.
-
-    Parameters
-    ----------
-    file
-        The traces.
-    values
-        Fields of `PhaseSettings`; those left out have their defaults.
-    out
-        The model's folder, or its zip.
-    features
-        The names of the columns to read; those of usage when left out.
-    mapping
-        A JSON file with the mapping of the columns; as recognised when left out.
-    force
-        Replace what is at `out`.
-    progress
-        Called as training proceeds.
 
     Raises
     ------
@@ -196,15 +172,6 @@ def label(
     notify: Notify | None = None,
 ) -> dict[str, list[int]]:
     """The phase of every sample by the numbers on the screen, by execution: 1 is φ1, and 0 is warm-up.
-
-    Parameters
-    ----------
-    model, file, mapping
-        The model, the traces, and how their columns are read.
-    minimum_dwell
-        Seconds: shorter segments join a neighbour; 0 leaves all as labelled.
-    notify
-        As `applied`.
 
     Raises
     ------

@@ -36,17 +36,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Who hears of the work while it goes on.
+    """Who hears of the work while it goes on."""
 
-    Parameters
-    ----------
-    progress
-        Called as the work proceeds.
-    notify
-        Called as by `core.cli.offline_models.applied`.
-    """
-
+    #: Called as the work proceeds.
     progress: Progress | None = None
+    #: Called as by `core.cli.offline_models.applied`.
     notify: Notify | None = None
 
 
@@ -62,28 +56,6 @@ def compare(
     listener: Listener | None = None,
 ) -> dict[str, Any]:
     """Compare policies on a trace file.
-
-    Parameters
-    ----------
-    model, file
-        The phase model and the traces.
-    values
-        Fields of `EvaluationSettings`; those left out have their defaults.
-    policies
-        Their names, or ``all``.
-    own
-        Settings of single policies by name; of policies that are compared only.
-    mapping
-        A JSON file with the mapping of the columns; as recognised when left out.
-    allocations
-        Where every policy's allocation of each held-out sample goes, as CSV.
-    listener
-        Who hears how far the work is, and of a model that was trained on other data and is not refitted.
-
-    Returns
-    -------
-    dict
-        The report, with ``results``: one entry per policy and resource.
 
     Raises
     ------
@@ -109,15 +81,6 @@ def gathered(
     path: Path | None, given: Mapping[str, object], changes: Sequence[str]
 ) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
     """The settings of a comparison and of single policies: those of a file, then those of the command line.
-
-    Parameters
-    ----------
-    path
-        The file (`read_settings`), or None.
-    given
-        Fields of `EvaluationSettings`.
-    changes
-        Settings of single policies, such as ``"event.tries=20"``.
 
     Raises
     ------
@@ -201,23 +164,15 @@ def advise(
 
 @dataclass(frozen=True, slots=True)
 class VerdictFile:
-    """How a verdict is to be written.
+    """How a verdict is to be written."""
 
-    Parameters
-    ----------
-    style
-        ``patch``, ``vpa``, ``docker``, ``json`` or ``csv``.
-    take
-        The policy for a resource, such as ``"cpu=phase.rule"``; the others are chosen.
-    prices
-        Fields of `PriceSettings`, such as ``"core_hour=0.05"``.
-    date
-        An ISO date; today when left out.
-    """
-
+    #: ``patch``, ``vpa``, ``docker``, ``json`` or ``csv``.
     style: str = "json"
+    #: The policy for a resource, such as ``"cpu=phase.rule"``; the others are chosen.
     take: Sequence[str] = ()
+    #: Fields of `PriceSettings`, such as ``"core_hour=0.05"``.
     prices: Sequence[str] = ()
+    #: An ISO date; today when left out.
     date: str | None = None
 
 
@@ -232,13 +187,6 @@ def verdict_text(
     listener: Listener | None = None,
 ) -> str:
     """Compare policies on a trace file and write the verdict in one of the formats of manifests.
-
-    Parameters
-    ----------
-    model, file, values, policies, mapping, listener
-        As `compare`.
-    asked
-        How it is to be written.
 
     Raises
     ------

@@ -30,21 +30,14 @@ WITHIN = (30.0, 60.0, 120.0, 300.0)
 
 @dataclass(frozen=True)
 class FoundSequences:
-    """The sequences of a file, and one graph over them.
+    """The sequences of a file, and one graph over them."""
 
-    Parameters
-    ----------
-    analysis, graph
-        What was found.
-    warmup
-        How warm-up was treated.
-    within
-        Seconds for which the chance of leaving is given.
-    """
-
+    #: What was found.
     analysis: SequenceAnalysis
     graph: TransitionGraph
+    #: How warm-up was treated.
     warmup: Warmup
+    #: Seconds for which the chance of leaving is given.
     within: tuple[float, ...] = WITHIN
 
     @property

@@ -48,25 +48,17 @@ _LAST_WORDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class RestartTimes:
-    """When a process counts as up, and how long to wait before it is started again; all in seconds.
+    """When a process counts as up, and how long to wait before it is started again; all in seconds."""
 
-    Parameters
-    ----------
-    up_after
-        A process that lived this long has come up; one that ends by itself sooner, never having come up,
-        ends all.
-    steady_after
-        After a life this long the next delay is the first one again.
-    first_delay, longest_delay
-        Before the first restart; each further one waits twice as long, up to the longest.
-    grace
-        Between SIGTERM and SIGKILL at the end.
-    """
-
+    #: A process that lived this long has come up; one that ends by itself sooner, never having come up, ends
+    #: all.
     up_after: float = 10.0
+    #: After a life this long the next delay is the first one again.
     steady_after: float = 30.0
+    #: Before the first restart; each further one waits twice as long, up to the longest.
     first_delay: float = 0.5
     longest_delay: float = 15.0
+    #: Between SIGTERM and SIGKILL at the end.
     grace: float = 5.0
 
     def delay(self, short_lives: int) -> float:
@@ -75,17 +67,7 @@ class RestartTimes:
 
 
 class Supervised:
-    """One process under a name: at most one lives at a time.
-
-    Parameters
-    ----------
-    name, command
-        A line of the Procfile.
-    report
-        Told, from other threads, each line that is printed, and the exit code at the end.
-    times
-        Delays.
-    """
+    """One process under a name: at most one lives at a time."""
 
     def __init__(
         self, name: str, command: str, report: Callable[[str, bytes | int], None], times: RestartTimes
@@ -156,17 +138,7 @@ class Supervised:
 
 
 class Supervisor:
-    """Starts processes, prints what they print, and keeps them up until a signal comes.
-
-    Parameters
-    ----------
-    commands
-        Command lines by name.
-    environment, folder
-        Variables and working folder of all of them.
-    times
-        Delays.
-    """
+    """Starts processes, prints what they print, and keeps them up until a signal comes."""
 
     def __init__(
         self,
@@ -189,18 +161,7 @@ class Supervisor:
         self._code = 0
 
     def run(self, ready: Callable[[], None]) -> int:
-        """Keep all processes up until a signal, or until one of them cannot come up.
-
-        Parameters
-        ----------
-        ready
-            Called in a thread of its own once all were started.
-
-        Returns
-        -------
-        int
-            0 after SIGINT or SIGTERM, else the exit code of what could not come up.
-        """
+        """Keep all processes up until a signal, or until one of them cannot come up."""
         with _signals(self._asked.set):
             self._start_due()
             threading.Thread(target=ready, name="ready", daemon=True).start()
@@ -351,22 +312,6 @@ def serve(
 ) -> int:
     """Keep the Procfile's processes up until a signal, or until one of them cannot come up.
 
-    Parameters
-    ----------
-    settings
-        The settings from the environment.
-    announce
-        Called with True once the page answers, or with False when it does not in good time.
-    root
-        The folder of the Procfile.
-    times
-        When a process that died is started again.
-
-    Returns
-    -------
-    int
-        0 after Ctrl+C or SIGTERM, else the exit code of what failed.
-
     Raises
     ------
     NotFoundError
@@ -393,15 +338,7 @@ _BYTES, _FILES = 5 * 2**20, 3
 
 
 def log_to(home: Path, process: str) -> None:
-    """Send everything that is logged to ``logs/<process>.log``, and warnings to the screen as well.
-
-    Parameters
-    ----------
-    home
-        The home folder.
-    process
-        Which process this is, such as ``"worker"``; each writes its own file.
-    """
+    """Send everything that is logged to ``logs/<process>.log``, and warnings to the screen as well."""
     folder = home / "logs"
     folder.mkdir(parents=True, exist_ok=True)
     file = logging.handlers.RotatingFileHandler(

@@ -23,21 +23,7 @@ _ENCODING = 0.5
 
 
 def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
-    """Choose k.
-
-    Parameters
-    ----------
-    context
-        The task.
-    params
-        ``trace_set`` (id); ``model`` (id), or ``settings`` and ``features`` of a CRBM to train for
-        this; ``seed`` (optional).
-
-    Returns
-    -------
-    dict
-        ``candidates`` (k, within, silhouette, stability), ``elbow``, ``recommended`` and ``reason``.
-    """
+    """Choose k."""
     workspace = context.workspace
     traces = workspace.traces.load(str(params["trace_set"]))
     if params.get("model"):

@@ -16,21 +16,7 @@ if TYPE_CHECKING:
 
 
 def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
-    """Compare policies.
-
-    Parameters
-    ----------
-    context
-        The task.
-    params
-        As `core.workspace.evaluations.Question.to_dict` writes them, and ``again``: whether to compare
-        again what is kept already.
-
-    Returns
-    -------
-    dict
-        ``evaluation``, the key that the comparison is kept under.
-    """
+    """Compare policies."""
     question, again = Question.from_dict(params), bool(params.get("again"))
     made = context.workspace.evaluations.make(question, context.progress, again=again)
     for note in made.report["notes"]:

@@ -16,16 +16,7 @@ if TYPE_CHECKING:
 
 
 def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
-    """Expand a phase.
-
-    Parameters
-    ----------
-    context
-        The task.
-    params
-        ``model`` and ``trace_set`` (ids), ``phase`` (its id), ``into`` (how many), ``name``, and
-        ``seed`` (optional).
-    """
+    """Expand a phase."""
     workspace = context.workspace
     info = workspace.traces.get(str(params["trace_set"]))
     context.progress(0.05, f"Loading {info.name}")

@@ -18,15 +18,7 @@ if TYPE_CHECKING:
 
 
 def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
-    """Find phases.
-
-    Parameters
-    ----------
-    context
-        The task.
-    params
-        ``trace_set`` (id), and ``settings`` (fields of `PhaseSettings`, optional).
-    """
+    """Find phases."""
     workspace = context.workspace
     info = workspace.traces.get(str(params["trace_set"]))
     context.progress(0.0, f"Loading {info.name}")

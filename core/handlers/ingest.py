@@ -21,16 +21,7 @@ _READING = 0.75
 
 
 def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
-    """Ingest an upload.
-
-    Parameters
-    ----------
-    context
-        The task.
-    params
-        ``upload`` (id), ``mapping`` (as `ColumnMapping.to_dict` writes it, or None), ``name``, and
-        ``layout`` (the layout's name for people, optional), and ``find_phases`` (then find the set's phases).
-    """
+    """Ingest an upload."""
     workspace, upload = context.workspace, str(params["upload"])
     path = workspace.uploads.path(upload)
     context.progress(0.0, f"Reading {path.name}")

@@ -19,23 +19,7 @@ if TYPE_CHECKING:
 
 
 def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
-    """Search.
-
-    Parameters
-    ----------
-    context
-        The task.
-    params
-        ``trace_set`` (id), ``settings`` (what all trials share), ``space`` (lists of ``hidden``,
-        ``history``, ``learning_rate`` and ``epochs`` to try), ``features``, ``at_most`` (a random
-        search of this many trials), ``held_out`` (the share of executions) and ``seed``; all but the
-        first are optional.
-
-    Returns
-    -------
-    dict
-        ``trials``, the best first, each with ``settings``, ``held_out_error`` and ``training_error``.
-    """
+    """Search."""
     traces = context.workspace.traces.load(str(params["trace_set"]))
     at_most = params.get("at_most")
     trials = search(

@@ -16,20 +16,7 @@ if TYPE_CHECKING:
 
 
 def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
-    """Run an experiment that was asked for.
-
-    Parameters
-    ----------
-    context
-        The task.
-    params
-        ``experiment``, its id, and ``keep``, which runs keep their ledgers.
-
-    Returns
-    -------
-    dict
-        ``experiment``, its id.
-    """
+    """Run an experiment that was asked for."""
     keep = Keep(params.get("keep", Keep.FIRST))
     made = context.workspace.runs.make(str(params["experiment"]), context.progress, keep, context.task)
     return {"experiment": made.id}

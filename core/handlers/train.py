@@ -17,16 +17,7 @@ if TYPE_CHECKING:
 
 
 def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
-    """Train a model.
-
-    Parameters
-    ----------
-    context
-        The task.
-    params
-        ``trace_set`` (id), ``settings`` (fields of `PhaseSettings`, those left out at their
-        defaults), ``features`` (names, or None for the default ones) and ``name``.
-    """
+    """Train a model."""
     workspace = context.workspace
     settings = PhaseSettings.from_dict(dict(params.get("settings") or {}))
     info = workspace.traces.get(str(params["trace_set"]))

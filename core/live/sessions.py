@@ -24,13 +24,7 @@ _TOLD_FOR = 600.0
 
 
 class Sessions:
-    """Finds and ends these tasks.
-
-    Parameters
-    ----------
-    tasks
-        All tasks.
-    """
+    """Finds and ends these tasks."""
 
     def __init__(self, tasks: Tasks) -> None:
         self._tasks = tasks

@@ -51,17 +51,7 @@ _LOG = logging.getLogger("phasedock.watcher")
 
 
 class Watcher:
-    """Samples the engines that are wanted.
-
-    Parameters
-    ----------
-    home
-        The home folder of the workspace.
-    engines, saved_limits, models
-        What there is to sample, which containers have saved limits or are picked, and where models are.
-    history
-        Whether real engines are sampled, and remembered, while nobody looks.
-    """
+    """Samples the engines that are wanted."""
 
     def __init__(
         self,

@@ -35,22 +35,7 @@ if TYPE_CHECKING:
 def report(
     experiment: Experiment, runs: Sequence[tuple[str, int, str]], result: Callable[[str], RunResult]
 ) -> dict[str, Any]:
-    """The report on an experiment's runs.
-
-    Parameters
-    ----------
-    experiment
-        The experiment, with its baseline.
-    runs
-        Label, seed and id of each run.
-    result
-        Gives a run's result by its id.
-
-    Returns
-    -------
-    dict
-        ``comparison``, as `core.experiments.compare.compare` gives it, and ``baseline``.
-    """
+    """The report on an experiment's runs."""
     results: dict[str, dict[int, RunResult]] = {arm.label: {} for arm in experiment.policies}
     for label, seed, run in runs:
         results[label][seed] = result(run)
@@ -86,17 +71,7 @@ def labels(infos: Sequence[RunInfo]) -> dict[str, str]:
 
 
 class RunMaker:
-    """Makes the runs of experiments and their reports, and writes them down.
-
-    Parameters
-    ----------
-    records, ledgers
-        Where to write.
-    stages
-        Opens the engines that runs take place on.
-    result
-        A run's result by its id.
-    """
+    """Makes the runs of experiments and their reports, and writes them down."""
 
     def __init__(
         self, records: RunRecords, ledgers: Ledgers, stages: Stages, result: Callable[[str], RunResult]
@@ -114,17 +89,6 @@ class RunMaker:
         task: str | None = None,
     ) -> None:
         """Make the runs that are missing, then the report.
-
-        Parameters
-        ----------
-        info
-            The experiment.
-        progress
-            Called as the work proceeds; it may raise to stop it.
-        keep
-            Which runs keep their ledgers.
-        task
-            The task that this runs in.
 
         Raises
         ------
@@ -164,21 +128,7 @@ class RunMaker:
         say: Callable[[float], None],
         task: str | None,
     ) -> str:
-        """Make one run, or find it; returns its id.
-
-        Parameters
-        ----------
-        info
-            The experiment.
-        arm, seed
-            What to run.
-        keep
-            Whether its ledger and its time series are to be kept.
-        say
-            Called with the share that is done; it may raise to stop the run.
-        task
-            The task that this is part of.
-        """
+        """Make one run, or find it; returns its id."""
         say(0.0)
         key = run_key(info.experiment, arm, seed, info.id)
         found = self._records.find(key, keep)

@@ -32,36 +32,22 @@ _ENDINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a run is made of.
+    """What a run is made of."""
 
-    Parameters
-    ----------
-    info
-        The experiment that asks for it.
-    arm, seed
-        The policy with its settings, and the seed.
-    scenario, key
-        The digests of what all policies meet, and of everything that the run depends on.
-    task
-        The task that it is part of, or None.
-    """
-
+    #: The experiment that asks for it.
     info: ExperimentInfo
+    #: The policy with its settings, and the seed.
     arm: Arm
     seed: int
+    #: The digests of what all policies meet, and of everything that the run depends on.
     scenario: str
     key: str
+    #: The task that it is part of, or None.
     task: str | None
 
 
 class RunRecords:
-    """Reads and writes rows of experiments and runs.
-
-    Parameters
-    ----------
-    database
-        Where they are.
-    """
+    """Reads and writes rows of experiments and runs."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -41,24 +41,6 @@ def run_arm(
 ) -> RunResult:
     """Run one policy on one seed.
 
-    Parameters
-    ----------
-    experiment
-        What is run.
-    arm
-        The policy and its settings.
-    seed
-        Seeds the scenario and the policy's own random choices.
-    listen
-        Called with each entry and the run's outcome so far; it may raise to stop the run.
-    stage
-        Where; the simulator when left out.
-
-    Returns
-    -------
-    RunResult
-        Its result.
-
     Raises
     ------
     ConflictError
@@ -94,15 +76,6 @@ def replay_arm(
     ready: Callable[[Any], Any] = lambda chosen: chosen,
 ) -> list[Difference]:
     """Show a policy what a ledger says it saw; returns the decisions that differ from the recorded ones.
-
-    Parameters
-    ----------
-    policy, settings, seed
-        As they ran.
-    entries
-        The ledger.
-    ready
-        Adds to settings what they steer by, where that has to be fitted.
 
     Raises
     ------

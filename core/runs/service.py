@@ -44,24 +44,7 @@ if TYPE_CHECKING:
 
 
 class Runs:
-    """The experiments and runs of a workspace.
-
-    Parameters
-    ----------
-    database
-        Where they are.
-    tasks
-        The work on them.
-    worlds
-        Opens the engines that they run on.
-    ready
-        Adds to a policy's settings what it steers by, where that has to be fitted.
-
-    Attributes
-    ----------
-    ledgers
-        What the runs' policies saw and did, tick by tick.
-    """
+    """The experiments and runs of a workspace."""
 
     def __init__(self, database: Database, tasks: Tasks, worlds: Stages, ready: Callable[[Any], Any]) -> None:
         self._ready = ready
@@ -73,17 +56,7 @@ class Runs:
         self._maker = RunMaker(self._records, self.ledgers, worlds, self.result)
 
     def submit(self, experiment: Experiment, keep: Keep = Keep.FIRST, title: str | None = None) -> str:
-        """Submit an experiment; returns the task's id. Its parameters and result name the ``experiment``.
-
-        Parameters
-        ----------
-        experiment
-            What to run.
-        keep
-            Which runs keep their ledgers: the first seed of each policy, all, or none.
-        title
-            What the task is called.
-        """
+        """Submit an experiment; returns the task's id. Its parameters and result name the ``experiment``."""
         self._worlds.check(experiment)
         made = self._records.add_experiment(experiment, task=None)
         params = {"experiment": made, "keep": keep.value}
@@ -99,17 +72,6 @@ class Runs:
         task: str | None = None,
     ) -> ExperimentInfo:
         """Run an experiment here and now; runs that are kept already are not made again.
-
-        Parameters
-        ----------
-        experiment
-            What to run, or the id of one that was asked for.
-        progress
-            Called as the work proceeds; it may raise to stop it.
-        keep
-            Which runs keep their ledgers.
-        task
-            The task that this runs in.
 
         Raises
         ------
@@ -134,17 +96,7 @@ class Runs:
         state: RunState | None = None,
         text: str = "",
     ) -> RunList:
-        """Runs, the newest first.
-
-        Parameters
-        ----------
-        limit
-            The largest number of runs.
-        experiment, policy, seed, state
-            Only those of this experiment id, policy name, seed or state.
-        text
-            Only those whose experiment's name or label contains it.
-        """
+        """Runs, the newest first."""
         query = select(RunRow).order_by(RunRow.created.desc(), RunRow.id).limit(limit)
         wanted = {"experiment": experiment, "policy": policy, "seed": seed}
         for name, value in wanted.items():
@@ -250,19 +202,6 @@ class Runs:
     def compare(self, runs: Sequence[str], baseline: str) -> dict[str, Any]:
         """Any runs side by side, grouped by their labels.
 
-        Parameters
-        ----------
-        runs
-            Ids of runs that are done.
-        baseline
-            The id of one of them; the others are compared with all runs of its label.
-
-        Returns
-        -------
-        dict
-            ``comparison`` as `core.experiments.compare.compare` gives it, ``baseline`` (its label),
-            ``labels`` (label by run id) and ``paired``: whether all met the same workers, jobs and rules.
-
         Raises
         ------
         NotFoundError
@@ -297,13 +236,6 @@ class Runs:
 
     def learning(self, run: str, step: float, end: float) -> Lines:
         """Loss and growth of a run's jobs on common intervals, from its ledger.
-
-        Parameters
-        ----------
-        run
-            Its id.
-        step, end
-            The length of the intervals and the end of the last, seconds; the same for runs side by side.
 
         Raises
         ------

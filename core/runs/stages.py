@@ -40,23 +40,15 @@ _PACE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where a run takes place.
+    """Where a run takes place."""
 
-    Parameters
-    ----------
-    engine
-        The engine.
-    truth
-        What is known of its jobs.
-    pace
-        The most seconds between observations, or None.
-    ready
-        The policy's settings with what it steers by, where it does so by something fitted; None: as chosen.
-    """
-
+    #: The engine.
     engine: Engine
+    #: What is known of its jobs.
     truth: Truth
+    #: The most seconds between observations, or None.
     pace: float | None = None
+    #: The policy's settings with what it steers by, where it does so by something fitted; None: as chosen.
     ready: Any = None
 
     def settings(self, arm: Arm) -> Any:
@@ -73,19 +65,7 @@ def simulated_stage(experiment: Experiment, arm: Arm, seed: int) -> Stage:
 
 
 class Stages:
-    """Opens engines for runs, and removes what killed runs left on them.
-
-    Parameters
-    ----------
-    settings
-        The settings from the environment.
-    engines
-        The Docker hosts by name.
-    earlier
-        What earlier runs of each kind of job have shown; runs on real engines learn from it and add to it.
-    fitted, models
-        What policies steer by, and the phase models that they do it with.
-    """
+    """Opens engines for runs, and removes what killed runs left on them."""
 
     def __init__(
         self,
@@ -139,17 +119,7 @@ class Stages:
     def open(
         self, experiment: Experiment, arm: Arm, seed: int, run: str, idle: Callable[[], None]
     ) -> Iterator[Stage]:
-        """Open an engine for one run; on exit everything that it started is removed.
-
-        Parameters
-        ----------
-        experiment, arm, seed
-            What is run.
-        run
-            The run's id, which its containers carry.
-        idle
-            Called at least twice a second while an engine in real time waits; it may raise to stop the run.
-        """
+        """Open an engine for one run; on exit everything that it started is removed."""
         if not experiment.real:
             yield self.simulated(experiment, arm, seed)
             return
@@ -212,13 +182,7 @@ class Stages:
             shutil.rmtree(folder, ignore_errors=True)
 
     def remove_left(self, dead: Callable[[Collection[str]], Collection[str]]) -> int:
-        """Remove the containers of abandoned runs; returns how many.
-
-        Parameters
-        ----------
-        dead
-            Gives, of some ids of runs, those that are known here and have ended.
-        """
+        """Remove the containers of abandoned runs; returns how many."""
         removed = 0
         for info in self._engines.all():
             if info.state != "ready":
@@ -241,15 +205,7 @@ class Stages:
 
 @contextmanager
 def alone(lock: Path, idle: Callable[[], None], every: float = 0.5) -> Iterator[None]:
-    """Wait for the lock: two runs at once would take each other's processors and spoil both.
-
-    Parameters
-    ----------
-    lock
-        The file that a run keeps locked; the lock ends with its process.
-    idle
-        Called every `every` seconds while waiting; it may raise to give up.
-    """
+    """Wait for the lock: two runs at once would take each other's processors and spoil both."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as file:
         while True:

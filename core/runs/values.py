@@ -25,74 +25,50 @@ class Keep(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """One policy on one seed of an experiment.
+    """One policy on one seed of an experiment."""
 
-    Parameters
-    ----------
-    id
-        Its id in addresses.
-    experiment, name
-        The experiment that made it: id and name; `NO_EXPERIMENT` and what it did where, if none did.
-    label, policy, settings
-        What it was called there, the policy, and the settings that were given.
-    seed
-        The seed.
-    scenario
-        A digest of the workers, jobs and rules; runs that share it and the seed can be compared as pairs.
-    state
-        See `RunState`.
-    task
-        The task that makes or made it, or None.
-    created
-        When it began (aware).
-    ticks
-        How many entries of its ledger are kept; 0 where it was not to be kept.
-    summary
-        Every measure of `core.experiments.compare.EVERY_MEASURE`, ``migrations``, ``failed_actions``,
-        ``failed_jobs`` and ``decisions``; None until it is done.
-    """
-
+    #: Its id in addresses.
     id: str
+    #: The experiment that made it: id and name; `NO_EXPERIMENT` and what it did where, if none did.
     experiment: str
     name: str
+    #: What it was called there, the policy, and the settings that were given.
     label: str
     policy: str
     settings: Mapping[str, Any]
+    #: The seed.
     seed: int
+    #: A digest of the workers, jobs and rules; runs that share it and the seed can be compared as pairs.
     scenario: str
+    #: See `RunState`.
     state: RunState
+    #: The task that makes or made it, or None.
     task: str | None
+    #: When it began (aware).
     created: datetime
+    #: How many entries of its ledger are kept; 0 where it was not to be kept.
     ticks: int
+    #: Every measure of `core.experiments.compare.EVERY_MEASURE`, ``migrations``, ``failed_actions``,
+    #: ``failed_jobs`` and ``decisions``; None until it is done.
     summary: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentInfo:
-    """An experiment that was asked for.
+    """An experiment that was asked for."""
 
-    Parameters
-    ----------
-    id, name
-        Its id in addresses, and its name.
-    created
-        When it was asked for (aware).
-    task
-        The task that runs it, or None where the command line ran it.
-    experiment
-        What is run.
-    runs
-        Ids of its runs per label and seed; runs made earlier for another experiment are among them.
-    report
-        As `core.experiments.compare.compare` gives it under ``comparison``; None until all runs are done.
-    """
-
+    #: Its id in addresses, and its name.
     id: str
     name: str
+    #: When it was asked for (aware).
     created: datetime
+    #: The task that runs it, or None where the command line ran it.
     task: str | None
+    #: What is run.
     experiment: Experiment
+    #: Ids of its runs per label and seed; runs made earlier for another experiment are among them.
     runs: Mapping[str, Mapping[int, str]]
+    #: As `core.experiments.compare.compare` gives it under ``comparison``; None until all runs are done.
     report: Mapping[str, Any] | None
 
 

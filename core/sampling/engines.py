@@ -36,20 +36,10 @@ _REQUEST_TIMEOUT = 5.0
 class Engines:
     """The engines by name.
 
-    Parameters
-    ----------
-    settings
-        The settings from the environment.
-
     Raises
     ------
     SettingsError
         If a setting such as PHASEDOCK_DOCKER is not a list of names and addresses, or a name comes twice.
-
-    Attributes
-    ----------
-    control
-        Whether real containers may be changed (``PHASEDOCK_CONTROL``).
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -184,15 +174,6 @@ class Engines:
         self, name: str, keeper: Keeper | None = None, guard: Callable[[Container], bool] | None = None
     ) -> SteeredHost:
         """Open a host for the caller alone, who has to close it; without a guard it changes nothing.
-
-        Parameters
-        ----------
-        name
-            The engine's name.
-        keeper
-            Remembers limits before they are changed.
-        guard
-            Which containers may be changed.
 
         Raises
         ------

@@ -78,17 +78,11 @@ class _OnDevice:
 
 @dataclass
 class GpuReader:
-    """Reads the GPUs of this machine.
+    """Reads the GPUs of this machine."""
 
-    Parameters
-    ----------
-    nvml
-        The library.
-    container_of
-        The id of the container that a process belongs to, or None.
-    """
-
+    #: The library.
     nvml: Nvml
+    #: The id of the container that a process belongs to, or None.
     container_of: Callable[[int], str | None]
     _devices: list[_Device] = field(default_factory=list)
 

@@ -32,13 +32,7 @@ _NOTHING_YET = "Its agent has reported nothing yet: wait for its first step."
 
 
 class LossReader:
-    """Follows the containers of one host.
-
-    Parameters
-    ----------
-    host
-        The host.
-    """
+    """Follows the containers of one host."""
 
     def __init__(self, host: WatchedHost) -> None:
         self._host = host
@@ -46,13 +40,6 @@ class LossReader:
 
     def read(self, containers: Sequence[Container], at: float) -> dict[str, Loss]:
         """The last value of each container, by id.
-
-        Parameters
-        ----------
-        containers
-            Those that run; others are forgotten.
-        at
-            Seconds since 1970.
 
         Raises
         ------

@@ -46,13 +46,7 @@ _ZERO = frozenset(ROW.index(name) for name in (*KNOWN_ZERO, "withheld"))
 
 
 class PeriodMeans:
-    """Averages the samples of some containers over a period, as the resampling of files does.
-
-    Parameters
-    ----------
-    period
-        Seconds; at least those between two samples.
-    """
+    """Averages the samples of some containers over a period, as the resampling of files does."""
 
     def __init__(self, period: float) -> None:
         self.period = max(1.0, period)
@@ -60,15 +54,7 @@ class PeriodMeans:
         self._due = -np.inf
 
     def push(self, at: float, rows: Mapping[str, Sequence[float]]) -> dict[str, FloatArray] | None:
-        """Take a sample of each; at the end of a period the means of those that had one, else None.
-
-        Parameters
-        ----------
-        at
-            Seconds; samples come about once a second.
-        rows
-            The values of `ROW` by container id.
-        """
+        """Take a sample of each; at the end of a period the means of those that had one, else None."""
         for name, row in rows.items():
             self._waiting.setdefault(name, []).append(row)
         if not np.isfinite(self._due):
@@ -89,32 +75,18 @@ def _mean(rows: Sequence[Sequence[float]]) -> FloatArray:
 
 
 class Labelled(NamedTuple):
-    """What a model says of containers at the end of a period.
+    """What a model says of containers at the end of a period."""
 
-    Parameters
-    ----------
-    phases
-        By container.
-    codes
-        By container; empty unless all was asked for.
-    strange
-        Those that it has seen nothing like; empty unless all was asked for.
-    """
-
+    #: By container.
     phases: Mapping[str, int]
+    #: By container; empty unless all was asked for.
     codes: Mapping[str, tuple[float, ...]]
+    #: Those that it has seen nothing like; empty unless all was asked for.
     strange: frozenset[str]
 
 
 class PhaseLabeller:
     """Labels the means of periods by a model.
-
-    Parameters
-    ----------
-    model
-        The model.
-    whole
-        Whether codes, and what is strange, are wanted, too.
 
     Raises
     ------
@@ -135,17 +107,7 @@ class PhaseLabeller:
         return self._seen.keys()
 
     def label(self, at: float, means: Mapping[str, FloatArray], period: float) -> Labelled:
-        """Label the containers that had samples; the windows of all others begin anew.
-
-        Parameters
-        ----------
-        at
-            Seconds.
-        means
-            Of `ROW`, by container id.
-        period
-            Seconds that they are of.
-        """
+        """Label the containers that had samples; the windows of all others begin anew."""
         if not means:
             return Labelled({}, {}, frozenset())
         names = list(means)
@@ -170,11 +132,6 @@ class PhaseLabeller:
 class PhaseTracker:
     """The phases of containers by one model, sample by sample.
 
-    Parameters
-    ----------
-    model
-        The model.
-
     Raises
     ------
     MismatchError
@@ -187,15 +144,7 @@ class PhaseTracker:
         self._phases: dict[str, int] = {}
 
     def push(self, at: float, rows: Mapping[str, Sequence[float]]) -> dict[str, int]:
-        """Take one sample of each of some containers, and give the phase of those that are in one.
-
-        Parameters
-        ----------
-        at
-            Seconds; samples come about once a second.
-        rows
-            The values of `ROW` by container id.
-        """
+        """Take one sample of each of some containers, and give the phase of those that are in one."""
         means = self._means.push(at, rows)
         if means is not None:
             found = self._labeller.label(at, means, self._means.period)

@@ -41,17 +41,11 @@ _PAUSE = 0.002
 
 @dataclass(frozen=True, slots=True)
 class RingHistory:
-    """A copy of rows of a ring, oldest first.
+    """A copy of rows of a ring, oldest first."""
 
-    Parameters
-    ----------
-    time
-        Seconds since 1970, shape (n,).
-    values
-        Shape (n, len(ROW)); NaN where nothing was known.
-    """
-
+    #: Seconds since 1970, shape (n,).
     time: npt.NDArray[np.float64]
+    #: Shape (n, len(ROW)); NaN where nothing was known.
     values: Values
 
 
@@ -86,17 +80,7 @@ class _Parts:
 
 
 class RingWriter:
-    """Writes a ring; one at a time.
-
-    Parameters
-    ----------
-    path
-        The file; what an earlier writer left there is continued, if it is whole.
-    length
-        How many rows are kept.
-    capacity
-        For how many containers there is room at first; the room doubles when it is full.
-    """
+    """Writes a ring; one at a time."""
 
     def __init__(self, path: Path, length: int = 600, capacity: int = 64) -> None:
         self._path = path
@@ -106,15 +90,7 @@ class RingWriter:
         }  # numpy strips the zeros at the end
 
     def append(self, at: float, rows: Mapping[str, Sequence[float]]) -> None:
-        """Write one row: of each container the values of `ROW`, NaN where unknown.
-
-        Parameters
-        ----------
-        at
-            When, seconds since 1970.
-        rows
-            Values by container id, and by `TOTALS` for all together.
-        """
+        """Write one row: of each container the values of `ROW`, NaN where unknown."""
         new = [name for name in rows if name not in self._slots]
         self._make_room(rows, len(new))
         parts = self._parts
@@ -160,35 +136,12 @@ class RingWriter:
 
 
 def read_ring(path: Path, names: Sequence[str], seconds: float) -> dict[str, RingHistory]:
-    """The last rows of some containers; those without any are left out.
-
-    Parameters
-    ----------
-    path
-        The ring's file; nothing is given where there is none.
-    names
-        Container ids, or `TOTALS`.
-    seconds
-        How far back from the newest row.
-    """
+    """The last rows of some containers; those without any are left out."""
     return _whole(path, lambda parts: _copied(parts, names, seconds)) or {}
 
 
 def rows_since(path: Path, since: float) -> list[tuple[float, dict[str, tuple[float, ...]]]]:
-    """The rows that came after a moment, oldest first.
-
-    Parameters
-    ----------
-    path
-        The ring's file; nothing is given where there is none.
-    since
-        Seconds since 1970.
-
-    Returns
-    -------
-    list
-        When each row was written, and in it the values of `ROW` by container id, `TOTALS` left out.
-    """
+    """The rows that came after a moment, oldest first."""
     return _whole(path, lambda parts: _rows(parts, since)) or []
 
 

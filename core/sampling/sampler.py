@@ -27,28 +27,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a container used between two readings.
+    """What a container used between two readings."""
 
-    Parameters
-    ----------
-    cpu
-        Cores, the mean over the interval; None at the first reading.
-    memory
-        Bytes at its end.
-    io, network
-        Bytes per second, both directions together; None at the first reading.
-    throttled
-        The share of its quota's periods in which it was throttled; None where no period passed.
-    withheld
-        Cores that its quota kept from it: for how long its threads were throttled, on each processor, per
-        second; None at the first reading.
-    """
-
+    #: Cores, the mean over the interval; None at the first reading.
     cpu: float | None
+    #: Bytes at its end.
     memory: float
+    #: Bytes per second, both directions together; None at the first reading.
     io: float | None = None
     network: float | None = None
+    #: The share of its quota's periods in which it was throttled; None where no period passed.
     throttled: float | None = None
+    #: Cores that its quota kept from it: for how long its threads were throttled, on each processor, per
+    #: second; None at the first reading.
     withheld: float | None = None
 
 
@@ -104,19 +95,7 @@ class MarkedContainers(Protocol):
 
 
 class Sampler:
-    """Looks at one engine.
-
-    Parameters
-    ----------
-    host
-        The engine.
-    marked_containers
-        Which containers have saved limits, and which are picked.
-    losses
-        Reads what containers print.
-    gpus
-        Reads the GPUs of this machine, or None where there is none.
-    """
+    """Looks at one engine."""
 
     def __init__(
         self,
@@ -133,13 +112,6 @@ class Sampler:
 
     def sample(self, phaser: PhaseTracker | None = None, model: str | None = None) -> tuple[LiveView, Rows]:
         """Look once: what is shown, and what goes into the ring.
-
-        Parameters
-        ----------
-        phaser
-            Labels samples by a model, or None.
-        model
-            That model's id.
 
         Raises
         ------

@@ -44,13 +44,7 @@ _EARLY = 0.05
 
 
 class RingSamples:
-    """What the watcher of an engine writes from now on.
-
-    Parameters
-    ----------
-    ring
-        Its file.
-    """
+    """What the watcher of an engine writes from now on."""
 
     def __init__(self, ring: Path) -> None:
         self._ring = ring
@@ -65,15 +59,7 @@ class RingSamples:
 
 
 class HostSamples:
-    """Looks at containers itself, at most once a second.
-
-    Parameters
-    ----------
-    hosts
-        Where they are.
-    wanted
-        The ids of those that are looked at.
-    """
+    """Looks at containers itself, at most once a second."""
 
     def __init__(self, hosts: Iterable[WatchedHost], wanted: Callable[[], Collection[str]]) -> None:
         self._readers = [(host, UsageReader()) for host in hosts]
@@ -105,17 +91,7 @@ def with_usage(
     settings: Any,
     models: ModelLibrary,
 ) -> Engine:
-    """An engine as a policy with these settings is to see it, if it goes by what containers use.
-
-    Parameters
-    ----------
-    engine, containers, samples
-        As for `ShowsUse`.
-    settings
-        The policy's, with what was fitted.
-    models
-        Where its phase model is.
-    """
+    """An engine as a policy with these settings is to see it, if it goes by what containers use."""
     if not isinstance(settings, ReadySettings) or settings.fitted is None:
         return engine
     model = models.load_with_limits(settings.model) if settings.model else None
@@ -128,21 +104,6 @@ class ShowsUse(EngineWrapper):
 
     The phase is that of what they would use: a phase that asks for more than a limit of this run would else
     look like the one that the limit was made for. Other people's limits are part of what a model has learned.
-
-    Parameters
-    ----------
-    engine
-        The engine.
-    containers
-        The id of the container that each of its jobs is in.
-    samples
-        What they use, about once a second.
-    period
-        Seconds that the policy takes for a sample; those are averaged over them.
-    model
-        Gives the phases, or None.
-    codes
-        Whether codes are wanted beside phases.
 
     Raises
     ------

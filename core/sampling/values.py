@@ -34,95 +34,63 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ActivityEntry:
-    """One thing that an attached policy did, or in watch mode would have done.
+    """One thing that an attached policy did, or in watch mode would have done."""
 
-    Parameters
-    ----------
-    at
-        When.
-    container
-        The container's name, or empty where it is about all.
-    text
-        One sentence.
-    before, after
-        Cores allowed before and after; None without a limit, or where it is not about a limit.
-    label
-        The list that the container was in then.
-    """
-
+    #: When.
     at: float
+    #: The container's name, or empty where it is about all.
     container: str
+    #: One sentence.
     text: str
+    #: Cores allowed before and after; None without a limit, or where it is not about a limit.
     before: float | None = None
     after: float | None = None
+    #: The list that the container was in then.
     label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """A policy that watches or controls an engine.
+    """A policy that watches or controls an engine."""
 
-    Parameters
-    ----------
-    task
-        The task that it runs in.
-    policy, settings
-        The policy's name, and the settings that were given.
-    mode
-        See `Mode`.
-    since
-        When it began.
-    next_wake
-        When it is asked next at the latest, or None where it is asked only on events.
-    resizes
-        How many limits it has changed, or would have.
-    said
-        What it did last, newest first, at most 50.
-    run
-        The id of its run, whose ledger the page of runs shows; empty until there is one.
-    evidence
-        What it would have freed, or did; None of policies that steer by no samples.
-    course
-        (seconds since 1970, cores freed, bytes freed, share of time short so far) over time, oldest first.
-    """
-
+    #: The task that it runs in.
     task: str
+    #: The policy's name, and the settings that were given.
     policy: str
+    #: See `Mode`.
     mode: Mode
     settings: Mapping[str, Any] = field(default_factory=dict)
+    #: When it began.
     since: float = 0.0
+    #: When it is asked next at the latest, or None where it is asked only on events.
     next_wake: float | None = None
+    #: How many limits it has changed, or would have.
     resizes: int = 0
+    #: What it did last, newest first, at most 50.
     said: tuple[ActivityEntry, ...] = ()
+    #: The id of its run, whose ledger the page of runs shows; empty until there is one.
     run: str = ""
+    #: What it would have freed, or did; None of policies that steer by no samples.
     evidence: Evidence | None = None
+    #: (seconds since 1970, cores freed, bytes freed, share of time short so far) over time, oldest first.
     course: tuple[tuple[float, float, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A trace set that is being recorded.
+    """A trace set that is being recorded."""
 
-    Parameters
-    ----------
-    task, name
-        The task that records, and what the trace set will be called.
-    since
-        When it began.
-    samples, containers
-        How much it has so far.
-    bytes
-        Its size on the disk so far.
-    recording
-        The id by which it can be finished if its task is over; empty while it runs.
-    """
-
+    #: The task that records, and what the trace set will be called.
     task: str
     name: str
+    #: When it began.
     since: float = 0.0
+    #: How much it has so far.
     samples: int = 0
     containers: int = 0
+    #: Its size on the disk so far.
     bytes: int = 0
+    #: The id by which it can be finished if its task is over; empty while it runs.
     recording: str = ""
 
 
@@ -136,37 +104,24 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A limit that was changed by hand.
+    """A limit that was changed by hand."""
 
-    Parameters
-    ----------
-    container
-        The container's name.
-    before, after
-        Its limits before and after.
-    """
-
+    #: The container's name.
     container: str
+    #: Its limits before and after.
     before: Allowed
     after: Allowed
 
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """The outcome of a release.
+    """The outcome of a release."""
 
-    Parameters
-    ----------
-    restored
-        Names of containers whose limits are the original ones again.
-    gone
-        Names of containers that are not there any more.
-    failed
-        Containers whose limits could not be restored: (name, sentence).
-    """
-
+    #: Names of containers whose limits are the original ones again.
     restored: tuple[str, ...] = ()
+    #: Names of containers that are not there any more.
     gone: tuple[str, ...] = ()
+    #: Containers whose limits could not be restored: (name, sentence).
     failed: tuple[tuple[str, str], ...] = ()
 
 
@@ -202,188 +157,128 @@ class EngineState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EngineInfo:
-    """A Docker Engine that the settings name.
+    """A Docker Engine that the settings name."""
 
-    Parameters
-    ----------
-    name, address
-        Its name in the settings, and where it is; an empty address is Docker's own default.
-    state
-        ``"ready"``; ``"missing"``: nothing answers there; ``"denied"``: it answers, but not to this user;
-        ``"lost"``: it answered before and does not now.
-    message, hint
-        One sentence about the state and one about what to do; both empty when it is ready.
-    cores, memory
-        Its size: cores and bytes, or None.
-    version
-        The version of Docker, or empty.
-    id
-        Its own id, whatever the settings call it; empty until it has been reached.
-    """
-
+    #: Its name in the settings, and where it is; an empty address is Docker's own default.
     name: str
     address: str
+    #: ``"ready"``; ``"missing"``: nothing answers there; ``"denied"``: it answers, but not to this user;
+    #: ``"lost"``: it answered before and does not now.
     state: EngineState
+    #: One sentence about the state and one about what to do; both empty when it is ready.
     message: str = ""
     hint: str = ""
+    #: Its size: cores and bytes, or None.
     cores: float | None = None
     memory: float | None = None
+    #: The version of Docker, or empty.
     version: str = ""
+    #: Its own id, whatever the settings call it; empty until it has been reached.
     id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ContainerRow:
-    """One container as it was at the last sample.
+    """One container as it was at the last sample."""
 
-    Parameters
-    ----------
-    id, name, image
-        Its full id, its name, and the image it was made of.
-    labelled, picked
-        Whether it carries PhaseDock's label, and whether a person picked it; only such ones are changed.
-    state
-        ``"running"``, ``"paused"`` and so on, as Docker says it.
-    cpu, cpu_limit
-        Cores used over the last second, and allowed; the limit is None without one.
-    memory, memory_limit
-        Bytes.
-    io, network
-        Bytes read and written, and received and sent, per second.
-    throttled
-        The share of the last second's scheduling periods in which it wanted more than its limit, 0 to 1.
-    withheld
-        Cores that its limit kept from it in the last second.
-    loss, loss_why
-        The last value of its evaluation function; where there is none, a sentence that says why.
-    label, growth
-        The list or category that the attached policy has it in, and its growth; None without a policy.
-    phase
-        The id of its phase by the chosen model; None without a model and while the window fills.
-    held
-        Whether its limits are not its original ones; releasing restores those.
-    malleable
-        Whether it follows its cores with its threads; None where that is not known.
-    wrong
-        Which of its labels cannot be understood, and why, in sentences; empty where all can.
-    gpu, gpu_memory, gpu_power
-        The share of its GPUs' time, bytes of their memory, and watts; None where no GPU is read.
-    """
-
+    #: Its full id, its name, and the image it was made of.
     id: str
     name: str
     image: str = ""
+    #: Whether it carries PhaseDock's label, and whether a person picked it; only such ones are changed.
     labelled: bool = False
     picked: bool = False
+    #: ``"running"``, ``"paused"`` and so on, as Docker says it.
     state: str = "running"
+    #: Cores used over the last second, and allowed; the limit is None without one.
     cpu: float | None = None
     cpu_limit: float | None = None
+    #: Bytes.
     memory: float | None = None
     memory_limit: float | None = None
+    #: Bytes read and written, and received and sent, per second.
     io: float | None = None
     network: float | None = None
+    #: The share of the last second's scheduling periods in which it wanted more than its limit, 0 to 1.
     throttled: float | None = None
+    #: The last value of its evaluation function; where there is none, a sentence that says why.
     loss: float | None = None
     loss_why: str = ""
+    #: The list or category that the attached policy has it in, and its growth; None without a policy.
     label: str | None = None
     growth: float | None = None
+    #: The id of its phase by the chosen model; None without a model and while the window fills.
     phase: int | None = None
+    #: Whether its limits are not its original ones; releasing restores those.
     held: bool = False
+    #: Whether it follows its cores with its threads; None where that is not known.
     malleable: bool | None = None
+    #: Which of its labels cannot be understood, and why, in sentences; empty where all can.
     wrong: str = ""
+    #: The share of its GPUs' time, bytes of their memory, and watts; None where no GPU is read.
     gpu: float | None = None
     gpu_memory: float | None = None
     gpu_power: float | None = None
+    #: Cores that its limit kept from it in the last second.
     withheld: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over the containers that are shown, beside the size of the host.
+    """Sums over the containers that are shown, beside the size of the host."""
 
-    Parameters
-    ----------
-    cpu, cores
-        Cores used, and there.
-    memory, memory_total
-        Bytes used, and there.
-    throttled
-        The mean share of throttled periods over containers with a limit, or None.
-    containers
-        How many containers are shown.
-    labels
-        How many containers the attached policy has in each of its lists: (label, n).
-    """
-
+    #: Cores used, and there.
     cpu: float | None = None
     cores: float | None = None
+    #: Bytes used, and there.
     memory: float | None = None
     memory_total: float | None = None
+    #: The mean share of throttled periods over containers with a limit, or None.
     throttled: float | None = None
+    #: How many containers are shown.
     containers: int = 0
+    #: How many containers the attached policy has in each of its lists: (label, n).
     labels: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LiveView:
-    """Everything that the page of running containers shows at one moment.
+    """Everything that the page of running containers shows at one moment."""
 
-    Parameters
-    ----------
-    engine
-        The engine and its state.
-    at
-        When the sample was taken, or None before the first.
-    rows
-        The containers that are labelled or picked, with what they use.
-    others
-        How many running containers of the host are neither labelled nor picked.
-    foreign
-        Those others, by id, name, image and state only; they are not measured, and may be picked.
-    totals
-        Sums over the containers that are labelled or picked, beside the size of the host.
-    attached, recording
-        The attached policy and the running recording, or None.
-    model
-        The id of the model that gives the phases, or None.
-    failed
-        The task of the policy that was to be attached last and failed lately, or None.
-    """
-
+    #: The engine and its state.
     engine: EngineInfo
+    #: When the sample was taken, or None before the first.
     at: float | None = None
+    #: The containers that are labelled or picked, with what they use.
     rows: tuple[ContainerRow, ...] = ()
+    #: How many running containers of the host are neither labelled nor picked.
     others: int = 0
+    #: Those others, by id, name, image and state only; they are not measured, and may be picked.
     foreign: tuple[ContainerRow, ...] = ()
+    #: Sums over the containers that are labelled or picked, beside the size of the host.
     totals: Totals = field(default_factory=Totals)
+    #: The attached policy and the running recording, or None.
     attached: Attached | None = None
     recording: Recording | None = None
+    #: The id of the model that gives the phases, or None.
     model: str | None = None
+    #: The task of the policy that was to be attached last and failed lately, or None.
     failed: TaskInfo | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The last minutes of one container, or of all together; every array has shape (n,).
+    """The last minutes of one container, or of all together; every array has shape (n,)."""
 
-    Parameters
-    ----------
-    time
-        Seconds since 1970, float64, increasing.
-    cpu, cpu_limit
-        Cores; the limit is NaN without one. Of all together: the host's cores.
-    memory, memory_limit
-        Bytes; as for CPU.
-    loss
-        Values of the evaluation function.
-    throttled
-        Share of throttled periods, 0 to 1.
-    """
-
+    #: Seconds since 1970, float64, increasing.
     time: npt.NDArray[np.float64]
+    #: Cores; the limit is NaN without one. Of all together: the host's cores.
     cpu: Line
     cpu_limit: Line
+    #: Bytes; as for CPU.
     memory: Line
     memory_limit: Line
+    #: Values of the evaluation function.
     loss: Line
+    #: Share of throttled periods, 0 to 1.
     throttled: Line

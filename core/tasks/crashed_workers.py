@@ -79,20 +79,13 @@ INTERRUPTED = (
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What became of a task.
+    """What became of a task."""
 
-    Parameters
-    ----------
-    move
-        The arrow that it takes.
-    owner
-        The worker that died.
-    values
-        The columns that change with it.
-    """
-
+    #: The arrow that it takes.
     move: Move
+    #: The worker that died.
     owner: str | None
+    #: The columns that change with it.
     values: Mapping[str, Any]
 
     @property

@@ -41,17 +41,7 @@ W = TypeVar("W", bound=HasDatabase)
 
 
 class TaskContext(Generic[W]):
-    """One running task.
-
-    Parameters
-    ----------
-    workspace
-        Everything that is stored.
-    task
-        The task's id.
-    stopping
-        Set when the worker is to end.
-    """
+    """One running task."""
 
     def __init__(self, workspace: W, task: str, stopping: threading.Event) -> None:
         self.workspace = workspace
@@ -65,16 +55,6 @@ class TaskContext(Generic[W]):
 
     def progress(self, fraction: float, message: str = "", /, **metrics: float) -> None:
         """Say how far the work is.
-
-        Parameters
-        ----------
-        fraction
-            0 to 1.
-        message
-            What it is doing, for people, such as ``"epoch 12 of 100"``.
-        **metrics
-            Values for live curves; one called `epoch`, `step` or `k` numbers the others, and one
-            called `trial` makes curves of their own.
 
         Raises
         ------
@@ -151,17 +131,11 @@ NOTHING_KEPT = "Nothing was saved; retry it if you like."
 
 @dataclass(frozen=True, slots=True)
 class ResultLink:
-    """Where the result of a task can be looked at; the application turns it into an address.
+    """Where the result of a task can be looked at; the application turns it into an address."""
 
-    Parameters
-    ----------
-    page
-        The page's name, such as ``"models"``.
-    about
-        What to show there: ids by what they are (``trace_set``, ``model``, ``run`` …) and further choices.
-    """
-
+    #: The page's name, such as ``"models"``.
     page: str
+    #: What to show there: ids by what they are (``trace_set``, ``model``, ``run`` …) and further choices.
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -181,45 +155,30 @@ def no_curve(_params: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A named piece of long work.
+    """A named piece of long work."""
 
-    Parameters
-    ----------
-    name
-        Its name in the register.
-    title
-        What it is called, for people, such as ``"Train a model"``.
-    icon
-        The name of its Tabler icon.
-    run
-        Does it, given its context and the task's JSON parameters; returns a JSON result.
-    outcome
-        One sentence about a task that is done. It may be asked about tasks of earlier versions, so it has to
-        do without any part of their parameters and results.
-    gives
-        The keys of its result.
-    link
-        Where the result of a task that is done can be looked at, or None; as careful as `outcome`.
-    lasting
-        True if it runs until somebody ends it and mostly waits: it then gets a thread of its own, so that
-        other tasks do not wait for it.
-    brief
-        True if it takes seconds: it then does not wait until longer ones have ended.
-    kept
-        What became of the work of a task that was cancelled, in a sentence.
-    curve
-        How many epochs the error curve of a task with these parameters has; None where it draws none.
-    """
-
+    #: Its name in the register.
     name: str
+    #: What it is called, for people, such as ``"Train a model"``.
     title: str
+    #: The name of its Tabler icon.
     icon: str
     # each kind knows what workspace it works on; the tasks' record and the worker do not
+    #: Does it, given its context and the task's JSON parameters; returns a JSON result.
     run: Callable[[TaskContext[Any], Mapping[str, Any]], dict[str, Any]]
+    #: One sentence about a task that is done. It may be asked about tasks of earlier versions, so it has to
+    #: do without any part of their parameters and results.
     outcome: Callable[[TaskInfo], str]
+    #: The keys of its result.
     gives: tuple[str, ...]
+    #: Where the result of a task that is done can be looked at, or None; as careful as `outcome`.
     link: Callable[[TaskInfo], ResultLink | None] = what_it_made
+    #: True if it runs until somebody ends it and mostly waits: it then gets a thread of its own, so that
+    #: other tasks do not wait for it.
     lasting: bool = False
+    #: True if it takes seconds: it then does not wait until longer ones have ended.
     brief: bool = False
+    #: What became of the work of a task that was cancelled, in a sentence.
     kept: str = NOTHING_KEPT
+    #: How many epochs the error curve of a task with these parameters has; None where it draws none.
     curve: Callable[[Mapping[str, Any]], int | None] = no_curve

@@ -41,20 +41,13 @@ class Move(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """One way from some states to another.
+    """One way from some states to another."""
 
-    Parameters
-    ----------
-    sources
-        The states that it leaves.
-    target
-        The state that it leads to.
-    when
-        What it means, for people.
-    """
-
+    #: The states that it leaves.
     sources: tuple[TaskState, ...]
+    #: The state that it leads to.
     target: TaskState
+    #: What it means, for people.
     when: str
 
 
@@ -71,14 +64,9 @@ ARROWS: Final[Mapping[Move, Arrow]] = {
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which of a row's optional columns are filled in a state; all others in `OPTIONAL` are empty.
+    """Which of a row's optional columns are filled in a state; all others in `OPTIONAL` are empty."""
 
-    Parameters
-    ----------
-    always, sometimes
-        Names of columns.
-    """
-
+    #: Names of columns.
     always: tuple[str, ...] = ()
     sometimes: tuple[str, ...] = ()
 
@@ -99,19 +87,6 @@ def transition(
     session: Session, task: str, move: Move, *, owner: str | None = None, **values: Any
 ) -> TaskRow | None:
     """Take a task along an arrow; None where it is in none of the states that the arrow leaves.
-
-    Parameters
-    ----------
-    session
-        A writing transaction.
-    task
-        The task's id.
-    move
-        The arrow.
-    owner
-        Only if this worker has it.
-    **values
-        Further columns, such as ``result`` of what is done.
 
     Raises
     ------

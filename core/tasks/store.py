@@ -51,15 +51,7 @@ class PlainSerializer(Serializer):  # type: ignore[misc]
 
 
 class WorkQueue:
-    """Hands ids of tasks from those who submit to those who work.
-
-    Parameters
-    ----------
-    settings
-        Redis is used where `redis_url` is set, else a SQLite file in the home folder.
-    work
-        What a worker does with an id; processes that only submit leave it out.
-    """
+    """Hands ids of tasks from those who submit to those who work."""
 
     def __init__(self, settings: Settings, work: Callable[[str], None] | None = None) -> None:
         common: dict[str, Any] = {"results": False, "serializer": PlainSerializer()}
@@ -171,19 +163,7 @@ _ENDED = [state.value for state in TaskState if state.ended]
 
 
 class Tasks:
-    """The record of all long work, and the way to ask for more.
-
-    Parameters
-    ----------
-    database
-        Where the record is.
-    queue
-        How workers hear of new tasks.
-    kinds
-        The names of the kinds of tasks there are.
-    brief
-        Those among them that do not wait for the others.
-    """
+    """The record of all long work, and the way to ask for more."""
 
     def __init__(
         self, database: Database, queue: WorkQueue, kinds: Collection[str], brief: Collection[str] = ()
@@ -195,20 +175,6 @@ class Tasks:
 
     def submit(self, kind: str, title: str, params: Mapping[str, Any]) -> str:
         """Ask for work; once this returns, the task will be done even if every process dies.
-
-        Parameters
-        ----------
-        kind
-            A registered kind, such as ``"train"``.
-        title
-            What it does, for people.
-        params
-            JSON values.
-
-        Returns
-        -------
-        str
-            The task's id.
 
         Raises
         ------
@@ -256,17 +222,7 @@ class Tasks:
         states: Collection[TaskState | str] | None = None,
         kinds: Collection[str] | None = None,
     ) -> list[TaskInfo]:
-        """The tasks, the newest first.
-
-        Parameters
-        ----------
-        limit
-            The largest number of tasks.
-        states
-            Only tasks in these states; all when left out.
-        kinds
-            Only tasks of these kinds; all when left out.
-        """
+        """The tasks, the newest first."""
         query = select(TaskRow).order_by(TaskRow.created.desc(), TaskRow.id).limit(limit)
         if kinds is not None:
             query = query.where(TaskRow.kind.in_(list(kinds)))
@@ -286,15 +242,7 @@ class Tasks:
         return [(step, name, value) for step, name, value in rows]
 
     def log(self, task: str, internal: bool = False) -> LogLines:
-        """A task's log: (time, text), oldest first.
-
-        Parameters
-        ----------
-        task
-            Its id.
-        internal
-            Whether to include the lines for PhaseDock's developers.
-        """
+        """A task's log: (time, text), oldest first."""
         query = select(LogRow).where(LogRow.task == task).order_by(LogRow.id)
         if not internal:
             query = query.where(LogRow.internal.is_(False))

@@ -67,17 +67,7 @@ class WorkedOn(Protocol):
 
 
 class Worker:
-    """One worker process, or in tests one that lives inside another process.
-
-    Parameters
-    ----------
-    workspace
-        Everything that is stored.
-    kinds
-        What tasks do.
-    threads
-        How many tasks it does at the same time; the settings' number when left out.
-    """
+    """One worker process, or in tests one that lives inside another process."""
 
     def __init__(self, workspace: WorkedOn, kinds: Registry[Kind], threads: int | None = None) -> None:
         self.id = new_id()
@@ -112,18 +102,7 @@ class Worker:
             consumer.start()
 
     def stop(self, grace: float = _GRACE) -> bool:
-        """End: running tasks stop at their next step and are marked interrupted.
-
-        Parameters
-        ----------
-        grace
-            Seconds to wait for them.
-
-        Returns
-        -------
-        bool
-            True when all threads ended in time.
-        """
+        """End: running tasks stop at their next step and are marked interrupted."""
         self._stopping.set()
         for consumer in self._consumers:
             consumer.stop_flag.set()

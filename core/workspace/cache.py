@@ -24,15 +24,7 @@ _BYTES_PER_ID = 120
 
 
 class ByteCache(Generic[T]):
-    """A thread-safe cache, bounded by the bytes of its values.
-
-    Parameters
-    ----------
-    capacity
-        Bytes to keep; a single value that is larger is given out but not kept.
-    weigh
-        Says how many bytes a value takes.
-    """
+    """A thread-safe cache, bounded by the bytes of its values."""
 
     def __init__(self, capacity: float, weigh: Callable[[T], float]) -> None:
         self._capacity = capacity

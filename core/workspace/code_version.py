@@ -30,20 +30,7 @@ def program_version() -> str:
 
 
 def code_digest(packages: Iterable[str], policies: Iterable[object] = ()) -> str:
-    """The digest of the sources of some packages or modules, and of policies wherever they are.
-
-    Parameters
-    ----------
-    packages
-        Names such as ``"core.phases"``; everything below them counts.
-    policies
-        Values with functions, such as registered policies.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-    """
+    """The digest of the sources of some packages or modules, and of policies wherever they are."""
     shared, places = _shared(tuple(packages))
     own = {_place_of(function.__code__.co_filename) for policy in policies for function in _functions(policy)}
     outside = [place for place in sorted(own) if not any(place.is_relative_to(known) for known in places)]

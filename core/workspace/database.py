@@ -129,20 +129,13 @@ _ONE_AT_A_TIME = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a database says about its tables.
+    """What a database says about its tables."""
 
-    Parameters
-    ----------
-    number
-        The last step that was taken.
-    program
-        The version of PhaseDock that took it; empty where it did not say so.
-    recorded
-        Whether Alembic knows of it; tables of 0.1.0 are older than that.
-    """
-
+    #: The last step that was taken.
     number: int
+    #: The version of PhaseDock that took it; empty where it did not say so.
     program: str
+    #: Whether Alembic knows of it; tables of 0.1.0 are older than that.
     recorded: bool
 
 
@@ -153,11 +146,6 @@ def head() -> int:
 
 def bring_up(engine: Engine) -> None:
     """Upgrade a database's tables to those of this program; does nothing where they are up to date.
-
-    Parameters
-    ----------
-    engine
-        The database; its transactions take the write lock at their beginning.
 
     Raises
     ------
@@ -270,11 +258,6 @@ _BUSY_SECONDS = 15.0
 
 class Database:
     """Short transactions on the tables of PhaseDock.
-
-    Parameters
-    ----------
-    url
-        SQLAlchemy address.
 
     Raises
     ------

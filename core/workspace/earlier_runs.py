@@ -32,18 +32,12 @@ _STEPS: Final = 200
 
 
 class Kind(NamedTuple):
-    """A kind of job.
+    """A kind of job."""
 
-    Parameters
-    ----------
-    image, command
-        What it runs.
-    data
-        What it trains on, in a word; empty where the command says that.
-    """
-
+    #: What it runs.
     image: str
     command: tuple[str, ...]
+    #: What it trains on, in a word; empty where the command says that.
     data: str = ""
 
     @property
@@ -93,16 +87,7 @@ _NOTHING = Earlier()
 
 
 class EarlierRuns:
-    """All kinds of job that ran.
-
-    Parameters
-    ----------
-    database
-        Where they are.
-    replayed
-        Whether recordings are replayed in place of programs, as on the demo: they teach real jobs nothing,
-        and how many steps they have is known from their runs alone.
-    """
+    """All kinds of job that ran."""
 
     def __init__(self, database: Database, *, replayed: bool = False) -> None:
         self._database, self._replayed = database, replayed
@@ -136,17 +121,7 @@ class EarlierRuns:
 
 
 class LearningEngine(EngineWrapper):
-    """Passes everything on, and remembers each run that is over.
-
-    Parameters
-    ----------
-    engine
-        The engine.
-    kinds, profiles
-        The kind of each of its jobs, and what was expected of it.
-    earlier
-        Where runs are remembered.
-    """
+    """Passes everything on, and remembers each run that is over."""
 
     def __init__(
         self,

@@ -39,20 +39,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoredEvaluation:
-    """A comparison that was made.
+    """A comparison that was made."""
 
-    Parameters
-    ----------
-    key
-        What it is kept under.
-    report
-        All results, as `core.provisioning.evaluation.evaluate` gives them. Shared: do not modify it.
-    folder
-        Where allocations are.
-    """
-
+    #: What it is kept under.
     key: str
+    #: All results, as `core.provisioning.evaluation.evaluate` gives them. Shared: do not modify it.
     report: Mapping[str, Any]
+    #: Where allocations are.
     folder: Path
 
     @cached_property
@@ -61,17 +54,7 @@ class StoredEvaluation:
         return offsets
 
     def allocation(self, resource: str, policy: str, execution: str) -> FloatArray | None:
-        """A policy's allocation of each sample of a held-out execution, or None where there is none.
-
-        Parameters
-        ----------
-        resource
-            ``"cpu"`` or ``"memory"``.
-        policy
-            The policy's name.
-        execution
-            The execution's name; those that policies learned from have no allocations.
-        """
+        """A policy's allocation of each sample of a held-out execution, or None where there is none."""
         names = self.report["split"]["held_out"]
         path = self.folder / allocation_file(resource, policy)
         if execution not in names or not path.exists():
@@ -108,26 +91,17 @@ _LOOK_BACK = 200
 
 @dataclass(frozen=True)
 class Question:
-    """What is compared on what.
+    """What is compared on what."""
 
-    Parameters
-    ----------
-    trace_set
-        Its id.
-    model
-        The phase model's id, or None to leave out policies that need phases.
-    settings
-        How to compare.
-    policies
-        Names, or ``all``.
-    own_settings
-        Settings of single policies by name.
-    """
-
+    #: Its id.
     trace_set: str
+    #: The phase model's id, or None to leave out policies that need phases.
     model: str | None
+    #: How to compare.
     settings: EvaluationSettings = field(default_factory=EvaluationSettings)
+    #: Names, or ``all``.
     policies: tuple[str, ...] = ("all",)
+    #: Settings of single policies by name.
     own_settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -159,15 +133,7 @@ class Question:
 
 
 class Evaluations:
-    """The comparisons of a workspace.
-
-    Parameters
-    ----------
-    traces, models, tasks
-        What is compared on, and the work on it.
-    folder, scratch
-        Where comparisons are kept, and where unfinished ones are.
-    """
+    """The comparisons of a workspace."""
 
     def __init__(
         self, traces: TraceLibrary, models: ModelLibrary, tasks: TaskQueue, folder: Path, scratch: Path
@@ -239,17 +205,7 @@ class Evaluations:
         return found
 
     def submit(self, question: Question, title: str | None = None, *, again: bool = False) -> str:
-        """Submit a comparison; returns the task's id. Its result has the ``evaluation``'s key.
-
-        Parameters
-        ----------
-        question
-            What is compared on what.
-        title
-            What the task is called.
-        again
-            Whether to compare again although the result is kept.
-        """
+        """Submit a comparison; returns the task's id. Its result has the ``evaluation``'s key."""
         self.key(question)
         name = self._traces.get(question.trace_set).name
         params = question.to_dict() | ({"again": True} if again else {})

@@ -69,11 +69,6 @@ def safe_name(name: str) -> str:
 def disk_errors(what: str) -> Iterator[None]:
     """Report a full or read-only disk in words.
 
-    Parameters
-    ----------
-    what
-        What was being written, such as ``"the upload"``.
-
     Raises
     ------
     StorageError
@@ -121,17 +116,7 @@ def sync_tree(directory: Path) -> None:
 
 @contextmanager
 def publishing(target: Path, scratch: Path, *, replace: bool = False) -> Iterator[Path]:
-    """Yield an empty directory to fill; it becomes `target` in one step when all went well.
-
-    Parameters
-    ----------
-    target
-        Its final path; must not exist, unless it may be replaced.
-    scratch
-        Folder for unfinished things, on the same file system.
-    replace
-        Whether to replace what is there already; processes that have its files open can still read them.
-    """
+    """Yield an empty directory to fill; it becomes `target` in one step when all went well."""
     draft, old = scratch / uuid.uuid4().hex, scratch / uuid.uuid4().hex
     draft.mkdir(parents=True)
     try:

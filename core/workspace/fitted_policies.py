@@ -45,15 +45,7 @@ _WHAT = "what"
 
 
 class FittedPolicies:
-    """The fitted policies of a workspace.
-
-    Parameters
-    ----------
-    traces, models
-        What they learn from.
-    folder
-        Where they are kept.
-    """
+    """The fitted policies of a workspace."""
 
     def __init__(self, traces: TraceLibrary, models: ModelLibrary, folder: Path) -> None:
         self._traces = traces
@@ -64,13 +56,6 @@ class FittedPolicies:
 
     def ready(self, settings: Any, progress: Progress = silent) -> Any:
         """The settings of a scheduling policy with what it steers by, fitted if that was not done before.
-
-        Parameters
-        ----------
-        settings
-            Of any policy; those of one that steers by nothing fitted are given back as they are.
-        progress
-            Called as fitting goes on; it may raise `Cancelled`.
 
         Raises
         ------

@@ -29,37 +29,21 @@ _JOBS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """One entry of a ledger, in short.
+    """One entry of a ledger, in short."""
 
-    Parameters
-    ----------
-    number
-        Its index in the ledger, from 0.
-    time
-        Seconds of the run's clock.
-    trigger
-        Why the scheduler was asked.
-    actions, failures
-        How many things it did, and how many were seen to have failed.
-    """
-
+    #: Its index in the ledger, from 0.
     number: int
+    #: Seconds of the run's clock.
     time: float
+    #: Why the scheduler was asked.
     trigger: str
+    #: How many things it did, and how many were seen to have failed.
     actions: int
     failures: int
 
 
 class LedgerWriter:
-    """Takes the entries of one run and writes them in batches.
-
-    Parameters
-    ----------
-    database
-        Where to write.
-    run
-        The run's id.
-    """
+    """Takes the entries of one run and writes them in batches."""
 
     def __init__(self, database: Database, run: str) -> None:
         self._database = database
@@ -90,13 +74,7 @@ class LedgerWriter:
 
 
 class Ledgers:
-    """The ledgers of a workspace.
-
-    Parameters
-    ----------
-    database
-        Where they are.
-    """
+    """The ledgers of a workspace."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

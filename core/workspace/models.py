@@ -34,17 +34,7 @@ _LOADED = 64
 
 
 class ModelLibrary(Library[ModelRow, ModelInfo]):
-    """The models of a workspace.
-
-    Parameters
-    ----------
-    database
-        Where their rows are.
-    folder, scratch
-        Where their files are, and where unfinished ones are.
-    traces
-        The trace sets, for the names of what models were trained on.
-    """
+    """The models of a workspace."""
 
     def __init__(self, database: Database, folder: Path, scratch: Path, traces: TraceLibrary) -> None:
         super().__init__(Repository(database, ModelRow, folder, scratch, what="model"))
@@ -123,21 +113,7 @@ class ModelLibrary(Library[ModelRow, ModelInfo]):
         sample: bool = False,
         task: str | None = None,
     ) -> ModelInfo:
-        """Store a model; it is listed when, and only when, all of it is on the disk.
-
-        Parameters
-        ----------
-        model
-            The model.
-        name
-            Its name for people; a number is added when it is taken.
-        trace_set
-            What it was trained on, where that is stored here.
-        sample
-            True when that came with PhaseDock.
-        task
-            The task that makes it.
-        """
+        """Store a model; it is listed when, and only when, all of it is on the disk."""
 
         def write(folder: Path) -> dict[str, Any]:
             save_model(model, folder)
@@ -161,16 +137,6 @@ class ModelLibrary(Library[ModelRow, ModelInfo]):
 
     def import_ai4dl(self, parts: Mapping[str, Path], name: str, base: str | None = None) -> ModelInfo:
         """Store a model of AI4DL; nothing in its files is executed.
-
-        Parameters
-        ----------
-        parts
-            Paths by part: ``folder`` for all, or ``crbm``, ``initializer`` (its settings, where they
-            are not beside it), ``kmeans`` and ``scaler``.
-        name
-            Its name for people.
-        base
-            A model that keeps whichever parts are not given.
 
         Raises
         ------

@@ -52,39 +52,26 @@ _CODE = ("core.phases", "core.traces")
 
 @dataclass(frozen=True)
 class Labelling:
-    """The phases of a trace set under a model.
+    """The phases of a trace set under a model."""
 
-    Parameters
-    ----------
-    ids
-        The executions' names.
-    offsets
-        Where each begins, shape (n_executions + 1,).
-    labels
-        The phase of each sample, shape (n_samples,); −1 is warm-up.
-    phases
-        The model's current phases.
-    statistics
-        Each phase over this trace set, warm-up last if there is any.
-    runs
-        Maximal stretches of one phase, in the order of samples.
-    as_labelled
-        The phase of each sample as the model gives it, shape (n_samples,): the same as `labels` without a
-        minimum dwell time.
-    minimum_dwell
-        The minimum dwell time in seconds that `labels`, `statistics` and `runs` have; 0 for none.
-    suggested_dwell
-        The minimum dwell time that the segments as labelled suggest; 0 where they do not flicker.
-    """
-
+    #: The executions' names.
     ids: tuple[str, ...]
+    #: Where each begins, shape (n_executions + 1,).
     offsets: IntArray
+    #: The phase of each sample, shape (n_samples,); −1 is warm-up.
     labels: Labels
+    #: The model's current phases.
     phases: tuple[int, ...]
+    #: Each phase over this trace set, warm-up last if there is any.
     statistics: tuple[PhaseStatistics, ...]
+    #: Maximal stretches of one phase, in the order of samples.
     runs: Runs
+    #: The phase of each sample as the model gives it, shape (n_samples,): the same as `labels` without a
+    #: minimum dwell time.
     as_labelled: Labels
+    #: The minimum dwell time in seconds that `labels`, `statistics` and `runs` have; 0 for none.
     minimum_dwell: float = 0.0
+    #: The minimum dwell time that the segments as labelled suggest; 0 where they do not flicker.
     suggested_dwell: float = 0.0
 
     @cached_property
@@ -128,21 +115,7 @@ class Labelling:
 def phases_by_execution(
     traces: TraceSet, *columns: Labels
 ) -> Iterator[tuple[str, list[float], tuple[list[int], ...]]]:
-    """The phases of one execution after the other, as every export has them: by the numbers on the screen.
-
-    Parameters
-    ----------
-    traces
-        The executions.
-    columns
-        The phase ids of each sample, each of shape (n_samples,).
-
-    Yields
-    ------
-    tuple
-        An execution's name, the times of its samples in seconds, and per column their phases' numbers: 1 is
-        φ1, and 0 is warm-up.
-    """
+    """The phases of one execution after the other, as every export has them: by the numbers on the screen."""
     for position, name in enumerate(traces.ids):
         part = slice(int(traces.offsets[position]), int(traces.offsets[position + 1]))
         numbers = tuple(np.maximum(labels[part] + 1, 0).tolist() for labels in columns)
@@ -150,15 +123,7 @@ def phases_by_execution(
 
 
 class PhaseLabels:
-    """The labellings of a workspace.
-
-    Parameters
-    ----------
-    traces, models
-        What is labelled, and by what.
-    folder
-        Where labels are kept.
-    """
+    """The labellings of a workspace."""
 
     def __init__(self, traces: TraceLibrary, models: ModelLibrary, folder: Path) -> None:
         self._traces = traces
@@ -168,13 +133,6 @@ class PhaseLabels:
 
     def get(self, trace_set: str, model: str, minimum_dwell: float = 0.0) -> Labelling:
         """The phases of a trace set under a model. Shared: do not modify it.
-
-        Parameters
-        ----------
-        trace_set, model
-            Their ids.
-        minimum_dwell
-            Seconds: shorter segments join a neighbour (`core.phases.dwell`); 0 leaves all as labelled.
 
         Raises
         ------

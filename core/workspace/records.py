@@ -34,202 +34,134 @@ class TaskState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TraceSetInfo:
-    """A stored trace set: what it is called, how large it is, and where it came from.
+    """A stored trace set: what it is called, how large it is, and where it came from."""
 
-    Parameters
-    ----------
-    id
-        Its id in addresses.
-    name
-        Its name for people.
-    created
-        When it was stored (aware).
-    n_executions, n_samples
-        How much it holds.
-    n_bytes
-        Its size on disk.
-    period
-        Its sampling period in seconds.
-    resampling
-        The rule by which samples were brought to the period.
-    features
-        Its numeric columns.
-    attributes
-        The names of the further facts per execution.
-    sample
-        True when it came with PhaseDock.
-    source
-        The file it came from and its layout.
-    fingerprint
-        A digest of its samples; two sets with the same samples have the same.
-    trashed
-        When it went to the trash (aware), or None.
-    """
-
+    #: Its id in addresses.
     id: str
+    #: Its name for people.
     name: str
+    #: When it was stored (aware).
     created: datetime
+    #: How much it holds.
     n_executions: int
     n_samples: int
+    #: Its size on disk.
     n_bytes: int
+    #: Its sampling period in seconds.
     period: float
+    #: The rule by which samples were brought to the period.
     resampling: Resampling
+    #: Its numeric columns.
     features: tuple[Feature, ...]
+    #: The names of the further facts per execution.
     attributes: tuple[str, ...] = ()
+    #: True when it came with PhaseDock.
     sample: bool = False
+    #: The file it came from and its layout.
     source: str = ""
+    #: A digest of its samples; two sets with the same samples have the same.
     fingerprint: str = ""
+    #: When it went to the trash (aware), or None.
     trashed: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A stored phase model: its name, what it learnt from, and how large it is.
+    """A stored phase model: its name, what it learnt from, and how large it is."""
 
-    Parameters
-    ----------
-    id
-        Its id in addresses.
-    name
-        Its name for people.
-    created
-        When it was stored (aware).
-    origin
-        ``"phasedock"`` or ``"ai4dl"``.
-    encoder
-        ``"crbm"``, ``"window"`` or ``"pca"``.
-    phases
-        The ids of its current phases; shown to people as φ{id + 1}.
-    hidden, history
-        The number of hidden units, and of past samples in a window.
-    trace_set_id, trace_set_name
-        What it was trained on; the id is None when that is not known here.
-    features
-        The names of the features it reads, in order.
-    final_error
-        Its reconstruction error after the last epoch, or None.
-    sample
-        True when it was trained on a trace set that came with PhaseDock.
-    fingerprint
-        A digest of its contents.
-    trashed
-        When it went to the trash (aware), or None.
-    """
-
+    #: Its id in addresses.
     id: str
+    #: Its name for people.
     name: str
+    #: When it was stored (aware).
     created: datetime
+    #: ``"phasedock"`` or ``"ai4dl"``.
     origin: str
+    #: ``"crbm"``, ``"window"`` or ``"pca"``.
     encoder: str
+    #: The ids of its current phases; shown to people as φ{id + 1}.
     phases: tuple[int, ...]
+    #: The number of hidden units, and of past samples in a window.
     hidden: int
     history: int
+    #: What it was trained on; the id is None when that is not known here.
     trace_set_id: str | None
     trace_set_name: str
+    #: The names of the features it reads, in order.
     features: tuple[str, ...]
+    #: Its reconstruction error after the last epoch, or None.
     final_error: float | None = None
+    #: True when it was trained on a trace set that came with PhaseDock.
     sample: bool = False
+    #: A digest of its contents.
     fingerprint: str = ""
+    #: When it went to the trash (aware), or None.
     trashed: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TaskInfo:
-    """One attempt at a piece of long work.
+    """One attempt at a piece of long work."""
 
-    Parameters
-    ----------
-    id
-        Its id in addresses.
-    kind, title
-        What it does, for programs and for people.
-    state
-        See `TaskState`.
-    progress
-        0 to 1.
-    message
-        What it is doing now, or did last.
-    params
-        What it was asked to do; a retry gets the same.
-    result
-        What it gave, when done.
-    error
-        (message, hint) when it failed or was interrupted.
-    created, started, finished
-        Aware times; None before they happen.
-    seconds_left
-        Expected from the pace of its progress; None when it cannot be told.
-    attempt
-        1 for the first, 2 for its first retry and so on.
-    retry_of
-        The id of the attempt before this one, or None.
-    cancelling
-        True when a person asked it to stop and it has not stopped yet.
-    """
-
+    #: Its id in addresses.
     id: str
+    #: What it does, for programs and for people.
     kind: str
     title: str
+    #: See `TaskState`.
     state: TaskState
+    #: 0 to 1.
     progress: float
+    #: What it is doing now, or did last.
     message: str
+    #: What it was asked to do; a retry gets the same.
     params: Mapping[str, Any]
+    #: What it gave, when done.
     result: Mapping[str, Any] | None
+    #: (message, hint) when it failed or was interrupted.
     error: tuple[str, str] | None
+    #: Aware times; None before they happen.
     created: datetime
     started: datetime | None
     finished: datetime | None
+    #: Expected from the pace of its progress; None when it cannot be told.
     seconds_left: float | None
+    #: 1 for the first, 2 for its first retry and so on.
     attempt: int
+    #: The id of the attempt before this one, or None.
     retry_of: str | None
+    #: True when a person asked it to stop and it has not stopped yet.
     cancelling: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """Whether a worker does the queued work.
+    """Whether a worker does the queued work."""
 
-    Parameters
-    ----------
-    alive
-        True when at least one worker process lives.
-    count
-        How many live.
-    seconds_since_beat
-        Since any worker's last heartbeat; None when there never was one.
-    queued, running
-        How many tasks wait, and how many are being done.
-    """
-
+    #: True when at least one worker process lives.
     alive: bool
+    #: How many live.
     count: int
+    #: Since any worker's last heartbeat; None when there never was one.
     seconds_since_beat: float | None
+    #: How many tasks wait, and how many are being done.
     queued: int
     running: int
 
 
 @dataclass(frozen=True, slots=True)
 class UploadInfo:
-    """A file that a person sent, or is sending.
+    """A file that a person sent, or is sending."""
 
-    Parameters
-    ----------
-    id
-        Its id in addresses.
-    name
-        The file's own name, without folders.
-    size
-        Its announced size in bytes.
-    complete
-        True when all of it arrived.
-    created
-        When it was announced (aware).
-    """
-
+    #: Its id in addresses.
     id: str
+    #: The file's own name, without folders.
     name: str
+    #: Its announced size in bytes.
     size: int
+    #: True when all of it arrived.
     complete: bool
+    #: When it was announced (aware).
     created: datetime
 
 

@@ -33,19 +33,7 @@ _LONGEST_NAME = 120
 
 
 class Repository(Generic[Row]):
-    """The stored things of one sort.
-
-    Parameters
-    ----------
-    database
-        Where their rows are.
-    table
-        Their table.
-    folder, scratch
-        Where their folders are, and where unfinished ones are.
-    what
-        What one is called in a sentence.
-    """
+    """The stored things of one sort."""
 
     def __init__(
         self, database: Database, table: type[Row], folder: Path, scratch: Path, *, what: str
@@ -84,22 +72,7 @@ class Repository(Generic[Row]):
             return {row[0]: row[1] for row in session.execute(select(self._table.id, self._table.name))}
 
     def add(self, name: str, write: Callable[[Path], dict[str, Any]], task: str | None = None) -> str:
-        """Store a thing.
-
-        Parameters
-        ----------
-        name
-            Its name for people; a number is added when it is taken.
-        write
-            Writes its files into an empty folder and gives the facts for its row.
-        task
-            The task that makes it.
-
-        Returns
-        -------
-        str
-            Its id.
-        """
+        """Store a thing."""
         thing = new_id()
         with disk_errors(f"the {self._what}"), publishing(self._folder / thing, self._scratch) as draft:
             facts = write(draft)
@@ -226,13 +199,7 @@ def moment(seconds: float) -> datetime:
 
 
 class Library(ABC, Generic[Row, Info]):
-    """What people do with stored things of one sort; each sort adds how it is stored, read and looked at.
-
-    Parameters
-    ----------
-    repository
-        Their rows and folders.
-    """
+    """What people do with stored things of one sort; each sort adds how it is stored, read and looked at."""
 
     def __init__(self, repository: Repository[Row]) -> None:
         self.repository = repository

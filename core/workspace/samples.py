@@ -28,21 +28,14 @@ CHECKSUMS = "checksums.txt"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A trace set and a model of it, as files in one folder with their checksums.
+    """A trace set and a model of it, as files in one folder with their checksums."""
 
-    Parameters
-    ----------
-    folder
-        Where they are.
-    traces, model
-        The file and the folder in there.
-    name, model_name
-        What they are called in a workspace.
-    """
-
+    #: Where they are.
     folder: Path
+    #: The file and the folder in there.
     traces: str
     model: str
+    #: What they are called in a workspace.
     name: str
     model_name: str
 

@@ -39,13 +39,7 @@ _BYTES_PER_EXECUTION = 400
 
 
 class SequenceAnalysis:
-    """Everything about the sequences of one trace set under one model. Shared: do not modify it.
-
-    Parameters
-    ----------
-    sequences
-        The runs of its executions.
-    """
+    """Everything about the sequences of one trace set under one model. Shared: do not modify it."""
 
     def __init__(self, sequences: PhaseSequences) -> None:
         self.sequences = sequences
@@ -109,15 +103,7 @@ class SequenceAnalysis:
 
 
 class SequenceLibrary:
-    """The sequences of a workspace.
-
-    Parameters
-    ----------
-    traces, models
-        What was labelled, and by what.
-    labels
-        The labels.
-    """
+    """The sequences of a workspace."""
 
     def __init__(self, traces: TraceLibrary, models: ModelLibrary, labels: PhaseLabels) -> None:
         self._traces = traces
@@ -131,15 +117,6 @@ class SequenceLibrary:
         self, trace_set: str, model: str, warmup: Warmup = Warmup.SKIP, minimum_dwell: float = 0.0
     ) -> SequenceAnalysis:
         """The sequences of a trace set under a model.
-
-        Parameters
-        ----------
-        trace_set, model
-            Their ids.
-        warmup
-            What becomes of warm-up.
-        minimum_dwell
-            Seconds: shorter segments join a neighbour (`core.phases.dwell`); 0 leaves all as labelled.
 
         Raises
         ------

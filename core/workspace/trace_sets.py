@@ -33,15 +33,7 @@ _OPEN_SETS = 64
 
 
 class TraceLibrary(Library[TraceSetRow, TraceSetInfo]):
-    """The trace sets of a workspace.
-
-    Parameters
-    ----------
-    database
-        Where their rows are.
-    folder, scratch
-        Where their files are, and where unfinished ones are.
-    """
+    """The trace sets of a workspace."""
 
     def __init__(self, database: Database, folder: Path, scratch: Path) -> None:
         super().__init__(Repository(database, TraceSetRow, folder, scratch, what="trace set"))
@@ -119,23 +111,7 @@ class TraceLibrary(Library[TraceSetRow, TraceSetInfo]):
         task: str | None = None,
         progress: Callable[[float, str], None] | None = None,
     ) -> TraceSetInfo:
-        """Store a trace set; it is listed when, and only when, all of it is on the disk.
-
-        Parameters
-        ----------
-        traces, report
-            The samples, and what was wrong with their file.
-        name
-            Its name for people; a number is added when it is taken.
-        source
-            Where it came from, for people.
-        sample
-            True when it came with PhaseDock.
-        task
-            The task that makes it.
-        progress
-            Called with a share and a sentence; may raise `Cancelled`.
-        """
+        """Store a trace set; it is listed when, and only when, all of it is on the disk."""
         summary = summarise(traces)
 
         def write(folder: Path) -> dict[str, Any]:

@@ -30,13 +30,7 @@ _MOST = 200
 
 
 class ChosenMappings:
-    """The mappings that were chosen, by the shape of their files.
-
-    Parameters
-    ----------
-    path
-        The file that keeps them; it need not be there.
-    """
+    """The mappings that were chosen, by the shape of their files."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -90,15 +84,7 @@ def readable_suffixes() -> tuple[str, ...]:
 
 
 class TraceUploads(Uploads):
-    """Uploads that become trace sets.
-
-    Parameters
-    ----------
-    folder, max_size
-        As `Uploads` has them.
-    tasks
-        Where ingestion is submitted.
-    """
+    """Uploads that become trace sets."""
 
     def __init__(self, folder: Path, max_size: int, tasks: TaskQueue) -> None:
         super().__init__(folder, max_size)
@@ -109,13 +95,6 @@ class TraceUploads(Uploads):
 
     def inspect(self, upload: str, as_written: bool = False) -> Inspection:
         """Look into a complete upload: its layout, columns, first rows, and a suggested mapping.
-
-        Parameters
-        ----------
-        upload
-            Its id.
-        as_written
-            Whether a table is looked at as it is written, even where it looks like one of series.
 
         Raises
         ------
@@ -129,11 +108,6 @@ class TraceUploads(Uploads):
 
     def join(self, uploads: Sequence[str]) -> tuple[list[str], list[str]]:
         """Gather those of some complete uploads that belong together, as far as their contents show.
-
-        Returns
-        -------
-        tuple
-            The ids of what there is now, gathered ones first; and why other files stand alone.
 
         Raises
         ------
@@ -169,17 +143,6 @@ class TraceUploads(Uploads):
 
     def accept(self, upload: str, mapping: ColumnMapping | None, name: str, find_phases: bool = False) -> str:
         """Submit a complete upload for ingestion; returns the task's id.
-
-        Parameters
-        ----------
-        upload
-            Its id; the upload is removed when the trace set is stored.
-        mapping
-            What its columns are; None: as its layout is recognised.
-        name
-            The trace set's name for people.
-        find_phases
-            Whether the set's phases are to be found next.
 
         Raises
         ------

@@ -115,15 +115,7 @@ class _Announced:
 
 
 class Uploads:
-    """The uploads under a folder.
-
-    Parameters
-    ----------
-    folder
-        Where they are kept.
-    max_size
-        Largest file in bytes.
-    """
+    """The uploads under a folder."""
 
     def __init__(self, folder: Path, max_size: int) -> None:
         self._folder = folder
@@ -132,18 +124,6 @@ class Uploads:
 
     def begin(self, name: str, size: int) -> str:
         """Announce a file.
-
-        Parameters
-        ----------
-        name
-            The file's name; folders in it are dropped.
-        size
-            Its exact size in bytes.
-
-        Returns
-        -------
-        str
-            The id under which its bytes are to be sent.
 
         Raises
         ------
@@ -310,18 +290,7 @@ class Uploads:
         remove(doomed)
 
     def sweep(self, keep: Collection[str] = ()) -> int:
-        """Remove what a killed process left behind, and files that nobody took for a week.
-
-        Parameters
-        ----------
-        keep
-            Ids of uploads that waiting work still needs.
-
-        Returns
-        -------
-        int
-            How many uploads or parts were removed.
-        """
+        """Remove what a killed process left behind, and files that nobody took for a week."""
         swept = 0
         for folder in list(self._folder.iterdir()):
             if folder.name not in keep and self._stale(folder):

@@ -41,20 +41,7 @@ Point = tuple[float, float, float, float]
 
 
 class EvidenceLog:
-    """Takes the entries of a policy.
-
-    Parameters
-    ----------
-    begun
-        When the run's clock began, seconds since 1970.
-
-    Attributes
-    ----------
-    evidence
-        The sums so far, with the containers that say most about them; None of a policy that sees no samples.
-    course
-        See `core.sampling.values.Attached`.
-    """
+    """Takes the entries of a policy."""
 
     def __init__(self, begun: float) -> None:
         self._book = Book()
@@ -98,17 +85,7 @@ _VERBS: dict[type, tuple[str, str]] = {
 
 
 class ActivityLog:
-    """Takes the entries of an attached policy and writes down the newest.
-
-    Parameters
-    ----------
-    files
-        The files of the engine.
-    attached
-        What is attached.
-    begun
-        When the run's clock began, seconds since 1970.
-    """
+    """Takes the entries of an attached policy and writes down the newest."""
 
     def __init__(self, files: LiveFiles, attached: Attached, begun: float) -> None:
         self._files = files

@@ -24,19 +24,7 @@ if TYPE_CHECKING:
 
 
 class AttachedRun:
-    """A run that is written as it proceeds; a context manager that notes how it ended.
-
-    Parameters
-    ----------
-    database
-        Where to write.
-    name
-        What it is called.
-    engine, policy, settings, seed
-        What runs where.
-    task
-        The task that this runs in.
-    """
+    """A run that is written as it proceeds; a context manager that notes how it ended."""
 
     def __init__(
         self,

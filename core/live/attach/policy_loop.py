@@ -55,19 +55,7 @@ if TYPE_CHECKING:
 
 
 class OwnContainers(LearningEngine):
-    """Tells a policy how fast containers are that nobody submitted, and remembers how fast they were.
-
-    Parameters
-    ----------
-    engine
-        The engine.
-    containers
-        The id of the container that each of its jobs is in.
-    known
-        A container as it was last seen, by id; None if it never was.
-    earlier
-        Where runs are remembered.
-    """
+    """Tells a policy how fast containers are that nobody submitted, and remembers how fast they were."""
 
     def __init__(
         self,
@@ -137,17 +125,7 @@ class _Asked:
 
 
 class RecordsPauses(EngineWrapper):
-    """An engine that writes down that it pauses a container before it does so.
-
-    Parameters
-    ----------
-    engine
-        The engine.
-    host
-        Where its containers are.
-    keeper
-        Where it is written down.
-    """
+    """An engine that writes down that it pauses a container before it does so."""
 
     def __init__(self, engine: LiveEngine, host: SteeredHost, keeper: SavedLimitsKeeper) -> None:
         super().__init__(engine)
@@ -173,19 +151,7 @@ class RecordsPauses(EngineWrapper):
 
 
 class PolicyLoop:
-    """Lets an attached policy watch or control an engine; used by the worker's task.
-
-    Parameters
-    ----------
-    home
-        The home folder of the workspace.
-    database
-        Where runs are written.
-    engines, saved_limits, queue
-        Containers, what their limits were, and submitted jobs.
-    models, fitted
-        Phase models, and what policies steer by.
-    """
+    """Lets an attached policy watch or control an engine; used by the worker's task."""
 
     def __init__(
         self,
@@ -213,22 +179,6 @@ class PolicyLoop:
         log: Callable[[str], None],
     ) -> dict[str, Any]:
         """Let a policy watch or control an engine until somebody detaches it.
-
-        Parameters
-        ----------
-        params
-            ``engine``, ``policy``, ``settings``, ``mode`` and ``seed``.
-        task
-            The task that this runs in.
-        say
-            Called several times a second with what it is doing; ends it by raising `Cancelled`.
-        log
-            Called with lines that people should find later.
-
-        Returns
-        -------
-        dict
-            ``run``, the id of its run; ``decisions`` and ``resizes``, how many there were.
 
         Raises
         ------
@@ -355,13 +305,7 @@ _LETS_GO_WITHIN = 20.0
 
 
 class Policies:
-    """Attaches policies to engines and detaches them: what is asked for is checked here, a worker does it.
-
-    Parameters
-    ----------
-    engines, sessions, tasks, models, fitted
-        The engines, their policies and recordings, and where tasks, models and fitted policies are.
-    """
+    """Attaches policies to engines and detaches them: what is asked for is checked here, a worker does it."""
 
     def __init__(
         self,
@@ -388,19 +332,6 @@ class Policies:
         instead: bool = False,
     ) -> str:
         """Let a policy watch or control the labelled and picked containers; returns the task's id.
-
-        Parameters
-        ----------
-        engine
-            Its name.
-        policy, settings
-            A scheduling policy and what was chosen of its settings.
-        mode
-            ``"watch"`` changes nothing and says what it would do; ``"control"`` does it.
-        seed
-            Seeds the policy's own random choices.
-        instead
-            Whether a policy that is attached is detached first, its limits restored.
 
         Raises
         ------

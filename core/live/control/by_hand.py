@@ -29,13 +29,7 @@ _LET_GO = 20.0
 
 
 class ManualControl:
-    """Changes containers that carry PhaseDock's label or were picked, and no others.
-
-    Parameters
-    ----------
-    engines, saved_limits, sessions
-        Where containers are, what their limits were, and which policies are attached.
-    """
+    """Changes containers that carry PhaseDock's label or were picked, and no others."""
 
     def __init__(self, engines: Engines, saved_limits: SavedLimitsStore, sessions: Sessions) -> None:
         self._engines = engines
@@ -46,15 +40,6 @@ class ManualControl:
         self, engine: str, container: str, cores: float | None, memory: float | None = None
     ) -> Change:
         """Change the limits of one container by hand; `undo` takes it back.
-
-        Parameters
-        ----------
-        engine, container
-            The engine's name and the container's full id.
-        cores
-            Cores that it may use at most, or None for no limit.
-        memory
-            Bytes that it may use at most; None leaves it as it is.
 
         Raises
         ------

@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 
 class LimitRestorer:
-    """Restores saved limits.
-
-    Parameters
-    ----------
-    engines, saved_limits
-        Where containers are, and what their limits were.
-    """
+    """Restores saved limits."""
 
     def __init__(self, engines: Engines, saved_limits: SavedLimitsStore) -> None:
         self._engines = engines

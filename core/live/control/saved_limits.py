@@ -35,46 +35,27 @@ BY_HAND = ""
 
 @dataclass(frozen=True, slots=True)
 class SavedLimits:
-    """One container's limits before one owner changed them.
+    """One container's limits before one owner changed them."""
 
-    Parameters
-    ----------
-    engine
-        Which engine the container is on; without an id where an earlier version wrote the name only.
-    container, name
-        The container's full id, and its name, where that was known.
-    owner
-        The id of a task, or `BY_HAND`.
-    since
-        When it was written, seconds since 1970.
-    limits
-        The limits to restore, as the engine wrote them; only the engine reads them.
-    undo
-        The limits before the last change by hand, or None.
-    paused
-        Whether its owner paused it, so that it has to be resumed, too.
-    """
-
+    #: Which engine the container is on; without an id where an earlier version wrote the name only.
     engine: EngineKey
+    #: The container's full id, and its name, where that was known.
     container: str
     name: str
+    #: The id of a task, or `BY_HAND`.
     owner: str
+    #: When it was written, seconds since 1970.
     since: float
+    #: The limits to restore, as the engine wrote them; only the engine reads them.
     limits: Mapping[str, Any]
+    #: The limits before the last change by hand, or None.
     undo: Mapping[str, Any] | None = None
+    #: Whether its owner paused it, so that it has to be resumed, too.
     paused: bool = False
 
 
 class SavedLimitsKeeper:
-    """The records of one owner, as an engine needs them.
-
-    Parameters
-    ----------
-    database
-        Where they are.
-    owner
-        The id of a task, or `BY_HAND`.
-    """
+    """The records of one owner, as an engine needs them."""
 
     def __init__(self, database: Database, owner: str) -> None:
         self._database = database
@@ -108,13 +89,7 @@ class SavedLimitsKeeper:
 
 
 class SavedLimitsStore:
-    """All records, and which containers a person picked.
-
-    Parameters
-    ----------
-    database
-        Where they are.
-    """
+    """All records, and which containers a person picked."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -124,13 +99,7 @@ class SavedLimitsStore:
         return SavedLimitsKeeper(self._database, owner)
 
     def all(self, engine: EngineKey | None = None) -> tuple[SavedLimits, ...]:
-        """The records of an engine, or of all, the newest first: the order in which to restore them.
-
-        Parameters
-        ----------
-        engine
-            By its id, whatever it was called then; where it has none, by its name.
-        """
+        """The records of an engine, or of all, the newest first: the order in which to restore them."""
         query = select(SavedLimitsRow).order_by(SavedLimitsRow.since.desc(), SavedLimitsRow.owner.desc())
         if engine is not None:
             query = query.where(_on(engine))
@@ -161,15 +130,7 @@ class SavedLimitsStore:
         return replace(saved, engine=engine)
 
     def note(self, engine: EngineKey, container: str, name: str, undo: Mapping[str, Any] | None) -> None:
-        """Write down what the last change by hand changed, and the container's name.
-
-        Parameters
-        ----------
-        engine, container, name
-            The container; there must be a record of `BY_HAND` on it, else nothing is noted.
-        undo
-            The limits before that change, or None where there is nothing to take back.
-        """
+        """Write down what the last change by hand changed, and the container's name."""
         values: dict[str, Any] = {"name": name, "undo": None if undo is None else dict(undo)}
         with self._database.write() as session:
             session.execute(update(SavedLimitsRow).where(*_of(engine, container, BY_HAND)).values(**values))

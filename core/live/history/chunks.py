@@ -26,20 +26,13 @@ PEAKS = ("cpu", "memory")
 
 
 class Level(NamedTuple):
-    """One fineness.
+    """One fineness."""
 
-    Parameters
-    ----------
-    seconds
-        That each record stands for.
-    kept
-        Seconds for which records are kept at least.
-    chunk
-        Seconds in one file.
-    """
-
+    #: That each record stands for.
     seconds: int
+    #: Seconds for which records are kept at least.
     kept: float
+    #: Seconds in one file.
     chunk: int
 
 
@@ -79,36 +72,20 @@ class Known(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """What was kept of one container, oldest first.
+    """What was kept of one container, oldest first."""
 
-    Parameters
-    ----------
-    container
-        Which one.
-    time
-        Seconds since 1970 at which each record's time ended, shape (n,).
-    values
-        Means of `FIELDS`, shape (n, len(FIELDS)).
-    peaks
-        Maxima of `PEAKS`, shape (n, len(PEAKS)).
-    """
-
+    #: Which one.
     container: Known
+    #: Seconds since 1970 at which each record's time ended, shape (n,).
     time: npt.NDArray[np.float64]
+    #: Means of `FIELDS`, shape (n, len(FIELDS)).
     values: npt.NDArray[np.float32]
+    #: Maxima of `PEAKS`, shape (n, len(PEAKS)).
     peaks: npt.NDArray[np.float32]
 
 
 class OpenChunk:
-    """A chunk that is written to; one process writes at a time.
-
-    Parameters
-    ----------
-    folder
-        Of its level.
-    begin
-        When its time begins, whole seconds since 1970.
-    """
+    """A chunk that is written to; one process writes at a time."""
 
     def __init__(self, folder: Path, begin: int) -> None:
         self.begin = begin

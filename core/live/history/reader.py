@@ -26,47 +26,24 @@ _GAP = 2.5
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The past of one container, oldest first; n points.
+    """The past of one container, oldest first; n points."""
 
-    Parameters
-    ----------
-    container
-        Which one.
-    seconds
-        That each point stands for.
-    time
-        Seconds since 1970, shape (n,).
-    values
-        Means of `FIELDS`, shape (n, len(FIELDS)); NaN where nothing was known.
-    peaks
-        Maxima of `core.live.history.chunks.PEAKS`, shape (n, 2).
-    """
-
+    #: Which one.
     container: Known
+    #: That each point stands for.
     seconds: float
+    #: Seconds since 1970, shape (n,).
     time: npt.NDArray[np.float64]
+    #: Means of `FIELDS`, shape (n, len(FIELDS)); NaN where nothing was known.
     values: npt.NDArray[np.float32]
+    #: Maxima of `core.live.history.chunks.PEAKS`, shape (n, 2).
     peaks: npt.NDArray[np.float32]
 
 
 def look_back(
     folder: Path, ids: Collection[str], start: float, end: float, now: float, most: int = 600
 ) -> dict[str, Past]:
-    """The past of some containers, by id, in at most so many points each.
-
-    Parameters
-    ----------
-    folder
-        The engine's.
-    ids
-        The containers; those of which nothing is kept are left out.
-    start, end
-        Seconds since 1970.
-    now
-        The present.
-    most
-        Points; more records than that are averaged, peaks stay peaks.
-    """
+    """The past of some containers, by id, in at most so many points each."""
     level = level_for(start, end, now)
     found = _stretches(folder, level, ids, start, end)
     return {name: _thinned(each, level.seconds, start, end, most) for name, each in found.items()}
@@ -87,13 +64,6 @@ def oldest(folder: Path) -> float | None:
 
 def traces_of(folder: Path, ids: Collection[str] | None, start: float, end: float, now: float) -> TraceSet:
     """A stretch of the past as a trace set, as finely as it is kept.
-
-    Parameters
-    ----------
-    folder, start, end, now
-        As for `look_back`.
-    ids
-        The containers, or None for all.
 
     Raises
     ------

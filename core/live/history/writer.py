@@ -23,15 +23,7 @@ _PRUNE_EVERY = 600.0
 
 
 class HistoryWriter:
-    """Takes samples as they come; one process writes an engine's history at a time.
-
-    Parameters
-    ----------
-    folder
-        The engine's.
-    most
-        Bytes that all of it may take; beyond them the oldest goes sooner, the finest first.
-    """
+    """Takes samples as they come; one process writes an engine's history at a time."""
 
     def __init__(self, folder: Path, most: float = math.inf) -> None:
         self._folder, self._most = folder, most
@@ -47,17 +39,7 @@ class HistoryWriter:
                 self._open[level] = OpenChunk(_of(folder, level), left[-1])
 
     def add(self, at: float, rows: Mapping[str, Sequence[float]], known: Mapping[str, Known]) -> None:
-        """Take one sample of each of some containers.
-
-        Parameters
-        ----------
-        at
-            When, seconds since 1970; later than before.
-        rows
-            A ring's rows by container id; of them the values of `FIELDS` are kept.
-        known
-            Those containers.
-        """
+        """Take one sample of each of some containers."""
         records = np.empty(len(rows), RECORD)
         if rows:
             records["at"] = at

@@ -41,29 +41,20 @@ _STATES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What would become of a job that is submitted now; moments are seconds since 1970.
+    """What would become of a job that is submitted now; moments are seconds since 1970."""
 
-    Parameters
-    ----------
-    now, deadline
-        When it was asked, and when it has to be done, or None.
-    policy
-        The policy that was asked.
-    attached
-        Whether that one is attached in control, so that it is what will happen.
-    runs, profiled
-        How many earlier runs of its kind are known, and whether with more than one number of cores, so that
-        its speed with others is more than a guess.
-    outlook
-        What the policy says; its moments are seconds since 1970, too.
-    """
-
+    #: When it was asked, and when it has to be done, or None.
     now: float
     deadline: float | None
+    #: The policy that was asked.
     policy: str
+    #: Whether that one is attached in control, so that it is what will happen.
     attached: bool
+    #: How many earlier runs of its kind are known, and whether with more than one number of cores, so that
+    #: its speed with others is more than a guess.
     runs: int
     profiled: bool
+    #: What the policy says; its moments are seconds since 1970, too.
     outlook: Outlook
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,25 +77,17 @@ def asked(task: TaskInfo | None, controls: bool) -> tuple[str, DeadlineSettings,
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """An engine as it is now.
+    """An engine as it is now."""
 
-    Parameters
-    ----------
-    engine, files
-        The engine, and what its watcher left there.
-    jobs, stands
-        Its jobs that are not over, and how they stand.
-    earlier
-        What earlier runs have shown.
-    now
-        Seconds since 1970.
-    """
-
+    #: The engine, and what its watcher left there.
     engine: EngineInfo
     files: LiveFiles
+    #: Its jobs that are not over, and how they stand.
     jobs: tuple[QueuedJob, ...]
     stands: Mapping[str, Standing]
+    #: What earlier runs have shown.
     earlier: EarlierRuns
+    #: Seconds since 1970.
     now: float
 
     def answer(self, name: str, spec: JobSpec, policy: tuple[str, DeadlineSettings, bool]) -> Answer:
@@ -159,15 +142,7 @@ class Present:
 
 
 def sentences(found: Answer, zone: str = "") -> list[str]:
-    """What a person is told, the answer first.
-
-    Parameters
-    ----------
-    found
-        The answer.
-    zone
-        The person's time zone (`core.moments`).
-    """
+    """What a person is told, the answer first."""
     out, now = found.outlook, found.now
 
     def when(moment: float) -> str:

@@ -58,21 +58,7 @@ class _Fed:
 
 
 class FedEngine(EngineWrapper):
-    """An engine that takes submitted jobs, for as long as a policy is attached.
-
-    Parameters
-    ----------
-    engine
-        What the policy acts on: the engine itself, or one that only watches it.
-    real
-        The engine itself.
-    key, store, earlier
-        Which engine it is, where its jobs are, and what earlier runs have shown.
-    standings
-        The file that says how they stand.
-    starts
-        Whether what the policy decides is done, so that jobs are started.
-    """
+    """An engine that takes submitted jobs, for as long as a policy is attached."""
 
     def __init__(
         self,

@@ -101,17 +101,7 @@ _UNRANKED = (
 
 
 class JobQueue:
-    """Submitted jobs of the engines that the settings name.
-
-    Parameters
-    ----------
-    home
-        The home folder of the workspace.
-    store, earlier, engines, sessions
-        Where jobs, what earlier runs have shown, engines and attached policies are.
-    mounts
-        What jobs may have of their host.
-    """
+    """Submitted jobs of the engines that the settings name."""
 
     def __init__(
         self,
@@ -151,15 +141,6 @@ class JobQueue:
     def submit(self, engine: str, values: Mapping[str, Any], zone: str = "") -> QueuedJob:
         """Let a job wait in the queue of an engine; it is on the disk when this returns.
 
-        Parameters
-        ----------
-        engine
-            Its name.
-        values
-            Settings of `JobSettings` by name; those that are left out have their defaults.
-        zone
-            The time zone that a deadline is meant in; empty: this machine's.
-
         Raises
         ------
         ConflictError
@@ -179,11 +160,6 @@ class JobQueue:
 
     def ask(self, engine: str, values: Mapping[str, Any], zone: str = "") -> Answer:
         """Whether the deadline of a job could be met, and who would give way; nothing is changed.
-
-        Parameters
-        ----------
-        engine, values, zone
-            As for `submit`.
 
         Raises
         ------

@@ -104,13 +104,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 class JobNotAccepted(InputError):  # noqa: N818 - it says what happened
-    """A job that cannot be submitted as it is.
-
-    Parameters
-    ----------
-    fields
-        What is wrong and what would be accepted, in a sentence for each field.
-    """
+    """A job that cannot be submitted as it is."""
 
     def __init__(self, fields: Mapping[str, str]) -> None:
         said = " ".join(f"{name}: {sentence}" for name, sentence in fields.items())
@@ -128,42 +122,29 @@ class Mounts:
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """A job that can be run.
+    """A job that can be run."""
 
-    Parameters
-    ----------
-    image, command
-        What it runs; an empty command is the image's own.
-    request, least, most
-        Cores that it asks for, and can run with at least and at most; None where that was not said.
-    memory
-        Bytes that it may use at most, or None.
-    environment
-        Variables of its program.
-    volumes, ports
-        Folders and ports of the host, and what they are inside.
-    follows
-        Whether its threads follow its cores.
-    program
-        The bundled program that it runs; empty for an image of one's own.
-    deadline
-        When it has to be done, seconds since 1970, or None.
-    data
-        What it trains on, in a word, or empty.
-    """
-
+    #: What it runs; an empty command is the image's own.
     image: str
     command: tuple[str, ...] = ()
+    #: Cores that it asks for, and can run with at least and at most; None where that was not said.
     request: float | None = None
     least: float | None = None
     most: float | None = None
+    #: Bytes that it may use at most, or None.
     memory: int | None = None
+    #: Variables of its program.
     environment: Mapping[str, str] = field(default_factory=dict, hash=False)
+    #: Folders and ports of the host, and what they are inside.
     volumes: Mapping[str, str] = field(default_factory=dict, hash=False)
     ports: Mapping[str, str] = field(default_factory=dict, hash=False)
+    #: Whether its threads follow its cores.
     follows: bool = False
+    #: The bundled program that it runs; empty for an image of one's own.
     program: str = ""
+    #: When it has to be done, seconds since 1970, or None.
     deadline: float | None = None
+    #: What it trains on, in a word, or empty.
     data: str = ""
 
     @property
@@ -185,17 +166,6 @@ def read_job(
     chosen: JobSettings, engine: EngineInfo, mounts: Mounts, now: float, zone: str = ""
 ) -> tuple[str, JobSpec]:
     """The name that a job should have, and the job.
-
-    Parameters
-    ----------
-    chosen
-        What a person typed.
-    engine
-        Where it is to run.
-    mounts
-        What it may have of the host.
-    now, zone
-        Seconds since 1970, and the time zone of whoever typed it (`core.moments`).
 
     Raises
     ------

@@ -28,13 +28,7 @@ _SHOWN = 100
 
 
 class SubmittedJobs:
-    """All submitted jobs.
-
-    Parameters
-    ----------
-    database
-        Where they are.
-    """
+    """All submitted jobs."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -98,17 +92,7 @@ class SubmittedJobs:
         sources: Collection[QueueState] | None = None,
         **values: Any,
     ) -> bool:
-        """Change the state of a job, and other values; False if that is not possible from the state it is in.
-
-        Parameters
-        ----------
-        job, to
-            Its id and its new state.
-        sources
-            The states that it may be in now; by default all that `to` may follow.
-        **values
-            Further columns.
-        """
+        """Move a job to another state with other values; False if its state does not allow it."""
         from_ = COMES_FROM[to] if sources is None else sources
         if to not in ACTIVE:
             values = {"finished": time.time(), "cancel_asked": False, **values}

@@ -61,29 +61,20 @@ COMES_FROM: Final[dict[QueueState, tuple[QueueState, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One job; moments are seconds since 1970.
+    """One job; moments are seconds since 1970."""
 
-    Parameters
-    ----------
-    at
-        When the policy saw it.
-    steps, total_steps, step_seconds
-        Steps done and in all, and seconds per step lately; None where it does not say.
-    promised
-        Whether its deadline is promised; None of a policy that promises nothing.
-    label
-        The list that the policy has it in.
-    ends, soonest, latest
-        When it is expected to end with the cores that it has, and between which moments eight times out of
-        ten; None where that is not known.
-    """
-
+    #: When the policy saw it.
     at: float
+    #: Steps done and in all, and seconds per step lately; None where it does not say.
     steps: int | None = None
     total_steps: int | None = None
     step_seconds: float | None = None
+    #: Whether its deadline is promised; None of a policy that promises nothing.
     promised: bool | None = None
+    #: The list that the policy has it in.
     label: str = ""
+    #: When it is expected to end with the cores that it has, and between which moments eight times out of
+    #: ten; None where that is not known.
     ends: float | None = None
     soonest: float | None = None
     latest: float | None = None
@@ -118,53 +109,36 @@ _OF_ID = 8
 
 @dataclass(frozen=True, slots=True)
 class QueuedJob:
-    """A submitted job as it is now; moments are seconds since 1970.
+    """A submitted job as it is now; moments are seconds since 1970."""
 
-    Parameters
-    ----------
-    id, name
-        Its id, and what people call it: no other job of the engine has that name.
-    engine
-        What its engine was called when it was submitted.
-    spec
-        What was submitted.
-    created
-        When it was submitted.
-    priority
-        From 0 to 9.
-    state
-        Where it is in its life.
-    why
-        Why it waits, has ended, failed or was refused, in a sentence; empty where nothing is known.
-    cancelling
-        Whether somebody has cancelled it, and it still runs.
-    container
-        The id of its container; empty while it has none.
-    started, finished
-        When its container was first started, and when it ended, or None.
-    cores, threads
-        Its limit and its threads as last seen; None without one, and where that is not known.
-    promised
-        Whether it was promised its deadline; None as long as no policy said.
-    stands
-        How it stands in the eyes of the policy that is attached now, or None.
-    """
-
+    #: Its id, and what people call it: no other job of the engine has that name.
     id: str
     name: str
+    #: What its engine was called when it was submitted.
     engine: str
+    #: What was submitted.
     spec: JobSpec
+    #: When it was submitted.
     created: float
+    #: From 0 to 9.
     priority: int = 0
+    #: Where it is in its life.
     state: QueueState = QueueState.WAITING
+    #: Why it waits, has ended, failed or was refused, in a sentence; empty where nothing is known.
     why: str = ""
+    #: Whether somebody has cancelled it, and it still runs.
     cancelling: bool = False
+    #: The id of its container; empty while it has none.
     container: str = ""
+    #: When its container was first started, and when it ended, or None.
     started: float | None = None
     finished: float | None = None
+    #: Its limit and its threads as last seen; None without one, and where that is not known.
     cores: float | None = None
     threads: int | None = None
+    #: Whether it was promised its deadline; None as long as no policy said.
     promised: bool | None = None
+    #: How it stands in the eyes of the policy that is attached now, or None.
     stands: Standing | None = None
 
     def overdue(self, now: float) -> bool:

@@ -42,19 +42,7 @@ _SILENT_AFTER = 30.0
 
 
 class Recorder:
-    """Takes what the watcher sampled and appends it to a recording's file.
-
-    Parameters
-    ----------
-    files
-        The files of the engine.
-    tape
-        The recording's file.
-    only
-        The ids of the containers to record, or None for all that are labelled or picked.
-    phaser
-        Labels samples, or None.
-    """
+    """Takes what the watcher sampled and appends it to a recording's file."""
 
     def __init__(
         self, files: LiveFiles, tape: RecordingFile, only: Sequence[str] | None, phaser: PhaseTracker | None
@@ -93,15 +81,7 @@ def _in_order(
 
 
 class Recordings:
-    """Begins and ends recordings: what is asked for is checked here, a worker does it.
-
-    Parameters
-    ----------
-    home
-        The home folder of the workspace.
-    engines, sessions, tasks, models
-        The engines, their policies and recordings, and where tasks and models are.
-    """
+    """Begins and ends recordings: what is asked for is checked here, a worker does it."""
 
     def __init__(
         self, home: Path, engines: Engines, sessions: Sessions, tasks: TaskQueue, models: ModelLibrary
@@ -116,15 +96,6 @@ class Recordings:
         self, engine: str, name: str, ids: Sequence[str] | None = None, model: str | None = None
     ) -> str:
         """Record containers into a trace set, once a second, until stopped; returns the task's id.
-
-        Parameters
-        ----------
-        engine, name
-            The engine, and what the trace set is to be called.
-        ids
-            The containers; all that are labelled or picked, later ones too, when left out.
-        model
-            The id of a phase model whose labels are recorded as well.
 
         Raises
         ------
@@ -161,15 +132,6 @@ class Recordings:
     ) -> str:
         """Make a trace set of what is remembered of a stretch of time; returns the task's id.
 
-        Parameters
-        ----------
-        engine, name
-            The engine, and what the trace set is to be called.
-        start, end
-            Seconds since 1970.
-        ids
-            The containers; all of that time when left out.
-
         Raises
         ------
         NotFoundError
@@ -183,17 +145,6 @@ class Recordings:
 
     def teach(self, engine: str, model: str, ids: Sequence[str], start: float, end: float) -> str:
         """Train a model further on what is remembered of containers that it does not know; the task's id.
-
-        Parameters
-        ----------
-        engine
-            The engine's name.
-        model
-            The id of the model, which stays as it is.
-        ids
-            The containers.
-        start, end
-            Seconds since 1970.
 
         Raises
         ------
@@ -274,21 +225,6 @@ def record(
     say: Callable[[str], None],
 ) -> str:
     """Record until somebody ends it, and store the trace set; returns its id.
-
-    Parameters
-    ----------
-    home
-        The home folder of the workspace.
-    engines, traces, models
-        The engines, where to store the trace set, and where models are.
-    params
-        ``engine``, ``name``, ``containers`` (ids or None), ``model`` (id or None), ``recording`` (the id of
-        its folder), and ``finish``: True to store what is there already without recording more.
-    task
-        The task that this is, or None.
-    say
-        Called several times a second with how far it is; ends the recording by raising `Cancelled`, or
-        leaves it as it is by raising anything else.
 
     Raises
     ------

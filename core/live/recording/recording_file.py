@@ -35,20 +35,13 @@ def folder_of(home: Path, recording: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A recording that is on the disk and not a trace set yet.
+    """A recording that is on the disk and not a trace set yet."""
 
-    Parameters
-    ----------
-    recording
-        The id of its folder.
-    about
-        ``engine``, ``name`` and ``model``.
-    shown
-        What there is of it.
-    """
-
+    #: The id of its folder.
     recording: str
+    #: ``engine``, ``name`` and ``model``.
     about: dict[str, Any]
+    #: What there is of it.
     shown: Recording
 
 
@@ -93,15 +86,7 @@ class Recorded:
 
 
 class RecordingFile:
-    """The files of one recording; one process writes at a time.
-
-    Parameters
-    ----------
-    folder
-        Where they are; made where it is not there.
-    writing
-        False for reading only, as is right while another process writes.
-    """
+    """The files of one recording; one process writes at a time."""
 
     def __init__(self, folder: Path, *, writing: bool = True) -> None:
         self._samples = folder / "samples.bin"

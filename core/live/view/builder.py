@@ -37,15 +37,7 @@ class Remembered(NamedTuple):
 
 
 class ViewBuilder:
-    """Reads what the watcher and the tasks left.
-
-    Parameters
-    ----------
-    home
-        The home folder of the workspace.
-    engines, sessions
-        The engines, and their policies and recordings.
-    """
+    """Reads what the watcher and the tasks left."""
 
     def __init__(self, home: Path, engines: Engines, sessions: Sessions) -> None:
         self._home = home
@@ -54,13 +46,6 @@ class ViewBuilder:
 
     def look(self, engine: str, model: str | None = None) -> LiveView:
         """Return what was seen last, and request that sampling continue for the next 30 seconds.
-
-        Parameters
-        ----------
-        engine
-            Its name.
-        model
-            The id of the phase model to label samples with, or None.
 
         Raises
         ------
@@ -105,17 +90,6 @@ class ViewBuilder:
         self, engine: str, ids: Sequence[str], start: float, end: float, most: int = 600
     ) -> dict[str, Past]:
         """The past of some containers, by id, in at most so many points; nothing of what is not kept.
-
-        Parameters
-        ----------
-        engine
-            Its name.
-        ids
-            The containers.
-        start, end
-            Seconds since 1970.
-        most
-            Points.
 
         Raises
         ------

@@ -46,15 +46,7 @@ FRESH_FOR = 5.0
 
 
 class LiveFiles:
-    """The files of one engine.
-
-    Parameters
-    ----------
-    home
-        The home folder of the workspace.
-    engine
-        The engine's name, which the settings let have only letters, digits, dots, dashes and underscores.
-    """
+    """The files of one engine."""
 
     def __init__(self, home: Path, engine: str) -> None:
         folder = home / "live"
