@@ -160,4 +160,4 @@ class TasksMachine(RuleBasedStateMachine):
 
 
 TestTasksMachine = TasksMachine.TestCase
-TestTasksMachine.settings = fewer(2, stateful_step_count=12)
+TestTasksMachine.settings = fewer(4, stateful_step_count=12)
