@@ -165,6 +165,7 @@ def test_a_recording_counts_and_ends_in_a_trace_set(page: Page, live: Server) ->
     expect(page.get_by_text("From the page").first).to_be_visible()
 
 
+@pytest.mark.long
 def test_what_was_typed_stays_while_containers_come_and_go(
     page: Page, live: Server, containers: dict[str, Container]
 ) -> None:

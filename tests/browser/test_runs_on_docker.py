@@ -51,6 +51,7 @@ def kernel(docker_client: docker.DockerClient) -> Iterator[KernelLimits]:
     noting.stop()
 
 
+@pytest.mark.long
 def test_flowcon_is_started_watched_compared_and_released(
     page: Page,
     live: Server,

@@ -67,12 +67,6 @@ def test_allocations_give_the_figures_again(model, csv, tmp_path):
         assert row["matched"]["against_best"]["base"] == report["best_reactive"][row["resource"]]
 
 
-def test_the_table_is_for_people(model, csv):
-    shown = run("evaluate", model, csv, "--cycle", 100, "--policies", POLICIES, "--refit").stdout
-    assert "the best reactive rule is prev.step" in shown
-    assert "static.request is left out" in shown
-
-
 @pytest.mark.parametrize("style", ["json", "csv", "docker", "vpa", "patch"])
 def test_every_format_says_where_it_is_from(model, csv, style):
     shown = run("recommend", model, csv, "--format", style, "--group-by", "team").stdout

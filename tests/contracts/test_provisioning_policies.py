@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import PolicyKind, cold_start, fit_policy
 from core.provisioning.policy_exam import QUESTIONS, declaration, paper_of, with_other_future
+from tests.examples import fewer
 from tests.provisioning.making import demand_of, random_demand
 
 TRAINING = {resource: random_demand(11, 8, resource=resource) for resource in Resource}
@@ -40,7 +41,7 @@ def test_policy(name, question):
 
 @pytest.mark.parametrize("resource", Resource)
 @pytest.mark.parametrize("name", [name for name, policy in POLICIES.items() if not policy.foresight])
-@settings(max_examples=12, deadline=None)
+@fewer(2)
 @given(seed=st.integers(0, 10**6), share=st.floats(0, 1))
 def test_the_future_changes_no_earlier_allocation(name, resource, seed, share):
     demand = random_demand(seed, 4, 40, resource=resource)
@@ -51,7 +52,7 @@ def test_the_future_changes_no_earlier_allocation(name, resource, seed, share):
 
 
 @pytest.mark.parametrize("name", [name for name, policy in POLICIES.items() if not policy.foresight])
-@settings(max_examples=8, deadline=None)
+@fewer(4)
 @given(seed=st.integers(0, 10**6))
 def test_other_containers_change_nothing(name, seed):
     demand = random_demand(seed, 4, 40)
@@ -62,7 +63,7 @@ def test_other_containers_change_nothing(name, seed):
 
 
 @pytest.mark.parametrize("name", POLICIES)
-@settings(max_examples=8, deadline=None)
+@fewer(4)
 @given(seed=st.integers(0, 10**6))
 def test_allocations_are_finite_and_never_negative(name, seed):
     demand = random_demand(seed, 5, 30)

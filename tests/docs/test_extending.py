@@ -141,6 +141,7 @@ def test_an_engine_is_watched_steered_and_put_back(found: dict) -> None:
     assert there == {"cores": 4.0, "watched": ["job"], "changed": 0.5, "restored": ["job"], "after": 3.0}
 
 
+@pytest.mark.long
 def test_every_example_passes_the_exam_of_its_kind(found: dict) -> None:
     exams = ("provisioning_policies", "scheduling_policies", "formats", "layouts", "task_kinds", "pages")
     names = ("last.sample", "fixed.share", "key_values", "slurm", "count_samples", "Notes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.engines.simulated import simulated
@@ -18,6 +18,7 @@ from core.experiments.scenarios import scenario
 from core.runs.runner import run_arm
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES
+from tests.examples import fewer
 from tests.experiments.making import three
 from tests.oracles import slow_queue
 
@@ -57,7 +58,7 @@ def outcome(entries) -> RunResult:
 
 
 @pytest.mark.parametrize("label", ["Static", "Turns", "Bends", "Free"])
-@settings(max_examples=6)
+@fewer(4)
 @given(seed=st.integers(0, 10_000))
 def test_every_measure_is_that_of_the_slow_twin(label, seed):
     experiment = read_experiment(QUEUE)

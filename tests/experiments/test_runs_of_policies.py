@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.engines.simulated import simulated
@@ -27,6 +27,7 @@ from core.scheduling.policies import POLICIES
 from core.simulation.loss import FAMILIES
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 from core.store.ledger import pack, unpack
+from tests.examples import fewer
 from tests.experiments.making import RANDOM, some, three
 from tests.oracles import slow_experiments
 
@@ -37,7 +38,7 @@ def ledger(experiment, policy, seed):
 
 
 @pytest.mark.parametrize("policy", list(POLICIES))
-@settings(max_examples=8)
+@fewer(4)
 @given(seed=st.integers(0, 10_000))
 def test_the_same_seed_gives_the_same_ledger_and_its_replay_agrees(policy, seed):
     experiment = some()

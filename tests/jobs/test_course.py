@@ -54,7 +54,7 @@ def test_what_is_said_happens_and_the_second_stage_has_larger_batches(tmp_path):
     assert len(program._test_x) == 1000
 
 
-@pytest.mark.parametrize("renew", [1, 2])
+@pytest.mark.parametrize("renew", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_resumed_run_meets_the_same_data(tmp_path, renew):
     course = Course(augment=1, renew=renew)
     whole, _ = trained(30, None, course)

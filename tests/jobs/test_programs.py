@@ -74,7 +74,9 @@ def test_a_seed_decides_the_series(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LIGHT)
-@pytest.mark.parametrize("stop_after", [1, 13, 20])
+@pytest.mark.parametrize(
+    "stop_after", [pytest.param(1, marks=pytest.mark.long), 13, pytest.param(20, marks=pytest.mark.long)]
+)
 def test_interrupted_and_resumed_is_the_same_series(name: str, stop_after: int, tmp_path: Path) -> None:
     whole = losses(one_run(name, 24))
     before = interrupted_run(name, 24, stop_after, tmp_path / "checkpoint.npz")

@@ -97,6 +97,7 @@ def test_traces_that_never_change_are_refused():
         useful_features(of({"cpu": (Role.CPU, [1.0] * 6)}))
 
 
+@pytest.mark.slow
 def test_as_many_phases_as_there_are(tmp_path):
     traces = synthetic_traces(12, seed=3)[0]
     names = [feature.name for feature in useful_features(traces).features]

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 from core.phases import WARM_UP, PhaseSettings, PhaseStatistics, fit, phase_runs, phase_statistics
 from core.traces.model import Feature, Role
 from core.units import Unit
+from tests.examples import fewer
 from tests.phases.making import CPU, GIB, MEMORY, three_phases, trace_set
 
 
@@ -226,7 +226,7 @@ def test_without_cpu_and_memory_the_features_are_named():
 
 
 @given(st.integers(0, 2**31 - 1), st.integers(2, 9))
-@limits(max_examples=15)
+@fewer(2)
 def test_no_two_phases_of_a_model_read_the_same(seed, k):
     traces = three_phases(4, seed=seed % 1000, stay=15)
     model = fit(traces, PhaseSettings(phases=k, encoder="window", seed=seed))

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
@@ -19,6 +18,7 @@ from core.phases.matching import match
 from core.phases.prediction import reading_order
 from core.traces.model import Feature, Role
 from core.units import Unit
+from tests.examples import fewer
 from tests.oracles import crbm_twin as twin
 from tests.phases.making import CPU, MEMORY, three_phases, trace_set
 
@@ -278,7 +278,7 @@ def test_expanding_what_is_not_there_is_a_sentence(traces, model):
 
 
 @given(st.integers(0, 2**31 - 1), st.integers(2, 4), st.integers(0, 2))
-@limits(max_examples=10)
+@fewer(2)
 def test_expanding_any_phase_leaves_the_others(seed, into, phase):
     traces = three_phases(3, seed=seed % 100, stay=12)
     model = fit(traces, PhaseSettings(phases=3, encoder="pca", seed=seed))
@@ -318,7 +318,7 @@ def test_large_sets_start_from_a_sample_and_end_on_all_codes(monkeypatch):
 
 
 @given(st.integers(0, 2**31 - 1), st.integers(2, 6))
-@limits(max_examples=15)
+@fewer(2)
 def test_rounds_over_all_codes_do_what_scikit_learn_does(seed, k):
     rng = np.random.default_rng(seed)
     codes = rng.uniform(size=(400, 3)).astype(np.float32)

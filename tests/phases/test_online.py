@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.phases import WARM_UP, OnlineDetector, PhaseSettings, expand, fit, predict
+from tests.examples import fewer
 from tests.phases.making import three_phases, trace_set
 
 
@@ -34,7 +34,7 @@ def replayed(model, traces):
     st.integers(1, 5),
     st.booleans(),
 )
-@limits(max_examples=15)
+@fewer(2)
 def test_online_equals_offline(seed, encoder, warmup, history, divided):
     traces = three_phases(3, seed=seed, stay=10)
     settings = PhaseSettings(phases=3, encoder=encoder, warmup=warmup, history=history, epochs=3, seed=seed)

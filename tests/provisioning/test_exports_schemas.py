@@ -135,8 +135,3 @@ def test_every_docker_command_says_what_its_placeholder_stands_for(rows):
     for number, line in enumerate(lines):
         if line.startswith("docker"):
             assert lines[number - 1].startswith(f"# in place of {line.split()[-1]}: ")
-
-
-def test_manifests_say_how_they_are_used(rows):
-    assert "# Then: kubectl apply -f FILE" in export(rows, ORIGIN, "vpa")
-    assert "--subresource resize --patch-file FILE" in export(rows, ORIGIN, "patch")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.provisioning.building import prepare
@@ -17,6 +17,7 @@ from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES
 from core.provisioning.policies.phasedock import PHASEDOCK, PhasedockSettings
 from core.provisioning.policy import cold_start, fit_policy
+from tests.examples import fewer
 from tests.provisioning.making import random_demand
 from tests.synthetic import synthetic_traces
 
@@ -29,7 +30,7 @@ def allocate():
     return fit_policy(PHASEDOCK, TRAINING, PLAIN)
 
 
-@settings(max_examples=15, deadline=None)
+@fewer(2)
 @given(seed=st.integers(0, 10**6), share=st.floats(0, 1))
 def test_without_fallback_it_looks_only_backwards(allocate, seed, share):
     demand, rng = random_demand(seed, 4, 40), np.random.default_rng(seed)
@@ -41,7 +42,7 @@ def test_without_fallback_it_looks_only_backwards(allocate, seed, share):
     np.testing.assert_allclose(allocate(other)[: cut + 1], allocate(demand)[: cut + 1], rtol=1e-9)
 
 
-@settings(max_examples=15, deadline=None)
+@fewer(2)
 @given(seed=st.integers(0, 10**6))
 def test_a_container_begins_cold_and_is_resized_at_most_once_more_than_it_begins_cycles(allocate, seed):
     demand = random_demand(seed, 5, 60)

@@ -94,11 +94,6 @@ def test_with_enough_containers_the_interval_decides(change, state, words):
     assert found.missing == 0
 
 
-def test_between_eight_and_twenty_the_interval_is_called_narrow():
-    assert "intervals come out somewhat too narrow" in said(GOOD, "cpu", 12, 40).sentence
-    assert "narrow" not in said(GOOD, "cpu", 20, 66).sentence
-
-
 def test_twelve_containers_that_all_kept_their_memory_are_no_proof():
     found = said(GOOD, "memory", 12, 40)
     assert found.state is State.OPEN

@@ -52,7 +52,12 @@ def completions(entries: list[Entry]) -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize("seed", range(6))
+def some(seeds: int) -> list:
+    """So many seeds, of which all but the first run in the long tests alone."""
+    return [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, seeds))]
+
+
+@pytest.mark.parametrize("seed", some(6))
 @pytest.mark.parametrize("delta", [0.1, 0.3])
 def test_nobody_waits_much_longer_than_its_promise(seed: int, delta: float) -> None:
     scenario = drawn(10, seed)
@@ -62,7 +67,7 @@ def test_nobody_waits_much_longer_than_its_promise(seed: int, delta: float) -> N
     assert max(mine[name] / fair[name] for name in fair) <= 1 + delta + 0.1
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some(4))
 def test_jobs_end_sooner_on_the_whole(seed: int) -> None:
     scenario = drawn(10, 100 + seed)
     mine, free = completions(run(scenario)), completions(run(scenario, POLICIES["free"]))
@@ -119,7 +124,7 @@ def reached(entries: list[Entry], scenario: Scenario) -> list[float]:
     return [result.t90 or 0.0, result.t95 or 0.0, result.t99 or 0.0]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some(3))
 def test_no_point_is_paid_for_by_the_next(seed: int) -> None:
     """A weight on 90% alone makes 99% late; weights on all three make none of them later than sharing."""
     scenario = drawn(10, 300 + seed, caps=False)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -22,6 +22,7 @@ from core.scheduling.actions import Action, Migrate, Pause, Refuse, Resume, SetL
 from core.scheduling.model import Failure, Hidden, Job, JobState, Observation, Trigger, Worker
 from core.scheduling.policies import POLICIES
 from core.scheduling.policy_exam import possible
+from tests.examples import fewer
 
 levels = st.one_of(st.floats(0.0, 2.0), st.sampled_from([float("nan"), float("inf"), -1.0, 0.0]))
 
@@ -243,8 +244,8 @@ def test_a_policy_keeps_its_head(case: str) -> None:
     machine = type("Machine", (Chaos,), {"policy_name": name, "values": values})
     run_state_machine_as_test(
         machine,
-        settings=settings(
-            stateful_step_count=30, deadline=None,
+        settings=fewer(
+            5, stateful_step_count=30,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
         ),
     )  # fmt: skip

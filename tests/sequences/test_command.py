@@ -63,13 +63,6 @@ def test_warm_up_may_count_like_a_phase(files):
     assert sum(edge["count"] for edge in said["transitions"]) == graph.visits.sum()
 
 
-def test_people_get_tables(files):
-    shown = run(*files).stdout
-    assert "distinct path" in shown
-    assert "of 6 executions" in shown
-    assert "in 30 s" in shown
-
-
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, Start
 from core.scheduling.shares import water_fill
+from tests.examples import fewer
 from tests.oracles import slow_simulator as slow
 from tests.simulation.making import run, scenarios, scripted, tenths
 
@@ -33,6 +34,7 @@ def scripts(draw, scenario):
     return lines
 
 
+@fewer(4)
 @given(st.data(), scenarios())
 def test_every_job_ends_when_the_twin_says(data, scenario):
     script = data.draw(scripts(scenario))

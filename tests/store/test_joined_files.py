@@ -272,12 +272,12 @@ def stamps(n: int, shift_s: float = 0.0, zone: str = "", step: float = 300.0) ->
     ("shift", "zones", "kinds"),
     [
         (3600, ("", "Z"), ["mixed_zones", "mixed_zones"]),
-        (3600, ("", ""), ["mixed_zones"]),
-        (-5400, ("Z", "Z"), ["mixed_zones"]),
-        (0, ("", "+00:00"), ["mixed_zones"]),
+        pytest.param(3600, ("", ""), ["mixed_zones"], marks=pytest.mark.long),
+        pytest.param(-5400, ("Z", "Z"), ["mixed_zones"], marks=pytest.mark.long),
+        pytest.param(0, ("", "+00:00"), ["mixed_zones"], marks=pytest.mark.long),
         (0, ("Z", "+00:00"), []),
-        (0, ("", ""), []),
-        (600, ("", ""), []),
+        pytest.param(0, ("", ""), [], marks=pytest.mark.long),
+        pytest.param(600, ("", ""), [], marks=pytest.mark.long),
     ],
 )
 def test_files_of_two_time_zones_are_marked(

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.phases import PhaseSettings, expand, fit, predict
 from core.store import load_model, model_archive, model_fingerprint, read_model_archive, save_model
 from core.store.phase_models import archive as module
+from tests.examples import fewer
 from tests.phases.making import three_phases
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def assert_same(one, two, traces):
     st.integers(0, 2),
     st.integers(0, 1000),
 )
-@limits(max_examples=12)
+@fewer(2)
 def test_a_model_comes_back_as_it_was(tmp_path_factory, encoder, warmup, history, expansions, seed):
     traces = three_phases(3)
     settings = PhaseSettings(phases=3, encoder=encoder, warmup=warmup, history=history, epochs=2, seed=seed)

@@ -301,12 +301,6 @@ def test_the_form_has_the_settings_of_every_policy_and_no_oracle(server: Flask) 
     assert "restores every limit" in policy.mode_words("control", control=True)
 
 
-def test_control_is_confirmed_by_naming_what_is_touched() -> None:
-    shown = text(policy.confirmation(view(), "flowcon"))
-    assert "FlowCon will set the CPU limits of 11 containers on box" in shown
-    assert "tabnet-fraud" in shown
-
-
 def test_the_recording_shows_how_much_there_is(server: Flask) -> None:
     assert server
     shown = text(record.panel(view(recording=Recording("t", "night", 1e9, 1200, 4, 2048))))

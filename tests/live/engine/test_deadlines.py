@@ -81,6 +81,7 @@ def test_a_job_that_slows_down_by_half_gets_the_cores_that_it_needs(docker_url, 
     assert {"promised"} == {told.said[name][0][1] for name in ("slow", "other")}
 
 
+@pytest.mark.long
 def test_one_that_can_no_longer_be_in_time_is_said_long_before(docker_url, light_image, tmp_path):
     lost = due(light_image, "lost", 8.0, 12.0, slower_from=40)
     with opened(docker_url, tmp_path, lost, cpus=((0,),)) as engine:
@@ -90,6 +91,7 @@ def test_one_that_can_no_longer_be_in_time_is_said_long_before(docker_url, light
     assert told.late_from("lost") < 9.0
 
 
+@pytest.mark.long
 def test_an_engine_that_refuses_is_asked_again_and_the_deadline_is_met(
     docker_url, light_image, tmp_path, start_job
 ):
@@ -116,6 +118,7 @@ def daemon():
         yield made
 
 
+@pytest.mark.long
 def test_a_host_that_loses_a_core_keeps_its_promises_with_the_other_one(daemon, tmp_path):
     volumes = {f"/{name}": f"/{name}" for name in host.PROGRAMS} | {str(JOBS): "/jobs/phasedock_jobs"}
     more = {"volumes": volumes, "environment": {"PYTHONPATH": "/jobs"}}

@@ -211,6 +211,7 @@ def test_the_list_follows_what_happens(host, docker_client, sleeper):
     assert (seen, gone) == (True, True)
 
 
+@pytest.mark.long
 def test_counters_of_fifty_containers_cost_at_most_ten_milliseconds(host, light_image):
     import time
 

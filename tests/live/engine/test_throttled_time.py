@@ -22,7 +22,15 @@ def host(docker_url):
         yield host
 
 
-@pytest.mark.parametrize(("processes", "limit"), [(1, 0.1), (2, 0.2), (1, 0.9), (2, 1.9)])
+@pytest.mark.parametrize(
+    ("processes", "limit"),
+    [
+        (1, 0.1),
+        pytest.param(2, 0.2, marks=pytest.mark.long),
+        pytest.param(1, 0.9, marks=pytest.mark.long),
+        (2, 1.9),
+    ],
+)
 def test_what_is_used_and_what_is_withheld_make_what_would_be_used(
     host, start_job, light_image, processes, limit
 ):

@@ -43,6 +43,7 @@ def settings_of_a_policy(space):
     return {"policy": "prev.step.max", "traces": stored.id, "cycle": 5.0}
 
 
+@pytest.mark.long
 def test_watching_adds_up_what_it_would_free_and_changes_nothing(
     space, worker, light_image, start_job, settings_of_a_policy
 ):

@@ -55,6 +55,7 @@ def over(space, name: str) -> Any:
     return until(done, 240)
 
 
+@pytest.mark.long
 def test_a_run_teaches_the_next_one_whose_promise_outlives_a_kill(
     space, settings, submit, docker_client, light_image
 ):

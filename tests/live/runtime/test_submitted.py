@@ -132,6 +132,7 @@ def test_a_worker_that_is_killed_loses_no_submitted_job(space, settings, submit,
     assert containers(docker_client, second) == []
 
 
+@pytest.mark.long
 def test_a_paused_job_is_resumed_after_a_kill(space, settings, submit, docker_client, light_image):
     """In turns, the one that has run for a quantum is paused for the other."""
     assert light_image

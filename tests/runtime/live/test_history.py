@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.bootstrap import worker_for
@@ -19,6 +19,7 @@ from core.live.view.snapshot import LiveFiles
 from core.sampling.ring_buffer import FIELDS
 from core.traces.model import Role
 from core.workspace.records import TaskState
+from tests.examples import fewer
 from tests.runtime.kinds_for_tests import until
 
 BEGIN = 1_700_000_000.0
@@ -53,7 +54,7 @@ def test_the_last_hour_is_kept_second_by_second(tmp_path):
     assert [path.suffix for path in begins(tmp_path / "1").values()] == [".parquet", ".parquet", ".open"]
 
 
-@settings(max_examples=12, deadline=None)
+@fewer(2)
 @given(st.lists(st.one_of(st.none(), st.floats(0, 8)), min_size=70, max_size=260))
 def test_longer_stretches_are_means_and_peaks_of_what_was_seen(tmp_path_factory, used):
     folder = tmp_path_factory.mktemp("history")

@@ -8,14 +8,12 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from pathlib import Path
 
 import pytest
 
 from core.application import Workspace
 from core.bootstrap import open_workspace
-from core.cli.supervisor import wait_until_serving
 from core.config import child_environment
 from core.workspace.records import TaskState
 from tests.builders import small_traces
@@ -25,7 +23,6 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[3]
 PHASEDOCK = Path(sys.executable).with_name("phasedock")
-GUNICORN = Path(sys.executable).with_name("gunicorn")
 
 
 class Process:
@@ -118,6 +115,7 @@ def test_a_worker_killed_in_mid_training_leaves_no_half_made_model(workspace, se
     assert list((settings.home / "tmp").iterdir()) == []
 
 
+@pytest.mark.long
 def test_a_retry_after_a_kill_completes(counting, start):
     workspace, command = counting
     first = workspace.tasks.submit("count", "Count", {"steps": 60, "pause": 0.05})
@@ -150,6 +148,7 @@ def test_a_worker_that_is_told_to_stop_stops_soon(counting, start):
     assert state(workspace, task) is TaskState.INTERRUPTED
 
 
+@pytest.mark.long
 def test_web_and_workers_may_start_at_the_same_time(settings, start):
     script = (
         "from core.config import load_settings; from core.bootstrap import open_workspace;"
@@ -160,52 +159,6 @@ def test_web_and_workers_may_start_at_the_same_time(settings, start):
     workspace = open_workspace(settings)
     assert len(workspace.tasks.list()) == 4
     workspace.close()
-
-
-WEB = """
-from flask import Flask, jsonify, request
-from core.config import load_settings
-from core.bootstrap import open_workspace
-
-place = open_workspace(load_settings())
-app = Flask("uploads")
-
-@app.get("/healthz")
-def healthz():
-    return jsonify(status="ok")
-
-@app.put("/<upload>")
-def receive(upload):
-    place.uploads.receive(upload, iter(lambda: request.stream.read(65536), b""))
-    return jsonify(id=upload)
-"""
-
-
-@pytest.mark.loopback
-def test_a_web_process_killed_in_mid_upload_leaves_no_half_file(workspace, settings, start, tmp_path):
-    (tmp_path / "uploading.py").write_text(WEB)
-    port = free_port()
-    web = start(
-        GUNICORN, "--chdir", tmp_path, "--pythonpath", ROOT, "-b", f"127.0.0.1:{port}", "-k", "gthread",
-        "--threads", "2", "--no-control-socket", "uploading:app",
-    )  # fmt: skip
-    assert wait_until_serving(f"http://127.0.0.1:{port}", 30), web.log.read_text()
-    whole, half = (workspace.uploads.begin(name, 1 << 20) for name in ("whole.csv", "half.csv"))
-    url = f"http://127.0.0.1:{port}/{whole}"
-    with urllib.request.urlopen(urllib.request.Request(url, bytes(1 << 20), method="PUT")) as answer:
-        assert answer.status == 200
-    part = settings.home / "uploads" / half / "part"
-    with socket.create_connection(("127.0.0.1", port)) as sending:
-        head = f"PUT /{half} HTTP/1.1\r\nHost: x\r\nContent-Length: {1 << 20}\r\n\r\n"
-        sending.sendall(head.encode() + bytes(300_000))
-        until(lambda: part.exists() and part.stat().st_size > 0)
-        assert [info.id for info in workspace.uploads.list()] == [whole]
-        web.kill()
-    assert [info.id for info in workspace.uploads.list()] == [whole]
-    assert not workspace.uploads.get(half).complete
-    until(lambda: workspace.uploads.sweep() == 1)
-    assert not part.exists()
-    assert workspace.uploads.path(whole).stat().st_size == 1 << 20
 
 
 def free_port():

@@ -6,7 +6,6 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
 from sqlalchemy import update
@@ -18,6 +17,7 @@ from core.registry import Registry
 from core.tasks.worker import Worker
 from core.workspace.records import TaskState
 from core.workspace.tables import WorkerRow
+from tests.examples import fewer
 from tests.runtime.kinds_for_tests import kind_for_tests
 
 ENDINGS = {
@@ -159,4 +159,4 @@ class TasksMachine(RuleBasedStateMachine):
 
 
 TestTasksMachine = TasksMachine.TestCase
-TestTasksMachine.settings = example_settings(max_examples=12, stateful_step_count=12)
+TestTasksMachine.settings = fewer(4, stateful_step_count=12)
