@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import deque
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
+from sqlalchemy import update
+
+from core.errors import Cancelled, Interrupted
+from core.experiments.outcome import Outcome
+from core.experiments.series import Series
 from core.live.view.snapshot import LiveFiles, age, write_attached
 from core.sampling.values import ActivityEntry, Mode
 from core.scheduling.actions import (
@@ -22,15 +28,89 @@ from core.scheduling.actions import (
 )
 from core.scheduling.policies.autopilot.steering_evidence import Book
 from core.units import format_cores
+from core.workspace.files import new_id
+from core.workspace.ledgers import Ledgers
+from core.workspace.records import NO_EXPERIMENT, RunState
+from core.workspace.tables import RunRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import TracebackType
 
     from core.sampling.values import Attached
     from core.scheduling.actions import Action
     from core.scheduling.loop import Entry
     from core.scheduling.model import Job
     from core.scheduling.policies.autopilot.steering_evidence import Evidence
+    from core.workspace.database import Database
+
+
+class AttachedRun:
+    """A run that is written as it proceeds; a context manager that notes how it ended."""
+
+    def __init__(
+        self,
+        database: Database,
+        name: str,
+        engine: str,
+        policy: str,
+        settings: Mapping[str, Any],
+        seed: int,
+        task: str,
+    ) -> None:
+        self.id = new_id()
+        self._database = database
+        self._ledgers = Ledgers(database)
+        self._ledger = self._ledgers.writer(self.id)
+        self._series, self._outcome = Series(), Outcome()
+        row = RunRow(
+            id=self.id,
+            experiment=NO_EXPERIMENT,
+            name=name,
+            label=policy,
+            policy=policy,
+            settings=dict(settings),
+            seed=seed,
+            scenario=f"live {engine}"[:64],
+            key=self.id,
+            state=RunState.RUNNING,
+            task=task,
+            created=time.time(),
+            entries=0,
+            summary=None,
+            jobs=None,
+        )
+        with database.write() as session:
+            session.add(row)
+
+    def add(self, entry: Entry) -> None:
+        """Take the next entry; it is on the disk when this returns."""
+        self._ledger.add(entry)
+        self._ledger.flush()
+        self._series.add(entry)
+        self._outcome.add(entry)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ledgers.keep_series(self.id, self._series.to_dict())
+        plain = self._outcome.result().to_dict()
+        jobs = list(plain.pop("jobs"))
+        values = {"state": _state(error), "summary": plain, "jobs": jobs}
+        with self._database.write() as session:
+            session.execute(update(RunRow).where(RunRow.id == self.id).values(**values))
+
+
+def _state(error: BaseException | None) -> RunState:
+    match error:
+        case None | Cancelled():
+            return RunState.DONE
+        case Interrupted():
+            return RunState.INTERRUPTED
+    return RunState.FAILED
 
 
 MOST_POINTS = 240

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from core.engines.registry import WatchOnly
 from core.engines.values import DATA, LOGS_EVERY, RUN, SUBMISSION
 from core.errors import Cancelled, ConflictError, InputError, PhaseDockError
-from core.live.attach.activity import ActivityLog
-from core.live.attach.attached_run import AttachedRun
+from core.live.attach.activity import ActivityLog, AttachedRun
 from core.live.control.by_hand import ours, switched_off
 from core.live.control.restore import LimitRestorer
 from core.live.queue.feed import FedEngine

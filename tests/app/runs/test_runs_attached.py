@@ -12,7 +12,7 @@ from app.pages.runs.ledger.moment import lines
 from app.ui.attached_runs import address, attached_card
 from app.ui.links import Query
 from core.errors import NotFoundError
-from core.live.attach.attached_run import AttachedRun
+from core.live.attach.activity import AttachedRun
 from core.scheduling.actions import Mark, Reason, SetLimit
 from core.scheduling.loop import Entry
 from core.scheduling.model import Job, JobState, Observation, Trigger, Worker

@@ -8,7 +8,7 @@ import pytest
 
 from core.scheduling.actions import Migrate
 from core.scheduling.model import Failure
-from core.scheduling.policies.specon.policy import candidates, chosen, scores
+from core.scheduling.policies.specon import candidates, chosen, scores
 from tests.scheduling.making import MIGRATING, Table, workers
 
 WEIGHTS = {"PC": 2.0, "WC": 1.5, "CC": 1.0}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.scheduling.policies.specon.policy import Placed, as_printed, loads, resolved
+from core.scheduling.policies.specon import Placed, as_printed, loads, resolved
 from tests.scheduling.making import MIGRATING, Table, workers
 
 

@@ -2,6 +2,87 @@
 
 from __future__ import annotations
 
-from core.scheduling.policies.deadline.policy import DEADLINE, POLICIES, DeadlineSettings
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING
+
+from core.scheduling.actions import Mark
+from core.scheduling.policies.deadline.deadline_admission import DeadlineAdmission
+from core.scheduling.policies.deadline.scene import DeadlineState, Scene
+from core.scheduling.policies.deadline.settings import DeadlineSettings
+from core.scheduling.policies.deadline.sharing import Sharing
+from core.scheduling.ports import Decision, SchedulingPolicy
+from core.scheduling.shares import changes
+
+if TYPE_CHECKING:
+    from core.scheduling.model import Observation
+
+
+__all__ = ["DEADLINE", "POLICIES", "DeadlineSettings"]
+
+
+def begin(settings: DeadlineSettings, seed: int) -> DeadlineState:  # noqa: ARG001 - nothing is left to chance
+    """The state before the first observation."""
+    return DeadlineState(settings)
+
+
+def decide(state: DeadlineState, seen: Observation) -> Decision[DeadlineState]:
+    """Promise what can be promised, and give every job its cores."""
+    if seen.number <= state.number:
+        return Decision(state, wake=state.wake)
+    scene = Scene(state, seen)
+    promises = DeadlineAdmission(scene, state.costs)
+    promises.make()
+    sharing = Sharing(scene, promises)
+    sharing.share()
+    again = [scene.known[name].again for name in scene.waiting if scene.known[name].again > scene.now]
+    wake = min([*(home.due for home in scene.homes.values()), *again], default=inf)
+    after = replace(
+        state,
+        number=seen.number,
+        known=scene.known,
+        homes=scene.homes,
+        costs=promises.costs,
+        ratios=scene.ratios,
+        wake=None if wake == inf else wake,
+    )
+    others = [Mark(name, "left over", promised=False) for name in scene.new if not scene.known[name].promised]
+    return Decision(
+        after,
+        changes(sharing.wanted, scene.refused),
+        tuple(scene.reasons),
+        (*others, *sharing.marks),
+        wake=after.wake,
+    )
+
+
+DEADLINE = SchedulingPolicy(
+    name="deadline",
+    title="Deadline",
+    about="Jobs say when they have to end; those that can are promised to, and cores follow from that.",
+    begin=begin,
+    decide=decide,
+    settings=DeadlineSettings,
+)
+ELASTICFLOW = SchedulingPolicy(
+    name="elasticflow",
+    title="ElasticFlow",
+    about="Jobs that end in time with the least cores are admitted, all others refused (Gu et al. 2023).",
+    begin=begin,
+    decide=decide,
+    settings=DeadlineSettings,
+    defaults={
+        "grain": 1.0,
+        "choosy": False,
+        "rest": "refuse",
+        "spare": "core-time",
+        "worth": 0.0,
+        "learn": False,
+        "early": 0.0,
+        "sizes": "powers",
+    },
+)
+POLICIES = (DEADLINE, ELASTICFLOW)
+
 
 __all__ = ["DEADLINE", "POLICIES", "DeadlineSettings"]

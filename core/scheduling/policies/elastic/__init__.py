@@ -2,6 +2,75 @@
 
 from __future__ import annotations
 
-from core.scheduling.policies.elastic.policy import ELASTIC, POLICIES, ElasticSettings
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.scheduling.policies.elastic.queue_order import Turn
+from core.scheduling.policies.elastic.scene import ElasticState, Scene
+from core.scheduling.policies.elastic.settings import ElasticSettings
+from core.scheduling.ports import Decision, SchedulingPolicy
+from core.scheduling.shares import changes
+
+if TYPE_CHECKING:
+    from core.scheduling.actions import Action
+    from core.scheduling.model import Observation
+
+
+def actions(scene: Scene) -> tuple[Action, ...]:
+    """What was changed on the workers that were looked at, and who is turned away."""
+    wanted = (
+        (scene.jobs[job], name, 0.0 if held.paused else held.cores)
+        for name in scene.changed
+        for job, held in scene.books[name].held.items()
+    )
+    return changes(wanted, scene.refused)
+
+
+__all__ = ["ELASTIC", "POLICIES", "ElasticSettings"]
+
+
+def begin(settings: ElasticSettings, seed: int) -> ElasticState:  # noqa: ARG001 - nothing is left to chance
+    """The state before the first observation."""
+    return ElasticState(settings)
+
+
+def decide(state: ElasticState, seen: Observation) -> Decision[ElasticState]:
+    """Let those that wait begin, in their order, and give free cores away."""
+    if seen.number <= state.number:
+        return Decision(state, wake=state.wake)
+    scene = Scene(state, seen)
+    turn = Turn(scene)
+    if state.settings.first == "running":
+        turn.grow()
+    turn.admit()
+    turn.preempt()
+    turn.grow()
+    turn.move()
+    wake = turn.wake()
+    after = replace(
+        state,
+        number=seen.number,
+        books=scene.books,
+        queue={
+            name: each.tried(seen.time) if name in turn.begun else each for name, each in scene.queue.items()
+        },
+        measured=scene.measured,
+        placed=scene.placed,
+        wake=wake,
+    )
+    return Decision(after, actions(scene), tuple(scene.reasons), wake=wake)
+
+
+ELASTIC = SchedulingPolicy(
+    name="elastic",
+    title="Elastic",
+    about="Jobs wait for cores; those that run get more or fewer, and their threads follow.",
+    begin=begin,
+    decide=decide,
+    settings=ElasticSettings,
+    ranks=lambda settings: settings.order == "priority",
+)
+POLICIES = (ELASTIC,)
+
 
 __all__ = ["ELASTIC", "POLICIES", "ElasticSettings"]

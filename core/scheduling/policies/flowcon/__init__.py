@@ -1,15 +1,133 @@
 """``flowcon``: limits by growth efficiency, on every worker separately.
 
 Jobs whose evaluation function still moves quickly per share of the processor keep it; those that near
-convergence are held to a small limit. Settings and variants: `settings`; Algorithm 1: `lists` (lines 2 to
-13) and `assignment` (lines 14 to 26); Algorithm 2: `node`.
+convergence are held to a small limit. Settings and variants: `settings`; Algorithms 1 and 2: `node`.
 Source: Zheng, "Efficient resource management for deep learning applications", 4.1, 5.1.
 """
 
 from __future__ import annotations
 
-from core.scheduling.policies.flowcon.policy import FLOWCON
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from core.scheduling.actions import SetLimit
+from core.scheduling.growth import follow
+from core.scheduling.placement import Placer, place, placer
+from core.scheduling.policies.flowcon.node import NOW, Node, Scene, Step, advance, refused
 from core.scheduling.policies.flowcon.settings import PRESETS, FlowConSettings
+from core.scheduling.ports import Decision, SchedulingPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.scheduling.growth import Tracks
+    from core.scheduling.model import Job, Observation
+    from core.scheduling.placement import Placing
+
+
+@dataclass(frozen=True, slots=True)
+class FlowConState:
+    """What FlowCon remembers."""
+
+    #: As chosen.
+    settings: FlowConSettings
+    #: The default scheduler.
+    placer: Placer
+    #: The number of the last observation.
+    number: int = -1
+    #: What every job has printed.
+    tracks: Tracks = field(default_factory=dict)
+    #: The state of every worker that has containers.
+    nodes: Mapping[str, Node] = field(default_factory=dict)
+    #: When it last asked to be woken.
+    wake: float | None = None
+
+
+def begin(settings: FlowConSettings, seed: int) -> FlowConState:
+    """The state before the first observation."""
+    return FlowConState(settings, placer(settings.placement, seed))
+
+
+def decide(state: FlowConState, seen: Observation) -> Decision[FlowConState]:
+    """Start what waits, and run Algorithm 1 where the listener or time says so."""
+    if seen.number <= state.number:
+        return Decision(state, wake=state.wake)
+    placing, settings = place(state.placer, seen), state.settings
+    tracks = follow(state.tracks, seen)
+    starting = frozenset(job.id for job, _ in placing.starts)
+    failed = frozenset(f.action.job for f in seen.failures if isinstance(f.action, SetLimit))
+    here, workers = _by_worker(seen, placing), {worker.id: worker for worker in seen.workers}
+    nodes = {name: node for name, node in state.nodes.items() if name in workers}
+    if failed:
+        nodes = {name: refused(node, failed, seen.time, settings) for name, node in nodes.items()}
+    steps: list[Step] = []
+    for name in _touched(nodes, here, seen.time):
+        scene = Scene(workers[name], here.get(name, {}), starting, tracks, seen.time)
+        step = advance(nodes.get(name) or Node(itval=settings.itval), scene, settings)
+        steps.append(step)
+        nodes[name] = step.node
+        if not step.node.containers:
+            del nodes[name]
+    return _answer(state, seen, placing, tracks, nodes, steps)
+
+
+def _touched(nodes: Mapping[str, Node], here: Mapping[str, Mapping[str, Job]], now: float) -> list[str]:
+    """The workers whose containers changed, or that are due; the others are not even looked at."""
+    left = [name for name in nodes if name not in here]
+    return left + [
+        name
+        for name, jobs in here.items()
+        if (node := nodes.get(name)) is None
+        or node.due <= now + NOW
+        or node.retry <= now + NOW
+        or jobs.keys() != node.containers.keys()
+    ]
+
+
+def _by_worker(seen: Observation, placing: Placing) -> dict[str, dict[str, Job]]:
+    """The jobs on each worker that has any, with those that start there now or were asked to."""
+    known = {worker.id for worker in seen.workers}
+    soon = {job.id: worker for job, worker in placing.starts}
+    soon.update(placing.pending)
+    here: dict[str, dict[str, Job]] = {}
+    for job in seen.jobs:
+        worker = job.worker if job.worker is not None else soon.get(job.id)
+        if worker in here:
+            here[worker][job.id] = job
+        elif worker is not None and worker in known:
+            here[worker] = {job.id: job}
+    return here
+
+
+def _answer(
+    state: FlowConState,
+    seen: Observation,
+    placing: Placing,
+    tracks: Tracks,
+    nodes: Mapping[str, Node],
+    steps: Sequence[Step],
+) -> Decision[FlowConState]:
+    times = [min(node.due, node.retry) for node in nodes.values()]
+    wake = min([*times, *([] if placing.wake is None else [placing.wake])], default=None)
+    return Decision(
+        FlowConState(state.settings, placing.placer, seen.number, tracks, nodes, wake),
+        tuple(chain.from_iterable(step.actions for step in steps)),
+        (*placing.reasons, *chain.from_iterable(step.reasons for step in steps)),
+        tuple(chain.from_iterable(node.marks for node in nodes.values())),
+        wake,
+    )
+
+
+FLOWCON = SchedulingPolicy(
+    name="flowcon",
+    about="Limits each job by its growth efficiency, so that quickly learning jobs get the processor.",
+    begin=begin,
+    decide=decide,
+    settings=FlowConSettings,
+    title="FlowCon",
+)
+
 
 __all__ = ["FLOWCON", "POLICIES", "PRESETS", "FlowConSettings"]
 

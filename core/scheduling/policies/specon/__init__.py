@@ -1,14 +1,442 @@
 """``specon``: migrate what has nearly converged, once, and spread again when all have.
 
-Settings: `settings`; Algorithm 3: `monitor`; Algorithm 4: `reallocation`; Algorithm 5: `rebalancing`;
-migrations under way: `moving`.
+Settings and Algorithm 3: `monitor`; Algorithms 4 and 5, and migrations under way: here.
 Source: Zheng, "Efficient resource management for deep learning applications", 4.2, 5.2.
 """
 
 from __future__ import annotations
 
-from core.scheduling.policies.specon.monitor import PRESETS, SpeConSettings
-from core.scheduling.policies.specon.policy import SPECON
+from dataclasses import dataclass, field
+from math import floor
+from typing import TYPE_CHECKING, NamedTuple
+
+from core.scheduling import lookup
+from core.scheduling.actions import Migrate, Reason
+from core.scheduling.fast_frozen_init import fast_frozen_init
+from core.scheduling.lazy_tuple import PartlyLazyTuple
+from core.scheduling.model import JobState
+from core.scheduling.placement import Placer, place, placer
+from core.scheduling.policies.specon.monitor import (
+    CONVERGED,
+    PRESETS,
+    Looked,
+    SpeConSettings,
+    Watched,
+    joined,
+    look,
+)
+from core.scheduling.ports import Decision, SchedulingPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from core.scheduling.actions import Action, Mark
+    from core.scheduling.lookup import Standing
+    from core.scheduling.model import Observation, Worker
+    from core.scheduling.placement import Placing
+
+
+PATIENCE = 300.0
+"""Seconds after which a migration that never began, and was never refused, is given up."""
+
+
+class Move(NamedTuple):
+    """A migration that was asked for."""
+
+    #: The target.
+    to: str
+    #: When it was asked for, seconds.
+    since: float
+    #: True once the container was seen migrating.
+    begun: bool = False
+
+
+def followed(
+    moves: Mapping[str, Move], seen: Observation, jobs: Mapping[str, Standing]
+) -> tuple[Mapping[str, Move], tuple[Reason, ...]]:
+    """The migrations that are still under way, and a reason for each that is over."""
+    if not moves:
+        return moves, ()
+    failed = {(f.action.job, f.action.to): f.why for f in seen.failures if isinstance(f.action, Migrate)}
+    open_, reasons = {}, []
+    for name, move in moves.items():
+        job = jobs.get(name)
+        end = _ending(job, move, failed.get((name, move.to)), seen.time)
+        if job is not None and end is None:
+            open_[name] = move._replace(begun=move.begun or job.state is JobState.MIGRATING)
+        elif end is not None:
+            reasons.append(Reason(end[0], f"{name} {end[1]}", name, move.to))
+    return open_, tuple(reasons)
+
+
+def _ending(job: Standing | None, move: Move, why: str | None, now: float) -> tuple[str, str] | None:
+    """The rule and sentence of a migration that is over, or None while it is not."""
+    if job is None:
+        return "Migration, job ended", f"ended before it was on {move.to}."
+    if why is not None:
+        return "Migration failed", f"goes on on {job.worker}: {why}"
+    if job.state is JobState.MIGRATING:
+        return None
+    if job.worker == move.to:
+        return "Migration done", f"goes on on {move.to}."
+    if move.begun or now - move.since > PATIENCE:
+        return "Migration failed", f"goes on on {job.worker}; it never came to {move.to}."
+    return None
+
+
+_SHOWN = 16  # scores that a reason carries at most: of a thousand workers, those that decided
+
+
+def scores(
+    categories: Iterable[tuple[str, str]], workers: Sequence[Worker], weights: Mapping[str, float]
+) -> dict[str, float]:
+    """Lines 2 and 3: the weighted score of every worker."""
+    score = {worker.id: 0.0 for worker in workers}
+    for worker, category in categories:
+        if worker in score:
+            score[worker] += weights[category]
+    return score
+
+
+def candidates(score: Mapping[str, float]) -> list[str]:
+    """Lines 4 to 7: the workers with the least score."""
+    least = min(score.values())
+    return [worker for worker, each in score.items() if each <= least + 1e-9]
+
+
+def chosen(job: str, own: str, score: Mapping[str, float], workers: Sequence[Worker]) -> tuple[str, Reason]:
+    """Lines 8 to 21: where the container shall run, which may be where it is.
+
+    Parameters
+    ----------
+    job, own
+        The container, and its worker.
+    score
+        Of every worker.
+    workers
+        With the cores in use on each, for ties.
+    """
+    targets = candidates(score)
+    shown = score if len(score) <= _SHOWN else dict.fromkeys((own, *targets[:_SHOWN]))
+    values = tuple((f"score of {name}", score[name]) for name in shown)
+    if own in targets:
+        text = f"{job} stays: no worker is scored below {own}."
+        return own, Reason("Algorithm 4, lines 8–10", text, job, own, values)
+    if len(targets) == 1:
+        to, lines, why = targets[0], "11–16", "has the least score"
+    else:
+        used = {worker.id: worker.used for worker in workers}
+        to = min(targets, key=lambda name: (used[name], name))
+        lines, why = "17–21", f"uses least of the {len(targets)} with the least score"
+    text = f"{job} moves from {own} to {to}, which {why}."
+    return to, Reason(f"Algorithm 4, lines {lines}", text, job, own, values)
+
+
+class Placed(NamedTuple):
+    """A container as Algorithm 5 sees it."""
+
+    #: The container, and the worker that it is on or on its way to.
+    job: str
+    worker: str
+    #: Seconds since it converged.
+    duration: float
+    #: True if it writes checkpoints; what does not cannot be moved at all.
+    able: bool = True
+    #: True if Algorithm 5 has moved it before.
+    rebalanced: bool = False
+
+
+class Rebalanced(NamedTuple):
+    """A container to move, and why."""
+
+    job: str
+    to: str
+    reason: Reason
+
+
+def loads(placed: Sequence[Placed], workers: Sequence[Worker]) -> dict[str, int]:
+    """|w| of every worker (line 3)."""
+    load = {worker.id: 0 for worker in workers}
+    for each in placed:
+        load[each.worker] += 1
+    return load
+
+
+def resolved(placed: Sequence[Placed], workers: Sequence[Worker]) -> tuple[Rebalanced, ...]:
+    """One move at most."""
+    load = loads(placed, workers)
+    used = {worker.id: worker.used for worker in workers}
+    factor = -(-len(placed) // len(workers))
+    target = min(load, key=lambda name: (load[name], used[name], name))
+    if load[target] >= factor:
+        return ()
+    donors = _movable(placed, [name for name in load if load[name] >= load[target] + 2])
+    if not donors:
+        return ()
+    donor = min(donors, key=lambda name: (-load[name], -used[name], name))
+    mover = donors[donor]
+    values = (
+        ("jobs here", float(load[donor])),
+        ("jobs there", float(load[target])),
+        ("bf", float(factor)),
+        ("seconds since convergence", mover.duration),
+    )
+    text = f"{mover.job} moves from {donor} ({load[donor]} jobs) to {target} ({load[target]})."
+    return (Rebalanced(mover.job, target, Reason("Algorithm 5 as resolved", text, mover.job, donor, values)),)
+
+
+def _movable(placed: Sequence[Placed], donors: Sequence[str]) -> dict[str, Placed]:
+    """What each donor would give: of those never rebalanced, the one that converged last."""
+    best: dict[str, Placed] = {}
+    allowed = set(donors)
+    for each in placed:
+        if each.able and not each.rebalanced and each.worker in allowed:
+            before = best.get(each.worker)
+            if before is None or each.duration < before.duration:
+                best[each.worker] = each
+    return best
+
+
+def as_printed(placed: Sequence[Placed], workers: Sequence[Worker]) -> tuple[Rebalanced, ...]:
+    """Algorithm 5 word by word, with nothing added but a guard against no workers."""
+    if not workers:
+        return ()
+    load = loads(placed, workers)  # lines 2 to 8
+    factor = len(placed) // len(workers)  # line 9
+    empty = [name for name, count in load.items() if count == 0]
+    if empty:
+        return _to_empty(placed, empty, factor)
+    return _to_light(placed, load, factor)
+
+
+def _to_empty(placed: Sequence[Placed], empty: Sequence[str], factor: int) -> tuple[Rebalanced, ...]:
+    """Lines 10 to 18: each idle worker takes the container that converged last and is still in D."""
+    durations = [each for each in placed if each.able]
+    moves = []
+    for worker in empty:
+        if factor > 0 and durations:
+            mover = min(durations, key=lambda each: each.duration)
+            durations.remove(mover)
+            moves.append(_printed(mover, worker, factor, "10–16"))
+    return tuple(moves)
+
+
+def _to_light(placed: Sequence[Placed], load: Mapping[str, int], factor: int) -> tuple[Rebalanced, ...]:
+    """Lines 19 to 31: one container is found, and every worker below bf − 1 is to take it."""
+    light = [name for name, count in load.items() if count < factor - 1]
+    others = [each for each in placed if each.able and each.worker not in light]
+    if not light or not others:
+        return ()
+    mover = min(others, key=lambda each: each.duration)
+    return tuple(_printed(mover, worker, factor, "19–29") for worker in light)
+
+
+def _printed(mover: Placed, to: str, factor: int, lines: str) -> Rebalanced:
+    values = (("bf", float(factor)), ("seconds since convergence", mover.duration))
+    text = f"{mover.job} moves from {mover.worker} to {to}."
+    return Rebalanced(
+        mover.job, to, Reason(f"Algorithm 5 as printed, lines {lines}", text, mover.job, mover.worker, values)
+    )
+
+
+REBALANCE = {"resolved": resolved, "as-printed": as_printed}
+
+
+_NOW = 1e-9
+
+
+@fast_frozen_init
+@dataclass(frozen=True, slots=True)
+class SpeConState:
+    """What SpeCon remembers."""
+
+    #: As chosen.
+    settings: SpeConSettings
+    #: The default scheduler.
+    placer: Placer
+    #: The number of the last observation.
+    number: int = -1
+    #: The observation up to which what containers print was taken in, and those since then.
+    read: Observation | None = None
+    unread: tuple[Observation, ...] = ()
+    #: Every container that was started.
+    watched: Mapping[str, Watched] = field(default_factory=dict)
+    #: Migrations under way; requests are served one at a time.
+    moves: Mapping[str, Move] = field(default_factory=dict)
+    #: Containers whose requests wait.
+    queue: tuple[str, ...] = ()
+    #: When every E is looked at next: multiples of the interval.
+    tick: float | None = None
+    #: When it last asked to be woken.
+    wake: float | None = None
+    #: As last shown.
+    marks: tuple[Mark, ...] = ()
+
+
+class _Turn:
+    """One decision while it is made; what it begins with is never changed."""
+
+    def __init__(self, state: SpeConState, seen: Observation, placing: Placing) -> None:
+        self.state, self.seen, self.placing = state, seen, placing
+        self.read, self.unread = state.read, (*state.unread, seen)
+        self.jobs: dict[str, Standing] = {job.id: job for job in lookup.standing(seen)}
+        self.soon = placing.soon
+        self.watched = _known(state.watched, self)
+        self.moves, over = followed(state.moves, seen, self.jobs)
+        self.queue = state.queue
+        self.actions: list[Action] = list(placing.actions)
+        self.reasons: list[Reason | Callable[[], Reason]] = [*placing.reasons, *over]
+
+    def worker_of(self, name: str) -> str | None:
+        """Where a container is, goes to, or starts."""
+        move = self.moves.get(name)
+        return move.to if move else self.jobs[name].worker or self.soon.get(name)
+
+    def migrate(self, name: str, to: str, why: Reason) -> None:
+        """Ask for a migration."""
+        self.actions.append(Migrate(name, to))
+        self.reasons.append(why)
+        if name not in self.moves:
+            self.moves = {**self.moves, name: Move(to, self.seen.time)}
+
+
+def begin(settings: SpeConSettings, seed: int) -> SpeConState:
+    """The state before the first observation."""
+    return SpeConState(settings, placer(settings.placement, seed))
+
+
+def decide(state: SpeConState, seen: Observation) -> Decision[SpeConState]:
+    """Start what waits; at a tick classify, then serve requests, then rebalance."""
+    if seen.number <= state.number:
+        return Decision(state, wake=state.wake)
+    turn = _Turn(state, seen, place(state.placer, seen))
+    ticks = state.tick is not None and seen.time >= state.tick - _NOW
+    if ticks:
+        _look(turn)
+    if turn.queue and not turn.moves:
+        _serve(turn)
+    if ticks:
+        _rebalance(turn)
+    return _answer(turn)
+
+
+def _known(watched: Mapping[str, Watched], turn: _Turn) -> Mapping[str, Watched]:
+    """The watched containers: those that ended are forgotten, those that start or run join in PC.
+
+    One that must wait again (a start that failed, a lost worker) stays known: it is decided on only once.
+    """
+    if watched.keys() == turn.jobs.keys():
+        return watched
+    new = [
+        name for name, job in turn.jobs.items() if name not in watched and (job.worker or name in turn.soon)
+    ]
+    gone = [name for name in watched if name not in turn.jobs]
+    if not new and not gone:
+        return watched
+    after = {**watched, **{name: joined(name) for name in new}}
+    for name in gone:
+        del after[name]
+    return after
+
+
+def _look(turn: _Turn) -> None:
+    undecided = {name for name, each in turn.watched.items() if not each.decided}
+    printed = lookup.printed_after(turn.read, turn.unread, undecided)
+    turn.read, turn.unread = turn.seen, ()
+    looked: Looked = look(turn.watched, turn.jobs, printed, turn.seen.time, turn.state.settings)
+    turn.watched = looked.watched
+    turn.queue += looked.requests
+    turn.reasons += looked.reasons
+
+
+def _serve(turn: _Turn) -> None:
+    """Algorithm 4 for the requests in order, until one needs a migration; scored as things are now."""
+    watched, workers = dict(turn.watched), turn.seen.workers
+    on = [(worker, each.category) for name, each in watched.items() if (worker := turn.worker_of(name))]
+    score, queue = scores(on, workers, turn.state.settings.weights), list(turn.queue)
+    while queue and not turn.moves:
+        name = queue.pop(0)
+        each, job = watched.get(name), turn.jobs.get(name)
+        if each is None or job is None or job.worker not in score:
+            continue
+        if each.category != CONVERGED:
+            watched[name] = each._replace(asked=False)
+            turn.reasons.append(Reason("Request dropped", f"{name} progresses again.", name, job.worker))
+            continue
+        watched[name] = each._replace(decided=True, asked=False, converged=turn.seen.time)
+        to, why = chosen(name, job.worker, score, workers)
+        if to == job.worker:
+            turn.reasons.append(why)
+        elif not job.can_migrate:
+            text = f"{name} stays on {job.worker}: it writes no checkpoints."
+            turn.reasons.append(Reason("Algorithm 4, cannot migrate", text, name, job.worker, why.values))
+        else:
+            turn.migrate(name, to, why)
+    turn.watched, turn.queue = watched, tuple(queue)
+
+
+def _rebalance(turn: _Turn) -> None:
+    """Algorithm 5, while every running container is decided or in CC and nothing is on its way."""
+    if turn.moves or turn.queue or not turn.watched or not turn.seen.workers:
+        return
+    if any(not each.settled and turn.worker_of(name) is not None for name, each in turn.watched.items()):
+        return
+    workers = turn.seen.workers
+    known = {worker.id for worker in workers}
+    here = [(turn.jobs[name], each, turn.worker_of(name)) for name, each in turn.watched.items()]
+    placed = [
+        Placed(
+            job.id,
+            worker,
+            turn.seen.time - (each.converged or 0.0),
+            job.can_migrate,
+            each.rebalanced,
+        )
+        for job, each, worker in here
+        if worker is not None and worker in known
+    ]
+    for move in REBALANCE[turn.state.settings.rebalance](placed, workers):
+        turn.migrate(move.job, move.to, move.reason)
+        changed = turn.watched[move.job]._replace(rebalanced=True)
+        turn.watched = {**turn.watched, move.job: changed}
+
+
+def _answer(turn: _Turn) -> Decision[SpeConState]:
+    """The decision; ticks are asked for only while something is there to look at."""
+    state, seen, interval = turn.state, turn.seen, turn.state.settings.interval
+    tick = (floor(seen.time / interval + _NOW) + 1) * interval
+    marks = state.marks
+    if turn.watched is not state.watched:
+        marks = tuple([each.mark for each in turn.watched.values()])
+    wake = turn.placing.wake
+    if turn.watched and (wake is None or tick < wake):
+        wake = tick
+    after = SpeConState(
+        state.settings,
+        turn.placing.placer,
+        seen.number,
+        turn.read,
+        turn.unread,
+        turn.watched,
+        turn.moves,
+        turn.queue,
+        tick,
+        wake,
+        marks,
+    )
+    reasons = PartlyLazyTuple(turn.reasons) if turn.reasons else ()
+    return Decision(after, tuple(turn.actions), reasons, marks, wake)
+
+
+SPECON = SchedulingPolicy(
+    name="specon",
+    about="Moves jobs that have nearly converged to other workers, so that jobs that still learn have room.",
+    begin=begin,
+    decide=decide,
+    settings=SpeConSettings,
+    title="SpeCon",
+)
+
 
 __all__ = ["POLICIES", "PRESETS", "SPECON", "SpeConSettings"]
 
