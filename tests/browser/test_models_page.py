@@ -102,6 +102,7 @@ def test_the_published_files_are_imported_by_their_names(page: Page, samples: st
     expect(page.locator(".modelhead").get_by_text("AI4DL import")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_phase_is_expanded_renamed_trashed_and_deleted(page: Page, samples: str) -> None:
     visit(page, "/models")
     link = page.locator(".modelitem a.name", has_text=re.compile("^Synthetic training jobs, 5 phases$"))

@@ -218,6 +218,7 @@ def test_any_number_of_policies_stand_side_by_side(page: Page, experiment: str) 
     assert all(text in drawn_ for text in ("against SpeCon", "FlowCon", "Mean completion"))
 
 
+@pytest.mark.long
 def test_a_queue_is_compared_and_stepped_through(page: Page, queue: str) -> None:
     visit(page, f"/runs?experiment={queue}")
     drawn(page)

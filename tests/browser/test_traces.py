@@ -172,6 +172,7 @@ def test_what_cannot_be_a_trace_says_why_and_can_be_discarded(page: Page, tmp_pa
     expect(page.get_by_text("broken.csv", exact=True)).to_have_count(0)
 
 
+@pytest.mark.long
 def test_rename_trash_undo_restore_delete(page: Page, tmp_path: Path) -> None:
     send(page, write(tmp_path, "life.csv", rows(2)))
     import_it(page, "Life")
