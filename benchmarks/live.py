@@ -87,7 +87,7 @@ def measured(space: Workspace, page: Page, pids: dict[str, int], seconds: float)
     found = page.evaluate("window.found")
     ticks, tasks = sorted(found["measure"]), found["longtask"]
     past = space.live.view.totals_history(engine, seconds)
-    rows = space.live.view.look(engine).rows
+    rows = space.live.view.request_view(engine).rows
     return {
         "containers": len(rows),
         "with_loss": sum(row.loss is not None for row in rows),
@@ -122,10 +122,10 @@ def main(image: str, watch: int, control: int, seconds: float) -> dict[str, obje
         space.live.policies.attach(
             engine, "autopilot", {"policy": "phase.rule", "model": model.id}, Mode.WATCH
         )
-        _until(lambda: (found := space.live.view.glance(engine).attached) is not None and bool(found.run))
+        _until(lambda: (found := space.live.view.peek(engine).attached) is not None and bool(found.run))
         steering = measured(space, page, pids, seconds)
         space.live.policies.detach(engine)
-        _until(lambda: space.live.view.glance(engine).attached is None)
+        _until(lambda: space.live.view.peek(engine).attached is None)
         for each in made[control:]:
             each.remove(force=True)
         del made[control:]

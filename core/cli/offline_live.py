@@ -66,7 +66,7 @@ def views(workspace: Workspace, engine: str) -> Iterator[LiveView]:
     """
     seen, deadline = time.time(), time.monotonic() + _FIRST_SAMPLE
     while True:
-        view = workspace.live.view.look(engine)
+        view = workspace.live.view.request_view(engine)
         # the first sample of all knows no usage yet
         known = not view.rows or any(row.cpu is not None for row in view.rows)
         if view.at is not None and view.at > seen and known:

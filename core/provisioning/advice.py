@@ -1,6 +1,6 @@
 """Fitted policies as plain values and arrays, to be kept in files and loaded without running what they hold.
 
-A class or function is kept by the name under which it was registered with `kept`; nothing else is ever made
+A class or function is kept by the name that `serializable` registered it under; nothing else is ever made
 from a file.
 """
 
@@ -24,7 +24,7 @@ _KNOWN: dict[str, Any] = {}
 _Kept = TypeVar("_Kept", bound="type[Any] | Callable[..., Any]")
 
 
-def kept(what: _Kept) -> _Kept:
+def serializable(what: _Kept) -> _Kept:
     """Register a frozen dataclass, or a function without state, under its own name.
 
     Raises
@@ -43,7 +43,7 @@ def to_plain(value: Any) -> tuple[Any, dict[str, np.ndarray]]:
     Raises
     ------
     TypeError
-        If something in it was not registered with `kept`.
+        If something in it was not registered with `serializable`.
     """
     arrays: dict[str, np.ndarray] = {}
     return _plain(value, arrays), arrays
@@ -204,7 +204,7 @@ class CycleState:
     kept: Any
 
 
-@kept
+@serializable
 @dataclass(frozen=True)
 class CycleAdviser:
     """Advises as something that decides once a cycle says."""
@@ -225,7 +225,7 @@ class CycleAdviser:
         return CycleState(state.begun, number, (), amount, kept), amount
 
 
-@kept
+@serializable
 @dataclass(frozen=True)
 class Completed:
     """Advises as another one does; the cold-start value where that one cannot know, never below 0."""
@@ -247,7 +247,7 @@ class Completed:
         return max(amount if isfinite(amount) else self.unknown, 0.0)
 
 
-@kept
+@serializable
 @dataclass(frozen=True)
 class Scaled:
     """Advises a multiple of what another one does."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from core.provisioning.advice import kept
+from core.provisioning.advice import serializable
 
 if TYPE_CHECKING:
     from core.provisioning.advice import Ended
@@ -50,7 +50,7 @@ class Whole:
         return np.repeat(per_cycle, self.sizes)
 
 
-@kept
+@serializable
 def maxima(values: Floats, fleet: Stretches) -> Floats:
     """The largest value of each cycle, shape (n_cycles,)."""
     return np.maximum.reduceat(values, fleet.starts) if len(values) else np.empty(0)
@@ -69,7 +69,7 @@ def means(values: Floats, fleet: Stretches) -> Floats:
     return np.clip(raw, minima(values, fleet), maxima(values, fleet))
 
 
-@kept
+@serializable
 def rules(values: Floats, fleet: Stretches, width: float = 2.0) -> Floats:
     """Mean + width·sd of each cycle (population sd), shape (n_cycles,); AI4DL's "stat.rules"."""
     if not len(values):
@@ -104,7 +104,7 @@ Statistic = Callable[["Floats", Stretches], "Floats"]
 """A number for each stretch of samples, such as `core.provisioning.cycles.maxima`."""
 
 
-@kept
+@serializable
 def p95(values: Floats, stretches: Stretches) -> Floats:
     """The 95th percentile of each stretch."""
     return quantiles(values, stretches, LEVEL)
@@ -116,7 +116,7 @@ def previous(statistic: Statistic, demand: Demand) -> Floats:
     return fleet.per_sample(fleet.previous(statistic(demand.values, fleet)))
 
 
-@kept
+@serializable
 @dataclass(frozen=True)
 class Previous:
     """The same for one container, as `core.provisioning.advice.ByCycle`."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.phases.kernels.compiling import compiled
-from core.provisioning.advice import kept
+from core.provisioning.advice import serializable
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -31,7 +31,7 @@ _LEAF = 20
 _MOST = 1e3
 
 
-@kept
+@serializable
 @dataclass(frozen=True, eq=False)
 class Forest:
     """A fitted conditional distribution."""

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from core.phases.kernels.compiling import exact, inlined
-from core.provisioning.advice import cycle_number, kept
+from core.provisioning.advice import cycle_number, serializable
 
 if TYPE_CHECKING:
     from core.provisioning.advice import Seen
     from core.provisioning.fleet import Demand, Floats, Integers
 
 
-@kept
+@serializable
 @dataclass(frozen=True)
 class Rule:
     """When to act and to what."""
@@ -83,7 +83,7 @@ class Watched(NamedTuple):
     cold: bool = True
 
 
-@kept
+@serializable
 @dataclass(frozen=True)
 class OnEvents:
     """Acts on events for one container."""

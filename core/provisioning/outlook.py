@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.provisioning.advice import kept
+from core.provisioning.advice import serializable
 from core.provisioning.distribution import Forest, coming, grow, joined, levels_of
 from core.provisioning.evaluation.splitting import folds
 from core.provisioning.policy import cold_start
@@ -86,7 +86,7 @@ class Outlook:
         return give(self.demand, self.past, np.where(wanted, np.arange(len(wanted)), -1), self.shares)
 
 
-@kept
+@serializable
 @dataclass(frozen=True, eq=False)
 class Forecaster:
     """A learned forecast for one container, whose samples come one by one."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.advice import CycleAdviser, kept
+from core.provisioning.advice import CycleAdviser, serializable
 from core.provisioning.cycles import Whole, means
 from core.provisioning.phase_table import Own, own_moments, phase_moments
 from core.provisioning.policy import Fitted
@@ -72,7 +72,7 @@ def fit_rule(training: Demand, settings: RuleSettings, *, one_phase: bool = Fals
     return Fitted(allocate, CycleAdviser(by))
 
 
-@kept
+@serializable
 @dataclass(frozen=True)
 class PhaseRule:
     """The rule of the phase of a cycle's last sample, for the cycle that follows."""

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from core.phases.kernels.compiling import exact, inlined
-from core.provisioning.advice import kept
+from core.provisioning.advice import serializable
 
 if TYPE_CHECKING:
     from core.provisioning.fleet import Fleet, Floats, Integers, Labels
 
 
-@kept
+@serializable
 @dataclass(frozen=True, eq=False)
 class PhaseMoments:
     """Mean and sd of demand per phase."""

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from core.phases.kernels.compiling import exact, inlined
-from core.provisioning.advice import cycle_number, kept
+from core.provisioning.advice import cycle_number, serializable
 from core.provisioning.evaluation.metrics import tally, under_time_0
 from core.provisioning.recent import Past
 
@@ -43,7 +43,7 @@ _CAP_CYCLES, _CAP_POWER = 20.0, 4.0
 _LOWEST, _HIGHEST, _HALVINGS = -8.0, 8.0, 10
 
 
-@kept
+@serializable
 @dataclass(frozen=True)
 class Prices:
     """What violations and resizes cost."""
@@ -108,7 +108,7 @@ class Account(NamedTuple):
     lasted: float = 0.0
 
 
-@kept
+@serializable
 @dataclass(frozen=True, eq=False)
 class Payer:
     """Allocates for one container at given prices; what it finds `follow` finds, bit by bit."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.phases.kernels.compiling import exact, inlined
-from core.provisioning.advice import kept
+from core.provisioning.advice import serializable
 
 if TYPE_CHECKING:
     from core.provisioning.advice import Seen
@@ -77,7 +77,7 @@ class Past:
     when: Floats = field(default_factory=lambda: np.empty(0))
 
 
-@kept
+@serializable
 @dataclass(frozen=True)
 class Watch:
     """Follows the past of one container, sample by sample; finds what `recent` finds, bit by bit."""

@@ -46,18 +46,18 @@ if TYPE_CHECKING:
 class Runs:
     """The experiments and runs of a workspace."""
 
-    def __init__(self, database: Database, tasks: Tasks, worlds: Stages, ready: Callable[[Any], Any]) -> None:
+    def __init__(self, database: Database, tasks: Tasks, stages: Stages, ready: Callable[[Any], Any]) -> None:
         self._ready = ready
         self._database = database
         self._tasks = tasks
-        self._worlds = worlds
+        self._stages = stages
         self._records = RunRecords(database)
         self.ledgers = Ledgers(database)
-        self._maker = RunMaker(self._records, self.ledgers, worlds, self.result)
+        self._maker = RunMaker(self._records, self.ledgers, stages, self.result)
 
     def submit(self, experiment: Experiment, keep: Keep = Keep.FIRST, title: str | None = None) -> str:
         """Submit an experiment; returns the task's id. Its parameters and result name the ``experiment``."""
-        self._worlds.check(experiment)
+        self._stages.check(experiment)
         made = self._records.add_experiment(experiment, task=None)
         params = {"experiment": made, "keep": keep.value}
         task = self._tasks.submit("simulate", title or f"Simulate {experiment.name}", params)
@@ -82,7 +82,7 @@ class Runs:
         """
         known = experiment if isinstance(experiment, str) else self._records.add_experiment(experiment, task)
         info = self.experiment(known)
-        self._worlds.check(info.experiment)
+        self._stages.check(info.experiment)
         self._maker.make(info, progress, keep, task)
         return self.experiment(known)
 
@@ -270,7 +270,7 @@ class Runs:
 
     def remove_left(self) -> int:
         """Remove the containers that killed runs left on engines; returns how many."""
-        return self._worlds.remove_left(self._records.ended)
+        return self._stages.remove_left(self._records.ended)
 
 
 def _shown_as(state: RunState, left: Mapping[str, RunState]) -> ColumnElement[bool]:

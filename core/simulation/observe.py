@@ -95,7 +95,7 @@ def observe(world: World, number: int, *, hidden: bool) -> Observation:
 
 def _jobs(world: World, number: int, hidden: bool) -> SeenJobs:
     """All jobs as they are now; what changed since the last observation gets a new line."""
-    index, jobs, stirred = world.index, world.jobs, world.stirred
+    index, jobs, changed = world.index, world.jobs, world.changed_nodes
     lines, waiting = index.lines, index.waiting
     for job in world.stale:
         name, node = job.spec.id, job.node
@@ -107,12 +107,12 @@ def _jobs(world: World, number: int, hidden: bool) -> SeenJobs:
         elif name in waiting:
             del waiting[name]
         if node is not None:
-            stirred.add(node)
-    for node in stirred:
+            changed.add(node)
+    for node in changed:
         members = sorted(node.members, key=_SUBMITTED)
         index.on[node.place] = tuple([lines[job.spec.id] for job in members])
     world.stale.clear()
-    stirred.clear()
+    changed.clear()
     since, world.shown, world.shown_at = world.shown_at, number, world.now
     return SeenJobs(world, since, number, hidden)
 

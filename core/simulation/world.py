@@ -74,7 +74,7 @@ class World:
         self.index = Index([()] * len(self.nodes))
         self.places = {worker.id: place for place, worker in enumerate(scenario.workers)}
         self.stale: dict[SimulatedJob, None] = {}
-        self.stirred: set[Node] = set()
+        self.changed_nodes: set[Node] = set()
         self.shown, self.shown_at = -1, 0.0
         self.failures: list[Failure] = []
         self.happened: set[Trigger] = set()
@@ -146,7 +146,7 @@ class World:
 
     def _hold(self, node: Node, job: SimulatedJob, *, holds: bool) -> None:
         (node.members.add if holds else node.members.discard)(job)
-        self.stirred.add(node)
+        self.changed_nodes.add(node)
         if job.spec.memory is not None:
             node.memory_used += job.spec.memory if holds else -job.spec.memory
             self.change(node)

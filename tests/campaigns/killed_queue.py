@@ -85,7 +85,7 @@ class Campaign:
         for each in range(2):
             job = queue.submit("local", {**JOB, "name": f"job-{number}-{each}"})
             self._acknowledged.add(job.id)
-        _until(lambda: (attached := self.space.live.view.glance("local").attached) and attached.run)
+        _until(lambda: (attached := self.space.live.view.peek("local").attached) and attached.run)
         if self.chance.random() < 0.6:
             queue.cancel("local", self.chance.choice(self._active()).id)
             self.figures.cancelled += 1

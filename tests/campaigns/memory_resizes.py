@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 ANYTHING = """
 from dataclasses import dataclass
 from math import sin
-from core.provisioning.advice import kept
+from core.provisioning.advice import serializable
 from core.provisioning.policy import Policy, PolicyKind, by_advice
 from core.settings_fields import NoSettings
 
-@kept
+@serializable
 @dataclass(frozen=True)
 class Anything:
     most: float
@@ -150,7 +150,7 @@ def run(docker_url: str, resizes: int) -> Figures:
             while figures.resizes < resizes:
                 jobs.keep_up()
                 time.sleep(1.0)
-                attached = space.live.view.look("local").attached
+                attached = space.live.view.request_view("local").attached
                 if attached is not None and attached.run:
                     _count(space, attached.run, figures)
             space.live.policies.detach("local")

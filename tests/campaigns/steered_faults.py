@@ -121,13 +121,13 @@ class Campaign:
         ids = {name: each.id for name, each in self._there().items()}
         task = self.space.live.policies.attach("local", "autopilot", self._settings, Mode.CONTROL)
         self._until(lambda: all(_limits(each) != before[name] for name, each in self._there().items()))
-        self._until(lambda: (attached := self.space.live.view.glance("local").attached) and attached.run)
-        run = str(self.space.live.view.glance("local").attached.run)
+        self._until(lambda: (attached := self.space.live.view.peek("local").attached) and attached.run)
+        run = str(self.space.live.view.peek("local").attached.run)
         time.sleep(self.chance.uniform(0.0, 4.0))
         self.faults[fault]()
         self.figures.faults[fault] = self.figures.faults.get(fault, 0) + 1
         time.sleep(self.chance.uniform(0.0, 4.0))
-        if self.space.live.view.glance("local").attached:
+        if self.space.live.view.peek("local").attached:
             self.space.live.policies.detach("local")
         begun = time.monotonic()
         while wrong := self._unsettled(task, before, ids):
@@ -175,7 +175,7 @@ class Campaign:
         self._until(lambda: self._seen() >= set(_LIMITS))
 
     def _seen(self) -> set[str]:
-        return {each.name for each in self.space.live.view.look("local").rows if each.cpu is not None}
+        return {each.name for each in self.space.live.view.request_view("local").rows if each.cpu is not None}
 
     def _start(self, name: str, command: list[str], **more: Any) -> Container:
         lent = [f"/{each}:/{each}:ro" for each in host.PROGRAMS]

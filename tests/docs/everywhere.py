@@ -17,7 +17,7 @@ from plotly.utils import PlotlyJSONEncoder
 import core
 from app.main import create_app
 from app.pages import PAGES
-from app.pages.live.callbacks import drawn
+from app.pages.live.callbacks import render_panel
 from app.pages.live.policy import settings_form
 from app.pages.provisioning.policy_settings import controls
 from app.pages.runs.build.form import form as experiment_form
@@ -134,10 +134,10 @@ def policy_card(space: Workspace, name: str) -> str:
     """The card of the policy as Live draws it, once the engine was sampled."""
     worker = worker_for(space, threads=1)
     worker.start()
-    until(lambda: space.live.view.look(name).rows)
+    until(lambda: space.live.view.request_view(name).rows)
     worker.stop()
     with create_app(load_settings()).server.test_request_context("/live", base_url="http://127.0.0.1:8050"):
-        return screen(drawn(space.live.view.look(name), "policy"))
+        return screen(render_panel(space.live.view.request_view(name), "policy"))
 
 
 def engine() -> dict:

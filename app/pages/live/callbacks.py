@@ -100,10 +100,10 @@ def view_of(search: str | None) -> LiveView | None:
     """The engine that an address is about, as it is now."""
     query = Query.parse(PATH, search)
     engine = engine_named(query.get("engine"))
-    return None if engine is None else workspace().live.view.look(engine.name, model_of(query))
+    return None if engine is None else workspace().live.view.request_view(engine.name, model_of(query))
 
 
-def drawn(view: LiveView, name: str) -> Any:
+def render_panel(view: LiveView, name: str) -> Any:
     """One panel that the server draws."""
     space = workspace()
     control = space.live.engines.may_change(view.engine.name)
@@ -139,9 +139,11 @@ def _register_panels(app: Dash) -> None:
         """Draw those panels again whose signature changed."""
         if not wanted:
             return (*(dash.no_update for _ in PANELS), dash.no_update)
-        view = workspace().live.view.look(wanted["engine"], wanted.get("model") or None)
+        view = workspace().live.view.request_view(wanted["engine"], wanted.get("model") or None)
         same = had or {}
-        made = [dash.no_update if same.get(name) == wanted[name] else drawn(view, name) for name in PANELS]
+        made = [
+            dash.no_update if same.get(name) == wanted[name] else render_panel(view, name) for name in PANELS
+        ]
         return (*made, {name: wanted[name] for name in PANELS})
 
     app.clientside_callback(

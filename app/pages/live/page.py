@@ -19,7 +19,7 @@ from app.api import file_answer
 from app.context import workspace
 from app.pages.live import callbacks
 from app.pages.live.layout import body, plumbing
-from app.pages.live.state import NO_QUEUE, PATH, Queue, able, is_control, signatures
+from app.pages.live.state import NO_QUEUE, PATH, Queue, capabilities, is_control, signatures
 from app.ui.basics import Node, empty, link_button, page_head
 from app.ui.engines import anything_attached, beside_demo, engine_named
 from app.ui.errors import safe_page
@@ -126,7 +126,7 @@ def digest(value: object) -> str:
     return blake2s(repr(value).encode(), digest_size=6).hexdigest()
 
 
-def slow(row: ContainerRow) -> dict[str, Any]:
+def static_columns(row: ContainerRow) -> dict[str, Any]:
     """A container's values that rarely change."""
     return {
         "id": row.id,
@@ -146,7 +146,7 @@ def tick(
     live: Live, view: LiveView, asked: Asked, panels: Mapping[str, str], queue: Queue = NO_QUEUE
 ) -> dict[str, Any]:
     """The answer to one tick."""
-    rows = [slow(row) for row in view.rows]
+    rows = [static_columns(row) for row in view.rows]
     shape = digest(rows)
     known = shape == asked.shape
     attached, recording = view.attached, view.recording
@@ -155,7 +155,7 @@ def tick(
         "at": view.at,
         "state": str(view.engine.state),
         "panels": dict(panels),
-        "able": able(view, queue),
+        "able": capabilities(view, queue),
         "shape": shape,
         "rows": None if known else rows,
         "columns": {name: [getattr(row, name) for row in view.rows] for name in _COLUMNS},
@@ -236,7 +236,7 @@ _HEAD = (
 def live_tick(engine: str) -> Response:
     """What is new on an engine since the page asked last."""
     space = workspace()
-    view = space.live.view.look(engine, request.args.get("model") or None)
+    view = space.live.view.request_view(engine, request.args.get("model") or None)
     queue = Queue.of(engine)
     panels = panels_of(
         view,
@@ -254,7 +254,7 @@ def live_tick(engine: str) -> Response:
 def live_history(engine: str) -> Response:
     """The last ten minutes of some containers, or of all (``ids=all``), one row per sample."""
     live = workspace().live
-    names = {row.id: row.name for row in live.view.glance(engine).rows}
+    names = {row.id: row.name for row in live.view.peek(engine).rows}
     asked = request.args.get("ids", ALL)
     ids = list(names) if asked == ALL else [each for each in asked.split(",") if each in names]
     found = live.view.history(engine, ids)

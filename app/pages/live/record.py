@@ -84,7 +84,7 @@ def history_of(engine: str, container: str, seconds: int) -> History | None:
     if seconds <= MINUTES:
         return live.view.history(engine, [container]).get(container)
     now = time.time()
-    past = live.view.look_back(engine, [container], now - seconds, now).get(container)
+    past = live.view.past(engine, [container], now - seconds, now).get(container)
     if past is None:
         return None
     lines: dict[str, Any] = {line: past.values[:, FIELDS.index(line)] for line in _LINES}

@@ -147,7 +147,7 @@ def without_stands(queue: Queue) -> Queue:
     return replace(queue, jobs=jobs)
 
 
-def able(view: LiveView, queue: Queue = NO_QUEUE) -> dict[str, bool]:
+def capabilities(view: LiveView, queue: Queue = NO_QUEUE) -> dict[str, bool]:
     """Which buttons of the forms can do something now, by their ids."""
     there = bool(view.rows)
     return {"live-record-start": there, "live-attach": there or bool(queue.active)}

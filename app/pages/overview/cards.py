@@ -212,7 +212,7 @@ def _steered() -> html.Div:
         return kpi(
             "Controlled now", "0", "containers", dcc.Link(doing, href="/live", className="link quietlink")
         )
-    views = [workspace().live.view.glance(str(task.params["engine"])) for task in control]
+    views = [workspace().live.view.peek(str(task.params["engine"])) for task in control]
     n, first = sum(len(view.rows) for view in views), views[0]
     resizes = first.attached.resizes if first.attached else 0
     policy = display_name(str(control[0].params["policy"]))

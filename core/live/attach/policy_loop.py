@@ -195,8 +195,8 @@ class PolicyLoop:
                 self._database, asked.name, asked.engine, asked.policy, asked.settings, asked.seed, task
             )
             with run, self._put_back_after(asked.engine, task, log):
-                minutes = self._follow(asked, task, files, run, say)
-        return {"run": run.id, "decisions": minutes.decisions, "resizes": minutes.resizes}
+                activity = self._follow(asked, task, files, run, say)
+        return {"run": run.id, "decisions": activity.decisions, "resizes": activity.resizes}
 
     def _follow(
         self, asked: _Asked, task: str, files: LiveFiles, run: AttachedRun, say: Callable[[str], None]
@@ -207,7 +207,7 @@ class PolicyLoop:
         may = ours(self._saved_limits, asked.engine)
         with self._engines.host(asked.engine, keeper, may) as host:
             attached = Attached(task, asked.policy, asked.mode, asked.settings, begun, run=run.id)
-            minutes = ActivityLog(files, attached, begun)
+            activity = ActivityLog(files, attached, begun)
 
             def mine(container: Container) -> bool:
                 """Whether the policy may steer a container; those of a run are steered by that run."""
@@ -216,9 +216,9 @@ class PolicyLoop:
             def idle() -> None:
                 if isinstance(engine, FedEngine):
                     engine.poll()
-                minutes.alive()
-                limits = plural(minutes.resizes, "limit")
-                say(f"{asked.name}: {plural(minutes.decisions, 'decision')}, {limits}")
+                activity.alive()
+                limits = plural(activity.resizes, "limit")
+                say(f"{asked.name}: {plural(activity.decisions, 'decision')}, {limits}")
 
             engine: Engine | None = None
             try:
@@ -231,14 +231,14 @@ class PolicyLoop:
                             run.add(entry)
                             if isinstance(engine, FedEngine):
                                 engine.explain(entry)
-                            minutes.take(entry, real.containers)
+                            activity.take(entry, real.containers)
             except Cancelled:
-                return minutes
+                return activity
             finally:
-                minutes.close()
+                activity.close()
                 if isinstance(engine, EngineWrapper):
                     engine.close()
-        return minutes
+        return activity
 
     def _shown(
         self, real: LiveEngine, host: SteeredHost, keeper: SavedLimitsKeeper, asked: _Asked, settings: Any

@@ -44,7 +44,7 @@ class ViewBuilder:
         self._engines = engines
         self._sessions = sessions
 
-    def look(self, engine: str, model: str | None = None) -> LiveView:
+    def request_view(self, engine: str, model: str | None = None) -> LiveView:
         """Return what was seen last, and request that sampling continue for the next 30 seconds.
 
         Raises
@@ -53,10 +53,10 @@ class ViewBuilder:
             If the settings name no such engine.
         """
         self._files(engine).want(model)
-        seen = self.glance(engine)
+        seen = self.peek(engine)
         return replace(seen, model=model) if seen.at is None else seen
 
-    def glance(self, engine: str) -> LiveView:
+    def peek(self, engine: str) -> LiveView:
         """Return what was seen last; nothing is requested, and the model that a page chose stays.
 
         Raises
@@ -86,7 +86,7 @@ class ViewBuilder:
         found = read_ring(self._files(engine).ring, ids, seconds)
         return {name: _history(past) for name, past in found.items()}
 
-    def look_back(
+    def past(
         self, engine: str, ids: Sequence[str], start: float, end: float, most: int = 600
     ) -> dict[str, Past]:
         """The past of some containers, by id, in at most so many points; nothing of what is not kept.

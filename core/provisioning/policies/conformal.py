@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from core.provisioning.advice import cycle_number, kept
+from core.provisioning.advice import cycle_number, serializable
 from core.provisioning.policy import Fitted, Policy, PolicyKind, fit_policy
 from core.settings_fields import setting
 
@@ -30,7 +30,7 @@ _LOWEST, _HIGHEST = 0.0, 0.5
 _MOST = 10.0
 
 
-@kept
+@serializable
 @dataclass(frozen=True)
 class ConformalSettings:
     """How fast the level moves, and where to."""
@@ -104,7 +104,7 @@ class Adapted(NamedTuple):
     lasted: float = 0.0
 
 
-@kept
+@serializable
 @dataclass(frozen=True, eq=False)
 class Adapter:
     """Adapts the level of a policy that advises; see `_fit` for what the rest is."""

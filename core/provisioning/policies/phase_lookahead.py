@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.advice import CycleAdviser, kept
+from core.provisioning.advice import CycleAdviser, serializable
 from core.provisioning.fleet import Resource
 from core.provisioning.phase_table import places
 from core.provisioning.policy import Fitted, Need, Policy, PolicyKind
@@ -112,7 +112,7 @@ def _fit(training: Demand, settings: LookaheadSettings, _progress: Progress | No
     return Fitted(allocate, CycleAdviser(Lookahead(fleet.cycle, level)))
 
 
-@kept
+@serializable
 @dataclass(frozen=True, eq=False)
 class Lookahead:
     """What follows the phase of a cycle's last sample."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from core.provisioning.advice import cycle_number, kept
+from core.provisioning.advice import cycle_number, serializable
 from core.provisioning.evaluation.metrics import tally, under_time_0
 from core.provisioning.outlook import FEATURES, Outlook, at_cycles, learn
 from core.provisioning.policy import Fitted, Need, Policy, PolicyKind
@@ -75,7 +75,7 @@ class QuantileState(NamedTuple):
     amount: float = nan
 
 
-@kept
+@serializable
 @dataclass(frozen=True, eq=False)
 class QuantileAdviser:
     """The quantile at the beginning of each cycle, for one container."""

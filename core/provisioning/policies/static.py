@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.advice import kept
+from core.provisioning.advice import serializable
 from core.provisioning.policy import Allocate, Fitted, Need, Policy, PolicyKind, cold_start
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def given(demand: Demand) -> Floats:
     return demand.values * np.nan if demand.given is None else demand.given
 
 
-@kept
+@serializable
 @dataclass(frozen=True)
 class Constant:
     """The same amount for every container, always."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.advice import CycleAdviser, cycle_number, kept
+from core.provisioning.advice import CycleAdviser, cycle_number, serializable
 from core.provisioning.fleet import Resource
 from core.provisioning.policy import Fitted, Policy, PolicyKind
 from core.settings_fields import setting
@@ -53,7 +53,7 @@ class VpaSettings:
     )  # fmt: skip
 
 
-@kept
+@serializable
 @dataclass(frozen=True)
 class Buckets:
     """Buckets whose width grows by a constant ratio: the n-th begins at first·((1+g)ⁿ − 1)/g."""
@@ -141,7 +141,7 @@ class Histogram:
     peak: float = 0.0
 
 
-@kept
+@serializable
 @dataclass(frozen=True, eq=False)
 class Recommender:
     """The recommender for one container."""

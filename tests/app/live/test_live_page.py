@@ -14,10 +14,10 @@ from app.context import EXTENSION, Choice
 from app.figures.live import history_figure
 from app.main import create_app
 from app.pages.live import actions, callbacks, limit, page, policy, record
-from app.pages.live.callbacks import drawn, show_mode, view_of
+from app.pages.live.callbacks import render_panel, show_mode, view_of
 from app.pages.live.layout import body, columns, every
 from app.pages.live.policy import evidence
-from app.pages.live.state import able, attached_signature, model_of, notices, signatures
+from app.pages.live.state import attached_signature, capabilities, model_of, notices, signatures
 from app.shell.layout import choice_of
 from app.ui.engines import dot, engine_named, engine_options
 from app.ui.links import Query
@@ -194,9 +194,9 @@ def test_live_opens_on_the_demo_and_calls_it_so(server: Flask) -> None:
     assert '"data-called": "Demo: recorded jobs, replayed"' in shown
     opened = view_of("?engine=demo")
     assert opened is not None
-    assert "nothing is real" in text(drawn(opened, "notice"))
-    assert '"disabled": true' not in text(drawn(replace(opened, rows=(container(1),)), "policy"))
-    assert "Demo replay" in text(drawn(opened, "record"))
+    assert "nothing is real" in text(render_panel(opened, "notice"))
+    assert '"disabled": true' not in text(render_panel(replace(opened, rows=(container(1),)), "policy"))
+    assert "Demo replay" in text(render_panel(opened, "record"))
     assert show_mode("watch", "?engine=demo") == "It shows what it would do and touches nothing."
     assert "PHASEDOCK_CONTROL=on" in show_mode("watch", "?engine=far")
 
@@ -246,8 +246,8 @@ def test_forms_are_not_drawn_again_when_containers_come_and_go() -> None:
     before, after = (signatures(view(rows=rows), control=True, working=True) for rows in ((), view().rows))
     assert before["record"] == after["record"]
     assert before["policy"] == after["policy"]
-    assert able(view(rows=())) == {"live-record-start": False, "live-attach": False}
-    assert able(view()) == {"live-record-start": True, "live-attach": True}
+    assert capabilities(view(rows=())) == {"live-record-start": False, "live-attach": False}
+    assert capabilities(view()) == {"live-record-start": True, "live-attach": True}
 
 
 def test_an_attached_policy_shows_settings_and_decisions_with_names() -> None:
@@ -369,7 +369,7 @@ def test_panels_are_drawn_for_the_engine_of_the_address(server: Flask, name: str
     assert server
     seen = view_of("?engine=gpu-box-2")
     assert seen is not None
-    shown = text(drawn(seen, name))
+    shown = text(render_panel(seen, name))
     word = {"notice": "No worker is running", "policy": "FlowCon", "record": "Record", "others": "postgres"}
     assert word[name] in shown
 

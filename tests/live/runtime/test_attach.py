@@ -30,7 +30,9 @@ def test_watching_says_what_it_would_do_and_changes_nothing(space, worker, light
     jobs = [start_job(light_image, ["python3", "-c", FALLING], labels={"phasedock": "1"}) for _ in range(2)]
     before = [(docker_limits(job), kernel_quota(job)) for job in jobs]
     task = space.live.policies.attach("local", "flowcon", FAST, Mode.WATCH)
-    view = until(lambda: v if (v := space.live.view.look("local")).attached and v.attached.resizes else None)
+    view = until(
+        lambda: v if (v := space.live.view.request_view("local")).attached and v.attached.resizes else None
+    )
     assert view.attached.task == task
     assert view.attached.mode is Mode.WATCH
     assert {row.label for row in view.rows} <= {"NL", "WL", "CL", None}
@@ -39,14 +41,14 @@ def test_watching_says_what_it_would_do_and_changes_nothing(space, worker, light
     assert space.live.policies.detach("local") == task
     assert ended(space, task).state is TaskState.DONE
     assert [(docker_limits(job), kernel_quota(job)) for job in jobs] == before
-    assert space.live.view.look("local").attached is None
+    assert space.live.view.request_view("local").attached is None
 
 
 def test_releasing_says_whose_limits_the_policy_put_back(space, worker, light_image, start_job):
     labels = {"phasedock": ""}
     jobs = [start_job(light_image, ["python3", "-c", each], labels=labels) for each in (FALLING, LEARNING)]
     space.live.policies.attach("local", "flowcon", FAST, Mode.CONTROL)
-    held = until(lambda: {row.name for row in space.live.view.look("local").rows if row.held})
+    held = until(lambda: {row.name for row in space.live.view.request_view("local").rows if row.held})
     assert held <= set(space.live.limits.release().restored)
     assert {kernel_quota(job)[0] for job in jobs} == {-1}
     assert space.live.limits.release().restored == ()
@@ -67,8 +69,8 @@ def test_control_changes_the_control_group_and_detaching_puts_it_back(space, wor
     outside = [(docker_limits(each), kernel_quota(each)) for each in (foreign, of_a_run)]
     task = space.live.policies.attach("local", "flowcon", FAST, Mode.CONTROL)
     until(lambda: any(0 < kernel_quota(job)[0] < 0.9 * kernel_quota(job)[1] for job in jobs))
-    until(lambda: any(row.held for row in space.live.view.look("local").rows))
-    view = space.live.view.look("local")
+    until(lambda: any(row.held for row in space.live.view.request_view("local").rows))
+    view = space.live.view.request_view("local")
     assert view.others >= 1
     assert foreign.id not in {row.id for row in view.rows}
     assert [(docker_limits(each), kernel_quota(each)) for each in (foreign, of_a_run)] == outside

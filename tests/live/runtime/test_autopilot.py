@@ -53,7 +53,7 @@ def test_watching_adds_up_what_it_would_free_and_changes_nothing(
     task = space.live.policies.attach("local", "autopilot", settings_of_a_policy, Mode.WATCH)
 
     def seen():
-        attached = space.live.view.look("local").attached
+        attached = space.live.view.request_view("local").attached
         found = None if attached is None else attached.evidence
         return found if found is not None and found.lasted > 12 else None
 
@@ -61,7 +61,7 @@ def test_watching_adds_up_what_it_would_free_and_changes_nothing(
     assert {each.name for each in found.containers} == {job.name for job in jobs}
     assert found.freed_cores_now > 2.5, "they may have four and use half a core together"
     assert [(docker_limits(job), kernel_quota(job)) for job in jobs] == before
-    run = space.live.view.look("local").attached.run
+    run = space.live.view.request_view("local").attached.run
     space.live.policies.detach("local")
     assert ended(space, task).state is TaskState.DONE
     assert [(docker_limits(job), kernel_quota(job)) for job in jobs] == before
@@ -98,13 +98,13 @@ def test_a_container_that_runs_out_of_memory_has_its_limits_back_and_is_left_alo
     space.live.policies.attach("local", "autopilot", settings_of_a_policy, Mode.CONTROL)
 
     def left():
-        attached = space.live.view.look("local").attached
+        attached = space.live.view.request_view("local").attached
         found = None if attached is None else attached.evidence
         return found is not None and found.left == (job.name,)
 
     until(left, 60)
     until(lambda: (docker_limits(job), kernel_quota(job)) == (before, kernel), 20)
-    said = space.live.view.look("local").attached.said
+    said = space.live.view.request_view("local").attached.said
     assert any("ran out of memory" in each.text for each in said)
     job.reload()
     assert job.status == "running"

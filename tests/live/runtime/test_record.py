@@ -103,7 +103,9 @@ def test_a_recording_agrees_with_the_counters_of_the_kernel(space, light_image, 
     worker.start()
     try:
         task = space.live.recordings.record("local", "two jobs", model=stored.id)
-        until(lambda: r if (r := space.live.view.look("local").recording) and r.samples >= 4 else None)
+        until(
+            lambda: r if (r := space.live.view.request_view("local").recording) and r.samples >= 4 else None
+        )
         counted = [Counting(job) for job in jobs]
         time.sleep(12)
         for each in counted:
@@ -158,7 +160,10 @@ def test_what_was_recorded_before_the_worker_was_killed_can_be_finished(
     command = [sys.executable, "-m", "core.cli", "worker"]
     first = subprocess.Popen(command, env=environment(settings), cwd=ROOT)
     try:
-        until(lambda: r if (r := space.live.view.look("local").recording) and r.samples >= 3 else None, 60)
+        until(
+            lambda: r if (r := space.live.view.request_view("local").recording) and r.samples >= 3 else None,
+            60,
+        )
         first.send_signal(signal.SIGKILL)
         first.wait(10)
     finally:

@@ -187,7 +187,9 @@ def test_a_policy_that_watches_starts_nothing(space, worker, submit, docker_clie
     assert light_image
     job = submit()
     task = space.live.policies.attach("local", "free", {}, "watch")
-    view = until(lambda: v if (v := space.live.view.look("local")).attached and v.attached.said else None)
+    view = until(
+        lambda: v if (v := space.live.view.request_view("local")).attached and v.attached.said else None
+    )
     assert any("Would start" in said.text for said in view.attached.said)
     assert space.live.queue.list("local")[0].state is QueueState.WAITING
     space.live.policies.detach("local")

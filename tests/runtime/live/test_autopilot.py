@@ -35,7 +35,7 @@ def attached(space, settings, mode, until, seconds=120.0):
     def say(_words):
         found = read_attached(files.attached)
         if found is not None:
-            seen.append((found[0], space.live.view.look("demo").rows))
+            seen.append((found[0], space.live.view.request_view("demo").rows))
         if (seen and until(*seen[-1])) or time.monotonic() - begun > seconds:
             raise Cancelled
 
@@ -70,14 +70,14 @@ def test_it_watches_by_the_phases_of_a_model_and_says_what_that_would_free(space
 
 def test_in_control_limits_are_set_and_put_back(space):
     _, model = load_samples(space.traces, space.models)
-    before = {row.name: row.cpu_limit for row in space.live.view.look("demo").rows}
+    before = {row.name: row.cpu_limit for row in space.live.view.request_view("demo").rows}
     settings = {"policy": "prev.step.max", "model": model.id, "cycle": 5.0}
 
     def holds(shown, rows):
         return measured(shown) and any(row.held for row in rows)
 
     assert holds(*attached(space, settings, Mode.CONTROL, holds)[:2])
-    after = {row.name: row.cpu_limit for row in space.live.view.look("demo").rows}
+    after = {row.name: row.cpu_limit for row in space.live.view.request_view("demo").rows}
     assert {name: after[name] for name in before if name in after} == {
         name: limit for name, limit in before.items() if name in after
     }

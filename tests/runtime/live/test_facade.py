@@ -31,7 +31,7 @@ def test_an_engine_that_is_not_there_is_missing_and_says_what_to_do(space):
     assert (info.name, info.state) == ("here", EngineState.MISSING)
     assert info.message
     assert info.hint
-    view = space.live.view.look("here")
+    view = space.live.view.request_view("here")
     assert (view.engine.state, view.at, view.rows) == (EngineState.MISSING, None, ())
     assert space.live.view.history("here", ["a"]) == {}
     assert len(space.live.view.totals_history("here").time) == 0
@@ -39,10 +39,10 @@ def test_an_engine_that_is_not_there_is_missing_and_says_what_to_do(space):
 
 def test_a_glance_requests_nothing_and_leaves_the_model_that_a_page_chose(space):
     files = LiveFiles(space.settings.home, "here")
-    assert space.live.view.glance("here").at is None
+    assert space.live.view.peek("here").at is None
     assert not files.is_wanted()
-    assert space.live.view.look("here", "m").model == "m"
-    space.live.view.glance("here")
+    assert space.live.view.request_view("here", "m").model == "m"
+    space.live.view.peek("here")
     assert (files.is_wanted(), files.model()) == (True, "m")
 
 
@@ -76,7 +76,7 @@ def test_what_needs_the_engine_says_that_it_is_missing(space):
 
 def test_an_unknown_engine_is_said_with_those_there_are(space):
     for act in (
-        lambda: space.live.view.look("other"),
+        lambda: space.live.view.request_view("other"),
         lambda: space.live.view.history("other", []),
         lambda: space.live.view.totals_history("other"),
         lambda: space.live.policies.attach("other", "flowcon", {}, Mode.WATCH),
@@ -115,14 +115,14 @@ def test_a_sample_is_shown_with_what_the_policy_thinks_of_it(space, monkeypatch)
     files = LiveFiles(space.settings.home, "here")
     write(files.snapshot, LiveView(ready, time.time(), (ContainerRow("a", "job"), ContainerRow("b", "two"))))
     task = space.tasks.submit("attach", "x", {"engine": "here", "policy": "flowcon", "mode": "watch"})
-    begun = space.live.view.look("here").attached
+    begun = space.live.view.request_view("here").attached
     assert (begun.task, begun.policy, begun.said) == (task, "flowcon", ())
     write_attached(files.attached, Attached(task, "flowcon", Mode.WATCH, resizes=3), {"a": ("CL", 0.1)})
-    view = space.live.view.look("here")
+    view = space.live.view.request_view("here")
     assert (view.attached.resizes, view.totals.labels) == (3, (("CL", 1),))
     assert [(row.label, row.growth) for row in view.rows] == [("CL", 0.1), (None, None)]
     space.tasks.cancel(task)
-    assert space.live.view.look("here").attached is None
+    assert space.live.view.request_view("here").attached is None
 
 
 def test_an_old_sample_is_not_shown_as_if_it_were_new(space):
@@ -133,7 +133,7 @@ def test_an_old_sample_is_not_shown_as_if_it_were_new(space):
     write(files.snapshot, LiveView(ready, 5.0, (ContainerRow("a", "job"),)))
     for old, rows in ((10, 1), (100, 0)):
         os.utime(files.snapshot, (time.time() - old,) * 2)
-        view = space.live.view.look("here")
+        view = space.live.view.request_view("here")
         assert view.engine.state is EngineState.MISSING
         assert len(view.rows) == rows
 

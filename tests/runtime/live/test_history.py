@@ -205,5 +205,5 @@ def test_a_stretch_of_a_workspace_is_stored_by_a_task(workspace):
     assert traces.n_samples == 20
     assert workspace.live.view.remembered(engine).since == pytest.approx(begin, abs=1)
     assert workspace.live.view.remembered(engine).bytes > 0
-    past = workspace.live.view.look_back(engine, [NAMES["a"].id], begin, begin + 60)
+    past = workspace.live.view.past(engine, [NAMES["a"].id], begin, begin + 60)
     assert len(past[NAMES["a"].id].time) == 60

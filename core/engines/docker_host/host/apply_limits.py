@@ -48,8 +48,8 @@ def resize(
     ChangeRefused
         If Docker refused, or the container has other limits afterwards.
     """
-    torn = _torn(reader, now, host.cores)
-    body = update_request(now.limits, wanted, host.cores, host.cgroup, torn)
+    partial = _partially_applied(reader, now, host.cores)
+    body = update_request(now.limits, wanted, host.cores, host.cgroup, partial)
     usual = "CpuShares" in body and wanted.cpu_shares == 0
     for shares in UNSET_SHARES[host.cgroup] if usual else (0,):
         if body:
@@ -78,8 +78,8 @@ def resize(
 
 def _mend(connection: Connection, reader: CgroupReader, host: HostInfo, now: Container) -> None:
     """Send again what a container had before a request that was refused, if the kernel took a part of it."""
-    torn = _torn(reader, now, host.cores)
-    if before := update_request(now.limits, now.limits, host.cores, host.cgroup, torn):
+    partial = _partially_applied(reader, now, host.cores)
+    if before := update_request(now.limits, now.limits, host.cores, host.cgroup, partial):
         with suppress(ChangeRefused):  # what was refused is what has to be said; the next change sends all
             connection.post(f"/containers/{now.id}/update", before)
 
@@ -89,7 +89,7 @@ def _weight(reader: CgroupReader, container: Container) -> int | None:
     return None if found is None else found.weight
 
 
-def _torn(reader: CgroupReader, container: Container, cores: float) -> tuple[bool, bool]:
+def _partially_applied(reader: CgroupReader, container: Container, cores: float) -> tuple[bool, bool]:
     """Whether the kernel holds a container to other cores, and to other memory, than Docker says."""
     limits = container.limits
     held = reader.memory_limits(container) if container.running else None

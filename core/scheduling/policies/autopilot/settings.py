@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from core.provisioning.advice import kept
+from core.provisioning.advice import serializable
 from core.scheduling.queueing import memory_setting, unasked_setting
 from core.settings_fields import setting
 
@@ -21,7 +21,7 @@ REMEMBERED = 600.0
 """Seconds for which the most that was used is remembered; who was seen for so long showed what it needs."""
 
 
-@kept
+@serializable
 @dataclass(frozen=True)
 class Growth:
     """The largest growth that any recorded container still had ahead of it, by age."""
@@ -67,7 +67,7 @@ class Clock(NamedTuple):
     cycle: float
 
 
-@kept
+@serializable
 @dataclass(frozen=True)
 class FittedPolicy:
     """What steers, and by which clock."""

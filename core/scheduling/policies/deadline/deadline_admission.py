@@ -65,7 +65,7 @@ class DeadlineAdmission:
         bound, queue = self.bound(), self._able(self.scene.waiting)
         if self.scene.settings.rest == "refuse":
             return
-        for worker in [name for name in self.scene.stirred if name not in self.scene.looked]:
+        for worker in [name for name in self.scene.changed_workers if name not in self.scene.looked]:
             self._again(worker, queue, bound)
 
     def _consider(self, name: str) -> None:

@@ -81,7 +81,7 @@ class Scene:
         self.known, self.homes, self.ratios = dict(state.known), dict(state.homes), state.ratios
         self.jobs: dict[str, Job] = {}
         self.on: dict[str, tuple[str, ...]] = {}
-        self.stirred: dict[str, None] = {}
+        self.changed_workers: dict[str, None] = {}
         self.looked: set[str] = set()
         self.learned: list[str] = []
         self.refused: dict[str, str] = {}
@@ -90,7 +90,11 @@ class Scene:
             self.known.pop(job.id, None)
         for name in self._changed(state.known):
             self.stir(name)
-        due = [name for name, home in self.homes.items() if home.due <= self.now and name not in self.stirred]
+        due = [
+            name
+            for name, home in self.homes.items()
+            if home.due <= self.now and name not in self.changed_workers
+        ]
         for name in due:
             self.stir(name)
         self.looked.update(due)
@@ -140,7 +144,7 @@ class Scene:
     def stir(self, worker: str) -> None:
         """Share the cores of a worker anew at this decision."""
         self.read(worker)
-        self.stirred[worker] = None
+        self.changed_workers[worker] = None
         self.looked.discard(worker)
 
     def read(self, worker: str) -> tuple[str, ...]:

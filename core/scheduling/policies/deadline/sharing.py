@@ -160,8 +160,8 @@ class Sharing:
         self._hopes = self._hoping(name for name in scene.new if name in self._others)
 
     def share(self) -> None:
-        """Share the cores of all workers that are stirred, and of others as long as jobs can begin there."""
-        for worker in list(self.scene.stirred):
+        """Share the cores of all workers that have changed, and of others as long as jobs can begin there."""
+        for worker in list(self.scene.changed_workers):
             self._share(worker)
         for name, hope in self._hopes.items():
             homes = self.scene.homes
@@ -172,7 +172,7 @@ class Sharing:
         while self._others:
             homes, first = self.scene.homes, next(iter(self._others.values()))
             freest = max(homes, key=lambda name: homes[name].spare, default=None)
-            if freest is None or freest in self.scene.stirred or homes[freest].spare < first.first:
+            if freest is None or freest in self.scene.changed_workers or homes[freest].spare < first.first:
                 return
             self.scene.stir(freest)
             self._share(freest)

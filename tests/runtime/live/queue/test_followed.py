@@ -210,16 +210,16 @@ def test_from_submission_to_detachment_and_back(space, queue, policy):
     try:
         queue.submit("demo", {**MLP, "request": 0.5})
         space.live.policies.attach("demo", policy, {"grain": 0.25} if policy == "elastic" else {}, "watch")
-        until(lambda: (attached := space.live.view.glance("demo").attached) and attached.run)
+        until(lambda: (attached := space.live.view.peek("demo").attached) and attached.run)
         assert "only watches" in one(queue).why
         assert one(queue).state is QueueState.WAITING
         space.live.policies.detach("demo")
-        until(lambda: space.live.view.glance("demo").attached is None)
+        until(lambda: space.live.view.peek("demo").attached is None)
         space.live.policies.attach("demo", policy, {"grain": 0.25} if policy == "elastic" else {}, "control")
         running = until(lambda: job if (job := one(queue)).state is QueueState.RUNNING else None)
         until(lambda: one(queue).container)
         space.live.policies.detach("demo")
-        until(lambda: space.live.view.glance("demo").attached is None)
+        until(lambda: space.live.view.peek("demo").attached is None)
         after = one(queue)
         assert (after.state, after.id, after.cores) == (QueueState.RUNNING, running.id, None)
         assert [(each.id, each.limits.cores) for each in containers(space)] == [(after.container, None)]
