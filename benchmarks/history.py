@@ -16,9 +16,8 @@ import numpy as np
 
 from app.figures.live import history_figure
 from app.pages.live.record import RANGES
-from core.live.history.chunks import Known
+from core.live.history.chunks import HistoryWriter, Known, size
 from core.live.history.reader import look_back
-from core.live.history.writer import HistoryWriter, size
 from core.sampling.ring_buffer import FIELDS
 from core.sampling.values import History
 from core.store import read_traces

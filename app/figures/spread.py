@@ -18,7 +18,7 @@ from core.units import format_share
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.traces.scales import Scale
+    from core.traces.model import Scale
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 

@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 
 from app.figures import theme
 from app.figures.phase_band import Runs, band, names
-from core.traces.scales import Scale, unit_scale
+from core.traces.model import Scale, unit_scale
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,8 +16,7 @@ from core.phases import ApplicationSettings
 from core.phases.describe import scale_for
 from core.phases.drift import MOST_STRANGE
 from core.traces.lanes import Lane, default_lanes, lanes
-from core.traces.model import Feature, Role
-from core.traces.scales import Scale, scale_of
+from core.traces.model import Feature, Role, Scale, scale_of
 from core.units import MINUS, format_duration, format_number, format_share, phase_name
 
 if TYPE_CHECKING:

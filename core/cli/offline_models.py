@@ -14,9 +14,9 @@ from core.store import inspect_file, read_with_report
 from core.store.formats.register import FORMATS
 from core.store.phase_models.ai4dl import import_ai4dl
 from core.store.phase_models.archive import load_model, save_model
-from core.traces.fingerprint import fingerprint
 from core.traces.layouts import LAYOUTS
 from core.traces.mapping import ColumnMapping
+from core.traces.model import fingerprint
 from core.traces.summary import summarise
 from core.workspace.phase_labels import phases_by_execution
 

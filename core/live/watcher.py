@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 from core.engines.errors import HostLost
 from core.errors import PhaseDockError
-from core.live.history.chunks import Known
-from core.live.history.writer import HistoryWriter
+from core.live.history.chunks import HistoryWriter, Known
 from core.live.view.snapshot import LiveFiles, write
 from core.sampling.engines import lost, silent
 from core.sampling.gpus import gpu_reader

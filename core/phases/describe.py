@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.phases.matching import main_feature
-from core.traces.durations import sample_seconds
-from core.traces.model import Role
-from core.traces.scales import Scale, scale_of
+from core.traces.model import Role, Scale, sample_seconds, scale_of
 from core.units import Unit, format_duration, format_share
 
 if TYPE_CHECKING:

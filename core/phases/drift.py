@@ -15,8 +15,7 @@ from core.phases.matching import match
 from core.phases.model import TrainingRecord
 from core.phases.prediction import model_windows, part_of, predict
 from core.progress_reporting import silent
-from core.traces.fingerprint import fingerprint
-from core.traces.model import TraceSet
+from core.traces.model import TraceSet, fingerprint
 from core.units import format_duration, format_number, format_share
 
 if TYPE_CHECKING:

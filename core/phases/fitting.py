@@ -18,7 +18,7 @@ from core.phases.prediction import predict, reading_order
 from core.phases.rows import Scaler, Windows, check_finite, fit_scaler, windows_of
 from core.phases.settings import PhaseSettings
 from core.progress_reporting import Progress, silent
-from core.traces.fingerprint import fingerprint
+from core.traces.model import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

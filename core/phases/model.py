@@ -41,7 +41,7 @@ class TrainingRecord:
     n_samples: int = 0
     n_executions: int = 0
     n_codes: int = 0
-    #: The trace set's fingerprint (`core.traces.fingerprint`), empty if unknown.
+    #: The trace set's fingerprint (`core.traces.model`), empty if unknown.
     fingerprint: str = ""
     #: Its sampling period in seconds, 0 if unknown.
     period: float = 0.0

@@ -10,12 +10,50 @@ import numpy.typing as npt
 
 from core.errors import InputError
 from core.phases.kernels import loops
-from core.traces.windows import window_ends
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from core.traces.model import FloatArray, IntArray, TraceSet
+
+
+def window_ends(segments: IntArray, history: int) -> IntArray:
+    """Indices of the samples that have a full window, in order.
+
+    Raises
+    ------
+    InputError
+        If `history` is negative.
+    """
+    if history < 0:
+        raise InputError(f"A history of {history} samples is not possible.", "Give 0 or more.")
+    n_samples = int(segments[-1]) if len(segments) else 0
+    age = np.arange(n_samples) - np.repeat(segments[:-1], np.diff(segments))
+    return np.flatnonzero(age >= history)
+
+
+def windows(values: FloatArray, ends: IntArray, history: int) -> FloatArray:
+    """The windows that end at `ends`, shape (n_windows, history + 1, n_features), oldest sample first."""
+    found: FloatArray = values[ends[:, None] + np.arange(-history, 1)]
+    return found
+
+
+def trace_windows(traces: TraceSet, features: tuple[str, ...], history: int) -> tuple[FloatArray, IntArray]:
+    """Windows of some features of a trace set, and the index of each window's last sample.
+
+    Raises
+    ------
+    NotFoundError
+        If the set lacks a feature.
+    InputError
+        If `history` is negative or no feature is named.
+    """
+    if not features:
+        raise InputError("No feature was chosen.", "Choose at least one.")
+    ends = window_ends(traces.segments(), history)
+    values = np.column_stack([traces.column(name) for name in features])
+    return windows(values, ends, history), ends
+
 
 FloatVector = npt.NDArray[np.float32]
 IntVector = npt.NDArray[np.int64]

@@ -10,8 +10,7 @@ import numpy as np
 from core.errors import InputError
 from core.phases.matching import main_feature
 from core.provisioning.fleet import Demand, Fleet, Resource
-from core.traces.durations import sample_seconds
-from core.traces.model import Role
+from core.traces.model import Role, sample_seconds
 from core.units import Unit, format_duration
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from core.errors import PhaseDockError
 from core.provisioning.fleet import Demand, Fleet, Resource
 from core.provisioning.policy import Need, Policy, PolicyKind, fit_policy
 from core.settings_fields import check, describe
-from core.traces.durations import sample_seconds
+from core.traces.model import sample_seconds
 from core.units import Unit
 
 if TYPE_CHECKING:

@@ -8,19 +8,21 @@ which compiled kernels read directly, and makes an execution a slice instead of 
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from core.errors import NotFoundError
-from core.units import Unit
+from core.units import GIB, KIB, MIB, Unit, format_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
 
 FloatArray = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.integer[Any]]
@@ -247,3 +249,96 @@ class Execution:
 
 def _gather(values: FloatArray, slices: Sequence[slice]) -> FloatArray:
     return np.concatenate([values[part] for part in slices]) if slices else values[:0]
+
+
+LONGEST = 3.0
+"""From how many periods on a step is a gap, as in a new mapping: rows that stay as they come mark none."""
+
+
+def sample_seconds(time: FloatArray, segments: IntArray, period: float) -> npt.NDArray[np.float64]:
+    """The time that each sample stands for: until the next one, or one period before a gap or the end."""
+    seconds = np.full(len(time), float(period))
+    steps = np.diff(time)
+    seconds[:-1] = np.where(steps > LONGEST * period, period, steps)
+    seconds[segments[1:] - 1] = period
+    return seconds
+
+
+class Scale(NamedTuple):
+    """What to divide canonical values by, and the unit that is then shown."""
+
+    size: float
+    label: str
+
+    def write(self, value: float) -> str:
+        """A value without its unit; small ones keep two digits that mean something."""
+        shown = value / self.size
+        return format_number(shown, 2 if abs(shown) >= 0.1 or not shown else 3)
+
+    def with_unit(self, value: float) -> str:
+        """A value with its unit."""
+        between = "" if self.label == "%" else " "
+        return f"{self.write(value)}{between}{self.label}".strip()
+
+    def about(self, value: float) -> str:
+        """A value with its unit to two digits, as words say it: ``79 MiB``, ``8.7 GiB``."""
+        shown = float(f"{value / self.size:.2g}")
+        between = "" if self.label == "%" else " "
+        return f"{f'{shown:,.0f}' if abs(shown) >= 10 else f'{shown:g}'}{between}{self.label}".strip()
+
+
+_SCALES = {
+    Unit.CORES: Scale(1.0, "cores"),
+    Unit.SHARE: Scale(0.01, "%"),
+    Unit.WATTS: Scale(1.0, "W"),
+    Unit.SECONDS: Scale(1.0, "s"),
+    Unit.PLAIN: Scale(1.0, ""),
+}
+_STEPS = ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1.0, "B"))
+
+
+def scale_of(unit: Unit, highest: float | None = None) -> Scale:
+    """The scale for values up to `highest` in a canonical unit; GiB for bytes where that is not known."""
+    if unit not in {Unit.BYTES, Unit.BYTES_PER_SECOND}:
+        return _SCALES[unit]
+    ending = "/s" if unit is Unit.BYTES_PER_SECOND else ""
+    if highest is None or not np.isfinite(highest):
+        return Scale(*((MIB, "MiB/s") if ending else (GIB, "GiB")))
+    size, label = next((step for step in _STEPS if abs(highest) >= step[0]), _STEPS[-1])
+    return Scale(size, label + ending)
+
+
+def unit_scale(unit: Unit, values: FloatArray | None = None) -> Scale:
+    """The scale for all of some values."""
+    if values is None or unit not in {Unit.BYTES, Unit.BYTES_PER_SECOND}:
+        return scale_of(unit)
+    known = values[np.isfinite(values)]
+    return scale_of(unit, float(known.max()) if len(known) else None)
+
+
+def column_digest(values: FloatArray) -> bytes:
+    """The digest of one column; equal values give equal digests whatever their float width."""
+    plain = np.ascontiguousarray(values, dtype="<f8")
+    if np.isnan(plain.sum()):
+        plain = np.where(np.isnan(plain), np.nan, plain)
+    return hashlib.sha256(plain.data).digest()
+
+
+def combine(traces: TraceSet, digests: list[bytes]) -> str:
+    """The fingerprint of a set whose columns have these digests (the features' in order, then time's)."""
+    whole = hashlib.sha256()
+    names = [*traces.ids, *(f"{f.name}\x1f{f.role}\x1f{f.unit}" for f in traces.features)]
+    for key, values in sorted(traces.attributes.items()):
+        names += [key, *values]
+    whole.update("\x1e".join(names).encode("utf-8", "surrogatepass"))
+    whole.update(np.asarray(traces.offsets, dtype="<i8").tobytes())
+    whole.update(np.asarray(traces.breaks, dtype="<i8").tobytes())
+    whole.update(f"{traces.period!r} {traces.resampling}".encode())
+    for digest in digests:
+        whole.update(digest)
+    return whole.hexdigest()
+
+
+def fingerprint(traces: TraceSet) -> str:
+    """The fingerprint of a trace set: 64 hexadecimal digits, equal for equal content only."""
+    return combine(traces, [column_digest(values) for values in (*traces.columns, traces.time)])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from core.errors import NotFoundError
 from core.store import read_with_report
 from core.store.phase_models.archive import load_model, model_fingerprint
-from core.traces.fingerprint import fingerprint
+from core.traces.model import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from app.figures.phase_band import GAP, Runs, band, names
 from app.figures.spread import Box, frequencies, spread
 from app.figures.timeline import Series, minmax_indices, timeline
 from app.ui.basics import gradient
-from core.traces.scales import unit_scale
+from core.traces.model import unit_scale
 from core.units import GIB, Unit
 
 TOKENS = Path(__file__).resolve().parents[2] / "assets" / "css" / "00-tokens.css"

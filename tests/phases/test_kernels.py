@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from core.phases.crbm import Layout, for_training, initial
 from core.phases.encoders import CrbmEncoder, PcaEncoder, WindowEncoder, nearest_of, packed_centres
 from core.phases.kernels import loops
-from core.phases.rows import Scaler, Windows, standardise
-from core.traces.windows import window_ends
+from core.phases.rows import Scaler, Windows, standardise, window_ends
 from tests.oracles import crbm_twin as twin
 
 

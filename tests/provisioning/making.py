@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from core.provisioning.fleet import Demand, Fleet, Resource
-from core.traces.durations import sample_seconds
+from core.traces.model import sample_seconds
 from core.units import Unit
 
 

@@ -17,8 +17,7 @@ from core.provisioning.verdict.answer import EXACT, FIXED, STEERED
 from core.provisioning.verdict.choice import pick, surely, units
 from core.provisioning.verdict.standing import State, standing
 from core.provisioning.verdict.verdict import verdict
-from core.traces.durations import sample_seconds
-from core.traces.model import Feature, Role, TraceSet
+from core.traces.model import Feature, Role, TraceSet, sample_seconds
 from core.units import GIB, Unit, format_set_share
 
 RULES = ("prev.step.max", "prev.step.p95", "prev.step.rules", "static.p95", "budget.oracle")

@@ -11,7 +11,7 @@ from core.phases import predict
 from core.phases.drift import familiarity, training_ranges
 from core.store import read_traces
 from core.store.phase_models.archive import load_model
-from core.traces.fingerprint import fingerprint
+from core.traces.model import fingerprint
 from core.workspace.samples import RECORDED, verify
 from tests.data import make_synthetic as script
 from tests.data.make_synthetic import SYNTHETIC

@@ -23,7 +23,7 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 
 from core.errors import InputError, RefusedError
-from core.store.phase_models import safe_pickle, unpacking
+from core.store.phase_models import safe_pickle
 from core.store.phase_models.pickle_values import Bag
 from core.store.phase_models.safe_pickle import read_pickle
 from tests.store.foreign_files import (
@@ -195,7 +195,7 @@ def test_other_packings_are_named(data):
 
 
 def test_bombs_stay_small(monkeypatch):
-    monkeypatch.setattr(unpacking, "MAX_BYTES", 10_000)
+    monkeypatch.setattr(safe_pickle, "MAX_BYTES", 10_000)
     monkeypatch.setattr(safe_pickle, "MAX_STEPS", 1_000)
     with pytest.raises(InputError, match="larger than"):
         read_pickle(zlib.compress(b"\x00" * 20_000))

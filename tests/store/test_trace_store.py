@@ -5,7 +5,7 @@ import pytest
 
 from core.errors import ConflictError, InputError, NotFoundError
 from core.store import open_trace_set, write_trace_set
-from core.traces.fingerprint import fingerprint
+from core.traces.model import fingerprint
 from core.traces.validation import Report, problem
 from tests.synthetic import synthetic_traces
 

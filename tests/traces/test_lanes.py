@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from core.traces.lanes import chosen_lanes, default_lanes, lanes
-from core.traces.model import Feature, Role
-from core.traces.scales import Scale, scale_of
+from core.traces.model import Feature, Role, Scale, scale_of
 from core.units import Unit
 
 CPU = Feature("cpu", Role.CPU, Unit.CORES)

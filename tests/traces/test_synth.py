@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.traces.fingerprint import fingerprint
-from core.traces.model import Role
+from core.traces.model import Role, fingerprint
 from tests.synthetic import BURSTY, CHECKPOINT, FAMILIES, LOAD, STAGES, STEADY, UNLOAD, synthetic_traces
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError, NotFoundError
-from core.traces.windows import trace_windows, window_ends, windows
+from core.phases.rows import trace_windows, window_ends, windows
 from tests.oracles import slow_traces
 from tests.synthetic import synthetic_traces
 

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from app.figures import theme
-from core.traces.scales import unit_scale
+from core.traces.model import unit_scale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,7 @@ from app.figures.timeline import Series, timeline
 from app.ui.basics import Node, icon, notice
 from app.ui.graph import graph
 from core.errors import InputError
-from core.traces.model import ROLE_NAMES
-from core.traces.scales import unit_scale
+from core.traces.model import ROLE_NAMES, unit_scale
 from core.traces.validation import UnusableError
 from core.units import format_duration, format_value, plural
 

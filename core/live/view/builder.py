@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from core.live.history.chunks import size
 from core.live.history.reader import Past, look_back, oldest
-from core.live.history.writer import size
 from core.live.sessions import ATTACH, RECORD
 from core.live.view.snapshot import FRESH_FOR, LiveFiles, age, read_attached, read_recording, read_view
 from core.sampling.ring_buffer import FIELDS, ROW, TOTALS, RingHistory, read_ring

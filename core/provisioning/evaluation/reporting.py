@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.traces.fingerprint import fingerprint
+from core.traces.model import fingerprint
 from core.units import format_duration, format_set_share
 
 if TYPE_CHECKING:

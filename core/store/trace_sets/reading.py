@@ -120,7 +120,7 @@ class StoredTraces:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the content (see `core.traces.fingerprint`)."""
+        """The fingerprint of the content (see `core.traces.model`)."""
         return self.info.fingerprint
 
     def report(self) -> Report:

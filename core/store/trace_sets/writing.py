@@ -36,7 +36,7 @@ from core.store.trace_sets.reading import (
     StoredInfo,
     info_to_dict,
 )
-from core.traces.fingerprint import column_digest, combine
+from core.traces.model import column_digest, combine
 from core.traces.summary import summarise
 from core.traces.validation import Report
 

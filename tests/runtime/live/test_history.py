@@ -12,9 +12,19 @@ from hypothesis import strategies as st
 
 from core.bootstrap import worker_for
 from core.errors import NotFoundError
-from core.live.history.chunks import DAY, HOUR, LEVELS, Known, begins, level_for, read
+from core.live.history.chunks import (
+    DAY,
+    HOUR,
+    LEVELS,
+    HistoryWriter,
+    Known,
+    begins,
+    level_for,
+    prune,
+    read,
+    size,
+)
 from core.live.history.reader import containers, look_back, oldest, traces_of
-from core.live.history.writer import HistoryWriter, prune, size
 from core.live.view.snapshot import LiveFiles
 from core.sampling.ring_buffer import FIELDS
 from core.traces.model import Role

@@ -9,8 +9,7 @@ import pytest
 
 from core.bootstrap import worker_for
 from core.errors import ConflictError, NotFoundError
-from core.live.history.chunks import Known
-from core.live.history.writer import HistoryWriter
+from core.live.history.chunks import HistoryWriter, Known
 from core.live.view.snapshot import LiveFiles
 from core.phases import predict
 from core.sampling.ring_buffer import FIELDS
