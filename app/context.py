@@ -31,6 +31,12 @@ _MOST_ENTRIES = 500
 T = TypeVar("T")
 
 
+# A cache for parts of pages that are costly to make and depend only on stored data.
+#
+# Keys are made of fingerprints of contents and of the program, so an entry is never stale, only unused;
+# it survives renaming or restoring a trace set.
+
+
 def install(server: Flask, settings: Settings) -> None:
     """Keep the cache in Redis where one is configured, else in the home folder."""
     config: dict[str, Any] = {"CACHE_DEFAULT_TIMEOUT": 0}

@@ -41,6 +41,13 @@ _AUTHORITY = re.compile(
 _LONGEST = 300
 
 
+# Whose page a request comes from, by its Host and Origin headers, both read strictly.
+#
+# A lenient parser finds our host in ``http://127.0.0.1:8050#@evil.example``. So a header is taken only if it
+# is written exactly as browsers write it (https://html.spec.whatwg.org/#ascii-serialisation-of-an-origin):
+# scheme, host, port, and nothing else.
+
+
 class Authority(NamedTuple):
     """A host, in lower case and without brackets, and a port; None where the scheme's own is meant."""
 

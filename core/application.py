@@ -171,6 +171,13 @@ def _prepare_home(settings: Settings) -> None:
         ) from error
 
 
+# Consistency check of the store: rows in impossible states, folders without rows, and so on.
+#
+# A healthy store has no finding at any moment, whatever was killed before: what processes leave behind when
+# they die is either no contradiction (a task whose worker is dead is an interrupted one) or is swept by the
+# next worker. The check changes nothing.
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One contradiction."""

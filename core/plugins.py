@@ -1,4 +1,10 @@
-"""Short simulated runs of a scheduling policy, for its exam (`core.scheduling.policy_exam`)."""
+"""Policies that live outside PhaseDock: in installed packages, or in files that the operator names.
+
+A package offers them by the entry points ``phasedock.provisioning`` and ``phasedock.scheduling``, a file
+(``PHASEDOCK_POLICIES``) by a tuple ``POLICIES``. To load one is to run its code, so both are the
+operator's choice and nothing that is uploaded ever gets here. Each sits the exam before it is
+registered; one that fails is refused by name, and PhaseDock starts without it.
+"""
 
 from __future__ import annotations
 

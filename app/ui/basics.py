@@ -249,6 +249,12 @@ def _without_none(value: Any) -> Any:
     return value
 
 
+# Phase strips: an execution's whole life as one thin bar, drawn by CSS alone.
+#
+# A strip is a list of (share of the length, phase) pairs and becomes a ``linear-gradient`` over the
+# colour variables of the page, so a list of thousands of executions costs no plot at all.
+
+
 def phase_variable(phase: int) -> str:
     """The CSS variable of a phase id; warm-up is 0."""
     return "var(--p0)" if phase < 0 else f"var(--p{phase % 8 + 1})"

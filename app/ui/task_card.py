@@ -237,6 +237,13 @@ def when(time: datetime) -> html.Time:
     return html.Time(moment(time), dateTime=exact.isoformat(), title=f"{exact:%Y-%m-%d %H:%M:%S} UTC")
 
 
+# A task on the screen: what it is, its progress, the time left, its live curve, and what can be done.
+#
+# `live` is a card that keeps itself up to date: it asks once a second while its task is under way, gets
+# only what is new since the last step, and stops asking when the task has ended. It can be put on any page;
+# left and opened again it is the same card, because all it shows is in the task's record.
+
+
 def _curve_points(task_id: str, since: int) -> tuple[dict[str, tuple[list[int], list[float]]], int]:
     points: dict[str, tuple[list[int], list[float]]] = {}
     last = since

@@ -33,6 +33,13 @@ _TYPES: dict[str, type] = {"int": int, "float": float, "bool": bool}
 _GIVEN = "phasedock.settings"
 
 
+# Options of a command made from a settings dataclass: one for each field, with its default, help and bounds.
+#
+# The dataclass is imported only when the command itself is run or asked for its help, because its
+# module is slow to import. Only options that were given are passed on, so that the others may still come
+# from a file or from the dataclass.
+
+
 def taking(settings: Callable[[], type[Any]]) -> type[TyperCommand]:
     """A kind of command that also takes every setting of a dataclass as an option."""
 

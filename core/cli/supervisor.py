@@ -337,6 +337,11 @@ def _environment(settings: Settings) -> dict[str, str]:
 _BYTES, _FILES = 5 * 2**20, 3
 
 
+# The log: to the screen of whoever started the process, and to a file in the home folder.
+#
+# People get sentences; tracebacks and references go here.
+
+
 def log_to(home: Path, process: str) -> None:
     """Send everything that is logged to ``logs/<process>.log``, and warnings to the screen as well."""
     folder = home / "logs"

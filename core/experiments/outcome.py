@@ -32,6 +32,12 @@ _AWAY = (JobState.WAITING, JobState.PAUSED, JobState.MIGRATING, JobState.REFUSED
 """States in which a job uses no processor."""
 
 
+# Where a job's time went: waiting, running, paused, moving; and how often its cores and threads changed.
+#
+# What a job is at an observation it has been since the one before, as whatever changes is seen: its state,
+# its limit and its threads belong to the interval that ends with the observation.
+
+
 @dataclass(slots=True)
 class _Life:
     """What was seen of one job so far."""

@@ -1,4 +1,19 @@
-"""Recorded executions of a trace set as the jobs of an experiment."""
+"""Recorded executions as the jobs of an experiment: what a person's own containers would do under a policy.
+
+A trace says what a container used, not what it wanted, so a job is made of it by assumptions, each of them
+in `core.experiments.recorded` and here:
+
+- **Work** is the integral of the used cores over time; what happened in a gap is unknown and no work.
+- **Demand**, the most cores that it can use, is a high quantile of the used cores over time, at least their
+  mean. Alone on a machine a job takes work / demand, which is at most the time that was recorded: pauses in
+  which it used little are not replayed. With the mean as demand it takes exactly as long as recorded.
+- **Arrival** is the time of its first sample, the earliest of all chosen ones at 0; or all arrivals scaled by
+  one factor, so that they fit into a given time.
+- **Loss** is the recorded loss against the share of the work that was done, where it falls; all other jobs
+  have the loss curve of a kind.
+
+An execution that was throttled wanted more than it used; such jobs are counted in the notes.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +43,13 @@ _MOST_MISSING = 0.05
 _LOSS_POINTS = 41
 _LEAST_FALL = 0.01
 _AT_LIMIT = 0.95
+
+
+# One recorded execution as a job: its work, its demand, its losses, and what is uncertain of them.
+#
+# A sample's value holds since the sample before it; the first one, and one after a gap, count for one
+# sampling period: what happened in a gap is unknown and no work. What CPU is missing is taken to be like the
+# rest.
 
 
 @dataclass(frozen=True, slots=True)

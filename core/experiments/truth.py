@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 _NOTHING = 1e-9
 
 
+# When each job would have ended under fair sharing: what a slowdown is measured against.
+#
+# On a virtual worker with the cores of all workers together, every job that has come gets an equal share, at
+# most its demand and at most what one worker has; contention is that of jobs spread evenly over the workers.
+# On one worker this is free competition itself.
+
+
 def equal_shares(caps: Floats, capacity: float) -> Floats:
     """Equal shares of a capacity where nobody gets more than its cap and the rest goes to the others.
 

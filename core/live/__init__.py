@@ -1,1 +1,1 @@
-"""live."""
+"""Running containers: watching, control, attached policies, submitted jobs, recordings."""

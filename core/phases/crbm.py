@@ -176,6 +176,17 @@ EASINGS = 6
 CHUNK = 65_536
 
 
+# Training a CRBM: the solvers, early stopping, and progress reports.
+#
+# `online` updates after every sample in the order of the traces, which is what AI4DL does. The minibatch
+# solvers take a shuffled pass of small batches; Adam's step falls linearly to zero over the epochs, because
+# with a constant one the error stops at a floor of noise well above what the model can reach. For the same
+# reason `patience` epochs without a smaller error do not end a minibatch training at once: its step is
+# halved, and only the sixth time ends it. Online training ends at once, as AI4DL's does. An online step adds
+# the whole gradient of one sample, while Adam's is normalised; a factor of three makes one learning rate
+# reach about as far in both (measured in docs/crbm.md).
+
+
 class Pass(Protocol):
     """One solver at work on one set of parameters."""
 

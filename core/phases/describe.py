@@ -1,4 +1,4 @@
-"""Statistics of a phase, as plain values."""
+"""What each phase is: statistics over labelled samples, and a plain description generated from them."""
 
 from __future__ import annotations
 
@@ -152,6 +152,13 @@ WAITING = 0.05
 """From which share of a phase on it is worth saying that its GPUs idle."""
 MUCH, LITTLE = 0.35, float(2**20)
 """Much goes over a network or disk from this share of the most that any phase has, and this rate, on."""
+
+
+# Plain descriptions of phases, generated from their statistics.
+#
+# A description names the level and variability of CPU relative to the whole set, how memory behaves, how busy
+# the GPUs are, and what goes over network and disk if that is much. Two phases that would read the same get
+# the first fact that tells them apart: memory, CPU, GPU, spread, or dwell time.
 
 
 def described(table: Sequence[PhaseStatistics]) -> tuple[PhaseStatistics, ...]:

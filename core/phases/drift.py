@@ -38,6 +38,13 @@ _BLOCK = 65_536
 _ROUNDING = 1e-4
 
 
+# Which samples a model has seen nothing like: far from every centre, or badly reconstructed.
+#
+# Of each window two numbers are looked at: the distance of its code to the nearest centre, and how far its
+# last row is from what the encoder makes of the code. Above the 99th percentile of the training either way it
+# is strange; of a container more than a fifth of whose samples are, the phases mean nothing.
+
+
 class Strangeness(NamedTuple):
     """How strange windows are, each of shape (n_windows,)."""
 
@@ -121,6 +128,13 @@ LEAST_REACH = 0.02
 MOST_STRETCHED = 1.25
 """Periods differ where one is this many times the other."""
 _NAMED = 3
+
+
+# How far traces are from what a model was trained on, before its phases are believed.
+#
+# A model reads samples at one period and standardises them with the mean and scale of its training. On traces
+# of another period a window spans another time; on values that it never saw, every sample falls to some outer
+# phase. Neither is an error that anything else would notice.
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +277,12 @@ def _differences(found: Familiarity) -> str:
 
 _APART = 1.25
 """Sampling periods that are this far apart do not go together."""
+
+
+# Teaching a model what it has seen nothing like: new phases beside the old ones, which keep their numbers.
+#
+# Training the CRBM further was tried: it then called 12 to 57% of the samples that it knew by another phase's
+# number, whether centres followed or not (docs/autopilot.md). So the encoder and the old centres stay.
 
 
 def continue_training(

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray, IntArray, TraceSet
 
 
+# Stable numbers for phases: by mean CPU, then mean memory, of their samples.
+#
+# Clusters come in an order that depends on the seed; people and colours need one that does not.
+
+
 def _means(values: FloatArray, labels: Labels, k: int) -> FloatArray:
     """The mean of each cluster, to twelve digits, so that the order of adding up does not matter."""
     counts = np.maximum(np.bincount(labels, minlength=k), 1)

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray, IntArray, TraceSet
 
 
+# Sliding windows over a trace set that cross neither an execution's boundary nor a gap.
+#
+# The window of sample t with history m is the m samples before t and t itself, oldest first. A sample
+# with fewer than m earlier samples in its own segment has no window.
+
+
 def window_ends(segments: IntArray, history: int) -> IntArray:
     """Indices of the samples that have a full window, in order.
 

@@ -52,6 +52,17 @@ _REASONS = (
 )
 
 
+# Regular expressions that people write, searched in bounded time.
+#
+# A backtracking engine such as Python's may need longer than the age of the universe for a short expression
+# and a short line. RE2 (https://github.com/google/re2/wiki/Syntax) needs at most steps × bytes: an
+# expression is compiled to a program of so many steps, and each byte of the text is looked at once per step.
+# Both are bounded here, and what RE2 cannot do (lookarounds, backreferences) is refused by name.
+#
+# What both engines can do gives the same match as Python's ``re`` with ``re.ASCII``, apart from a repeated
+# group that may itself be empty. `_in_re2` lists what they spell differently.
+
+
 class UnusableExpression(ValueError):  # noqa: N818 - a finding about a text, which its reader turns into a sentence
     """An expression cannot be searched for; its text goes on after “The expression …”."""
 

@@ -1,7 +1,7 @@
-"""Fitted policies as plain values and arrays, to be kept in files and loaded without running what they hold.
+"""A policy on one container, as its samples come: what it is given before each of them is seen.
 
-A class or function is kept by the name that `serializable` registered it under; nothing else is ever made
-from a file.
+That is the form in which a policy steers running containers. The form that allocates for whole fleets at once
+(`core.provisioning.policy.Allocate`) is its fold over recorded samples (`fold`), only faster.
 """
 
 from __future__ import annotations
@@ -35,6 +35,12 @@ def serializable(what: _Kept) -> _Kept:
     if _KNOWN.setdefault(what.__name__, what) is not what:
         raise ValueError(f"There are two of the name {what.__name__}.")
     return what
+
+
+# Fitted policies as plain values and arrays, to be kept in files and loaded without running what they hold.
+#
+# A class or function is kept by the name that `serializable` registered it under; nothing else is ever made
+# from a file.
 
 
 def to_plain(value: Any) -> tuple[Any, dict[str, np.ndarray]]:

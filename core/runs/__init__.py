@@ -1,1 +1,1 @@
-"""runs."""
+"""Experiments: their records, their ledgers, and running them."""

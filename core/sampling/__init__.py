@@ -1,1 +1,1 @@
-"""sampling."""
+"""What containers use, as policies and pages see it: engines, samples, rings, phases."""

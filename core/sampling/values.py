@@ -1,6 +1,7 @@
-"""What is done to running containers, by hand, by a policy or by a recorder: frozen values.
+"""Running containers as frozen values, detached from any engine.
 
-They are part of `core.sampling.values`, from where everybody takes them.
+CPU is in cores, memory in bytes, rates in bytes per second, moments in seconds since 1970. A value that is
+not known is None (in arrays: NaN), never a guess; where a person would ask why, a sentence says so.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 
     from core.scheduling.policies.autopilot.steering_evidence import Evidence
     from core.workspace.records import TaskInfo
+
+
+# What is done to running containers, by hand, by a policy or by a recorder: frozen values.
+#
+# They are part of `core.sampling.values`, from where everybody takes them.
 
 
 class Mode(StrEnum):

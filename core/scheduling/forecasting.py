@@ -37,6 +37,15 @@ PRIOR: Chances = (1 / _GRID,) * _GRID
 """Before anything was printed every curve of the grid is as likely as any other."""
 
 
+# How far a job's loss has to go: three families of curves fitted to the values that it has printed.
+#
+# With x the share of its steps, a loss follows E(x) = a - b*r(x), where r grows from 0 to 1 as an
+# exponential, a hyperbola or a Weibull curve of unknown speed. For each speed of a fixed grid a and b are a
+# least-squares line in closed form, so that a fit is one small matrix product. A loss that was never negative
+# does not end below zero, a >= b: a fit that would is the best one that ends at zero. Each curve says where a
+# share of the reduction is reached, and the printed values say how likely each curve is.
+
+
 @lru_cache(maxsize=16)
 def reached(goals: tuple[float, ...]) -> Floats:
     """Share of the steps at which each curve of the grid has made each share of its loss reduction.
@@ -104,6 +113,18 @@ Way: TypeAlias = "Sequence[tuple[float, float]]"
 """Work to each point of a chain, core-seconds, ascending and above zero, and what reaching it is worth."""
 
 
+# The order of jobs that have several points on their way, each worth something: best prefixes first.
+#
+# On one machine let every job be a chain of tasks, to its first point, from there to its second, and so on,
+# and let w_i be what reaching point i is worth. The order that minimises the sum over all points of w_i times
+# the moment when it is reached always serves the job with the largest ratio
+#
+#     max over k of (w_1 + … + w_k) / (work to point k)
+#
+# up to that point (Horn 1972; Sidney 1975; with one point it is Smith's rule of 1956, weight over work). What
+# is served in one go that way is a block, and the blocks of a chain have ever smaller ratios.
+
+
 def best_prefix(works: Floats, worths: Floats) -> float:
     """The largest ratio of a chain.
 
@@ -136,6 +157,12 @@ SETTLED = 5.0
 _PARTS = 3
 _SAME = 1e-12
 """Errors closer than this are the same; the curve with fewer parts is taken."""
+
+
+# Seconds per training step against cores, t(c) = a + b/c + d·c, fitted to what was measured of a job.
+#
+# a is what no core makes shorter, b what cores share, d what every further core costs (docs/simulator.md);
+# none is below zero. With one measurement only b is known, with two a and b.
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +236,12 @@ _STEPS = 2
 _LEAST = 0.01
 _GROWTH = 1.25
 _BRIEF = 0.5
+
+
+# What is left of a job, from what it prints: to its end, and to the points that its owner waits for.
+#
+# Programs print how many steps they have done and how many there are; with the core-seconds used so far
+# that is the work left. The printed losses say where most of the reduction is made (`loss_curve`).
 
 
 @dataclass(frozen=True, slots=True)

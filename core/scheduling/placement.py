@@ -26,6 +26,12 @@ _MASK = (1 << 64) - 1
 _STEP = 0x9E3779B97F4A7C15
 
 
+# Random numbers without side effects: a policy keeps the generator's state, so a seed fixes its choices.
+#
+# The generator is SplitMix64: a counter that is mixed. Drawing returns the number and the next state to keep.
+# Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+
+
 def _mixed(value: int) -> int:
     value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _MASK

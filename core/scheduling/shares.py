@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from core.scheduling.model import Job
 
 
+# How one worker's cores are shared: weighted water-filling.
+#
+# It is what a fair-share scheduler with weights and quotas comes to (docs/simulator.md): repeatedly each job
+# gets the least of its cap and its weighted share of what is left: weighted max-min fairness (Keshav, "An
+# engineering approach to computer networking", 1997, pages 215–217).
+
+
 def water_fill(capacity: float, caps: Sequence[float], weights: Sequence[float]) -> list[float]:
     """Cores of each job: min(cap, w·level), with all cores given away or every job at its cap.
 
@@ -56,6 +63,14 @@ def _fill(capacity: float, caps: Sequence[float], weights: Sequence[float], tota
 
 _NOTHING = 1e-7
 """Core-seconds so few that they are only rounding error, not work."""
+
+
+# What every job would have had under fair sharing, and how much time may still be spent on others.
+#
+# Beside the real worker runs a virtual one on which all jobs that have arrived share equally. A job's
+# promise is to finish within (1 + delta) times the time that it would need there. Work for others can be
+# put first as long as every promise can be kept by then serving jobs in the order of their promises
+# (earliest deadline first, which is optimal on one machine: Liu and Layland 1973).
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +193,13 @@ RATIO = 0.01
 LEAST = 1e-4
 
 
+# Serving jobs in an order, with weights: the first has nearly all, and what it cannot use goes to the next.
+#
+# Quotas would leave a node idle when the first job cannot fill it, and pausing needs to know what a job could
+# use; weights need neither. Each rank has a hundredth of the one before, down to the least weight that
+# engines distinguish.
+
+
 def in_order(names: Sequence[str]) -> dict[str, Weighed]:
     """The weight of every job on one worker, the first to be served first; its mark is its rank."""
     return {
@@ -196,6 +218,12 @@ def threads_for(cores: float) -> int:
 
 
 _TINY: Final = 1e-9
+
+
+# From the cores that jobs are to have to actions in an order that can be done.
+#
+# What loses cores comes first, then what begins, then what gains. Threads follow cores: to shrink, threads go
+# first, to grow, cores (docs/scheduling/elastic.md); a job without the agent gets cores only.
 
 
 def changes(

@@ -26,6 +26,14 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray, IntArray
 
 
+# How long a phase lasts: P(leave within s seconds) from the empirical hazard of run lengths.
+#
+# At each duration t at which runs ended, the hazard is d/n: runs that ended then, over runs that had lasted
+# at least that long. S(t) = Π (1 − d/n) is the product-limit estimate (Kaplan and Meier, 1958), and
+# P(leave within s | stayed a) = 1 − S(a + s)/S(a). The end of an execution counts as leaving; with
+# ``ends_leave=False`` an execution's last run is only known to have lasted at least that long.
+
+
 @dataclass(frozen=True, eq=False)
 class DwellTimes:
     """The dwell times in a phase."""

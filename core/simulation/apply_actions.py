@@ -32,6 +32,13 @@ if TYPE_CHECKING:
     from core.simulation.world import World
 
 
+# A migration's stages: checkpoint, stop, start on the target, go on; or back to where it came from.
+#
+# The job does nothing from the request until it goes on, so no work is lost or done twice: it goes on with
+# exactly the work that it had. A job that does not answer in time goes on where it is; one that does not
+# start on its target is restored where it came from (docs/scheduling/specon.md).
+
+
 def begin(world: World, job: SimulatedJob, move: Migrate, to: Node) -> None:
     """Take a job off its worker and wait for its checkpoint."""
     world.rest(job, JobState.MIGRATING)

@@ -1,4 +1,13 @@
-"""Fitting the simulator's constants to recorded runs."""
+"""The simulator's constants from a recorded run without policy: γ, p, and each job's work, demand and loss.
+
+What a run shows is usage C(t), which contention does not change, and printed values, which come at even
+shares of the training. With n_e jobs on a worker, dC core-seconds of usage do dC/(1 + γ(n_e − 1)) of work,
+and in training 1/(1 + p·x) of that with x threads too many for each core; γ and p are those for which the
+values of every job come as evenly in its work as they should, γ only where neighbours also come without such
+threads. A job's work is then what it did from its start to its end, of which it prepared until one value's
+worth before the first and finished after the last. The run must be one without limits, pauses and migrations,
+so that usage and neighbours are those of free competition.
+"""
 
 from __future__ import annotations
 
@@ -219,6 +228,13 @@ def golden_section(cost: Callable[[float], float], low: float, high: float, step
 
 _TOO_FAR: Final = 0.05  # of the whole fall: beyond that the recorded points say more than a family
 _SHAPES: Final = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.2)
+
+
+# The loss curve that fits recorded values best, and the noise around it.
+#
+# Given its shape, each family of `core.simulation.loss` is linear in the level a and the fall b of E(x) = a +
+# b(1 − r(x)), so those two are solved for and only the shape is searched. E is divided by the fitted E(0) = a
+# + b, since every scheduler divides it by the first values anyway.
 
 
 @dataclass(frozen=True, slots=True)

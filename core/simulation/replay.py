@@ -86,6 +86,11 @@ DONE, STOPPED, KILLED = "done", "stopped", "killed"
 """How a job ends: it has finished, was stopped, or needed more memory than it was allowed."""
 
 
+# A host that replays recordings: what it is, and how far each of its jobs is, as frozen values.
+#
+# Time is the replay's own, in seconds: it begins at 0 and only passes where somebody lets it pass.
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where jobs run, one after the other, and what each is allowed when it begins."""
@@ -248,6 +253,18 @@ class Replay:
 
 _ALMOST: Final = 1e-9
 """Part of a limit by which rounding may miss it."""
+
+
+# Letting time pass on a host that replays recordings.
+#
+# A job uses in each step the cores that were recorded, or less where its limit or the host's other jobs leave
+# it less: weighted water-filling over the cores of the host, as in the simulator. It then takes longer for
+# the step, by just so much that the core-seconds of the step stay what they were:
+#
+#     d(step)/dt = share / (demand · period)
+#
+# A step in which nothing was used passes at its recorded pace. So a lower limit makes a job slower, its loss
+# falls later, and every job has used the recorded core-seconds when it ends, whatever happened to it.
 
 
 def advance(plan: ReplayPlan, now: Replay, until: float) -> Replay:

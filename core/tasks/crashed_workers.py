@@ -1,8 +1,7 @@
-"""Detecting whether a worker process is still alive.
+"""Deriving what became of tasks whose worker died, by reading alone.
 
-On the same machine the kernel knows: a process of that id, born at that moment, exists or not.
-No clock is asked, so a clock that jumps declares nobody dead. For a worker on another machine only
-its last heartbeat in the database can tell.
+The answer depends only on what is stored, so everybody who looks gets the same one, and it does not matter
+which process writes it down in the end (`core.runtime.tasks.store.Tasks.reap`).
 """
 
 from __future__ import annotations
@@ -29,6 +28,13 @@ if TYPE_CHECKING:
 BEAT_EVERY = 2.0
 DEAD_AFTER = 20.0
 _LINUX = Path("/proc/self/stat").exists()
+
+
+# Detecting whether a worker process is still alive.
+#
+# On the same machine the kernel knows: a process of that id, born at that moment, exists or not.
+# No clock is asked, so a clock that jumps declares nobody dead. For a worker on another machine only
+# its last heartbeat in the database can tell.
 
 
 def this_host() -> str:

@@ -39,6 +39,15 @@ if TYPE_CHECKING:
 _NAME = "phasedock"
 
 
+# The queue between the web process and the workers: huey, on SQLite or on Redis.
+#
+# The queue carries nothing but the id of a task; what is to be done, and how far it is, stands in the
+# database. Losing or repeating a message is therefore harmless: a task starts only by the one update
+# that takes it from *queued* to *running*, and what waits without a message is put back by a worker.
+#
+# It has two lanes, so that an import of seconds does not wait until trainings of minutes have ended.
+
+
 class PlainSerializer(Serializer):  # type: ignore[misc]
     """Messages as JSON: what comes out of a queue is data and is never executed."""
 
@@ -160,6 +169,13 @@ LogLines = list[tuple[datetime, str]]
 
 _LOG = logging.getLogger(__name__)
 _ENDED = [state.value for state in TaskState if state.ended]
+
+
+# The store of tasks: submitted here, run by a worker, recorded in the database throughout.
+#
+# Which states a task can be in, and how it gets from one to the next, is in `core.tasks.states`. A task whose
+# worker is dead is shown as interrupted from the first look on, whether or not another worker lives; looking
+# writes nothing, so it never waits for those who write. A retry is a new task with the same parameters.
 
 
 class Tasks:

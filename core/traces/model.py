@@ -316,6 +316,12 @@ def unit_scale(unit: Unit, values: FloatArray | None = None) -> Scale:
     return scale_of(unit, float(known.max()) if len(known) else None)
 
 
+# A stable fingerprint of a trace set's content: results and models record by it what they were made from.
+#
+# The fingerprint is a SHA-256 over executions, offsets, breaks, period, features and every value in canonical
+# form (64-bit little-endian floats, each NaN alike), so it does not depend on how a set was stored.
+
+
 def column_digest(values: FloatArray) -> bytes:
     """The digest of one column; equal values give equal digests whatever their float width."""
     plain = np.ascontiguousarray(values, dtype="<f8")

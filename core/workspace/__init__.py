@@ -1,1 +1,1 @@
-"""workspace."""
+"""What survives: the database, files, caches, and everything stored in them."""

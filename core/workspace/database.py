@@ -1,4 +1,9 @@
-"""Database errors turned into sentences for people; the database's own message goes to the log."""
+"""The database: SQLite by default, PostgreSQL where `DATABASE_URL` says so.
+
+Web and worker write at the same time, so SQLite runs in WAL mode, waits for locks, and every
+writing transaction takes its lock at its beginning (`BEGIN IMMEDIATE`): a transaction that reads
+first and writes later would otherwise fail at once when another one wrote in between.
+"""
 
 from __future__ import annotations
 
@@ -125,6 +130,13 @@ _LOCK = 7_420_241  # any number, the same in all processes
 _LOCK_TIMEOUT = 120.0
 # Alembic's context is one for the whole process
 _ONE_AT_A_TIME = threading.Lock()
+
+
+# The version of a database's tables, and the upgrade from an older one to this program's.
+#
+# Each version is a step in `core.workspace.migrations`, whose number `alembic_version` holds once it was
+# taken. `schema_version`, which PhaseDock 0.1.0 made and reads, gets the same number, so that 0.1.0, too,
+# refuses tables that it does not know. Alembic is imported only where there is a step to take.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Which jobs are of one kind, so that earlier runs tell how fast the next one will be."""
+"""What earlier runs of each kind of job have shown, kept from one run to the next."""
 
 from __future__ import annotations
 

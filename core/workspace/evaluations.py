@@ -1,4 +1,10 @@
-"""The files of one comparison: its results as JSON, and each policy's allocations, read by slices."""
+"""Comparisons of policies on stored traces: submitted as tasks, kept on disk, shown again at once.
+
+A comparison depends on nothing but the samples, the phase model, the settings, the policies with theirs,
+and the code of all these, so it is kept under the digest of them. One that was made before the code or a
+default changed can still be read, and is never taken for a present result. Allocations are kept as
+float32, one file per resource and policy, and read by slices.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What people chose for files, offered again for the next file of the same shape.
-
-A shape is the layout and the columns' names. The choices are one small JSON file, replaced as a whole.
-"""
+"""Uploads of trace files: looking into one, and handing it over to be ingested."""
 
 from __future__ import annotations
 
@@ -27,6 +24,11 @@ if TYPE_CHECKING:
 
 
 _MOST = 200
+
+
+# What people chose for files, offered again for the next file of the same shape.
+#
+# A shape is the layout and the columns' names. The choices are one small JSON file, replaced as a whole.
 
 
 class ChosenMappings:

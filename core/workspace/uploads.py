@@ -1,4 +1,10 @@
-"""The part of an upload that is still arriving: whose it is, and whether anybody receives it."""
+"""Uploaded files: streamed to disk, exact to the byte, visible only when complete.
+
+One folder per upload, ``uploads/<id>``: ``info.json`` says what was announced, ``part`` grows while
+bytes arrive, and ``file/<name>`` is the whole file. The part is locked by the process that receives
+it; the kernel gives the lock back when that process dies in whatever way, so a part that can be
+locked is stale and may be swept. The name given by the browser is never used as a path.
+"""
 
 from __future__ import annotations
 

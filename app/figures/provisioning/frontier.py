@@ -25,6 +25,12 @@ _LEAST = 0.08
 _GAINS_ROOM = 1.15
 
 
+# Dots with whiskers in a table: where they lie on a track that all rows share.
+#
+# The track is drawn by style sheets (``provisioning.css``); here is only its arithmetic, so that the
+# table costs no figure per row.
+
+
 @dataclass(frozen=True, slots=True)
 class Track:
     """The savings at the left and the right end of the track; zero lies between them."""

@@ -28,6 +28,12 @@ _BARS = (
 _DASHES = ("solid", "6px,3px", "2px,2px", "8px,3px,2px,3px", "12px,4px", "4px,6px")
 
 
+# How several policies are told apart without colour: fill and hatch of bars, dash of lines.
+#
+# Colour means phase; so one policy is in the accent, the baseline in ink or light grey, and all others in
+# greys that differ by weight and hatch (bars) or by dash (lines). Nine and more repeat.
+
+
 @dataclass(frozen=True, slots=True)
 class ArmStyle:
     """How one policy is drawn."""

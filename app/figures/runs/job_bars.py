@@ -26,6 +26,12 @@ _LEAST_PX, _LEAST_SHARE = 12.0, 0.05
 _LETTER = 5.6 / 440  # of the narrowest usual chart
 
 
+# CPU of every job of a run in one chart, stacked (the thesis' figures 6.5, 6.6, 6.8, 6.9, 6.13 and 6.14).
+#
+# The thesis draws lines; without a policy all jobs have equal shares and their lines lie over each other, so
+# here the height of a job's band is its share. Bands are named where they are high enough for longest.
+
+
 def job_areas(
     series: Mapping[str, Any], jobs: Sequence[str], end: float, top: float, lit: str | None = None
 ) -> go.Figure:

@@ -23,6 +23,12 @@ GRID = "live-grid"
 _JS = "phasedockLive."
 
 
+# The table of containers: use against limit as bars with a tick, sparklines, badges, and what can be done.
+#
+# Its rows are filled in the browser at every tick (``live_table.js``); sorting by a quantity that moves
+# goes by its mean over the last quarter minute, so that rows do not jump under the pointer.
+
+
 def _function(name: str) -> dict[str, str]:
     return {"function": f"{_JS}{name}(params)"}
 

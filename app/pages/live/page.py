@@ -45,6 +45,12 @@ SPARK, CHART = 5, 2
 _STEPS = frozenset(("cpu_limit", "memory_limit"))
 
 
+# Histories in buckets of a few seconds, on a clock that all containers and all pages share.
+#
+# A bucket's number is its time divided by its width, so the page can ask again from any moment, write over
+# the bucket that was not full then, and append the rest: nothing is lost and nothing repeated.
+
+
 def number_of(moment: float, width: int) -> int:
     """The number of the bucket that a moment lies in."""
     return int(moment // width)
@@ -94,6 +100,13 @@ _COLUMNS = (
 )
 _LINES = ("cpu", "cpu_limit", "memory", "memory_limit", "loss")
 _MARGIN = 5.0
+
+
+# What the page of running containers is sent at each tick: little, and only what it does not have yet.
+#
+# Names, images and lists are sent once, and again when they change (`shape`); usage and limits as columns in
+# the order of those rows; lines of sparklines and charts from the last bucket that the page has.
+# Panels that are drawn by the server are only named by a signature: when it changes the page asks for them.
 
 
 @dataclass(frozen=True, slots=True)

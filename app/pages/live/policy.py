@@ -1,4 +1,4 @@
-"""The decisions of an attached policy, the newest first, in words."""
+"""The panel of the attached policy: what it is, what it did and why, or the form that attaches one."""
 
 from __future__ import annotations
 

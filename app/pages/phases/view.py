@@ -29,6 +29,12 @@ NONE = ""
 _RESOURCES = {Role.CPU: "cpu", Role.MEMORY: "memory"}
 
 
+# A policy's allocation over the timeline of an execution: which policies can be shown, and what they gave.
+#
+# Only executions that were held out have allocations: what policies gave to those that they learned from
+# would say nothing about how they do on others.
+
+
 @dataclass(frozen=True, slots=True)
 class Overlays:
     """The comparison that allocations are taken from, and its policies."""

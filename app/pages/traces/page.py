@@ -47,6 +47,11 @@ PICKED = "picked-upload"
 """The type in the ids of the boxes that pick waiting files."""
 
 
+# Sending files: the drop zone, what is on its way, and what has arrived but is not imported yet.
+#
+# The sending itself is in ``assets/js/pages/upload.js``; here is only what the server draws.
+
+
 def drop_zone(limit: int) -> html.Div:
     """The place to drop files on, with the button that does the same."""
     return html.Div(

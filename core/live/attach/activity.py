@@ -1,4 +1,4 @@
-"""What an attached policy has freed, or would have: the sums, and their course in few points."""
+"""The latest actions and reasons of an attached policy, for the Live page."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Containers that people start themselves: earlier runs of their kind tell how fast they are.
+"""A policy on running containers: the same loop as every run, over the containers that are there.
 
-Their kind is their image, their command, and the label ``phasedock.data`` where the command does not say
-what they train on; they teach it in turn. They are followed from when a policy finds them running, so how
-long they took to start is not known.
+In *watch* nothing is ever changed. In *control* every limit is saved before it is first changed, and
+restored when the policy is detached, fails, or loses its engine; if the process is killed, the next worker
+restores it.
 """
 
 from __future__ import annotations
@@ -51,6 +51,13 @@ if TYPE_CHECKING:
     from core.workspace.fitted_policies import FittedPolicies
     from core.workspace.models import ModelLibrary
     from core.workspace.records import TaskQueue
+
+
+# Containers that people start themselves: earlier runs of their kind tell how fast they are.
+#
+# Their kind is their image, their command, and the label ``phasedock.data`` where the command does not say
+# what they train on; they teach it in turn. They are followed from when a policy finds them running, so how
+# long they took to start is not known.
 
 
 class OwnContainers(LearningEngine):

@@ -1,1 +1,1 @@
-"""control."""
+"""Changing limits by hand, and restoring what was there before."""

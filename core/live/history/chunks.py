@@ -1,4 +1,9 @@
-"""How finely the past is kept, and for how long."""
+"""One file of the past: appended to while its time lasts, then sorted and packed for good.
+
+An open chunk is two files: records of fixed size, and a line for each container that they are of. What a
+kill left behind the last whole record is overwritten. A closed one is a Parquet file sorted by container, so
+that of many containers one is read without the others.
+"""
 
 from __future__ import annotations
 

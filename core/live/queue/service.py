@@ -1,4 +1,9 @@
-"""What became of jobs that no policy follows: their containers are asked."""
+"""The queue of an engine: submit, see, cancel, remove, and what comes first.
+
+Nothing is started here. A job waits until a policy that is attached in control starts it
+(`core.live.queue.feed`); what is asked for meanwhile is written down, and done by whoever follows the
+engine: that policy's task, or, where none runs, the one who asks or the next worker (`settle`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person says of a job: a form on the screen and options on the command line are made of it."""
+"""What was asked for as a job that can be run, or what is wrong with it, field by field."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The states of a submitted job as a table: which state may follow which.
-
-Nothing else changes a job's state: every change (`core.live.queue.store`) is one update that names
-the states that it leaves, so of two who want to change the same job only one does.
-"""
+"""Submitted jobs as frozen values, detached from the database."""
 
 from __future__ import annotations
 
@@ -24,6 +20,12 @@ if TYPE_CHECKING:
     from core.scheduling.actions import Mark
     from core.scheduling.model import Job, Profile
     from core.workspace.tables import SubmittedJobRow
+
+
+# The states of a submitted job as a table: which state may follow which.
+#
+# Nothing else changes a job's state: every change (`core.live.queue.store`) is one update that names
+# the states that it leaves, so of two who want to change the same job only one does.
 
 
 class QueueState(StrEnum):
@@ -57,6 +59,11 @@ COMES_FROM: Final[dict[QueueState, tuple[QueueState, ...]]] = {
     QueueState.CANCELLED: ACTIVE,
 }
 """The states that each state may follow; a state may follow itself where only its figures change."""
+
+
+# How submitted jobs stand in the eyes of the policy that steers them, from its task to whoever looks.
+#
+# One small file an engine, replaced as a whole after every decision (`core.live.view.snapshot`).
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""recording."""
+"""Recordings of running containers, on their way to trace sets."""

@@ -1,4 +1,11 @@
-"""Recordings that are on the disk and not a trace set yet: still running, or their worker was killed."""
+"""A recording's file on disk, appended to from the first sample on, and the trace set made from it.
+
+Samples are appended to one file of records of fixed size, facts about containers to another, a line for
+each. A process that is killed loses at most the samples since it last appended; an incomplete record at the
+end, from a kill or a full disk, is left out and overwritten by the next writer: everything is written behind
+the last whole record, wherever the file ends. Which values a record has is said in a file of its own, so that
+a recording of an older version can be continued and finished: what was not recorded then is not known.
+"""
 
 from __future__ import annotations
 

@@ -51,6 +51,11 @@ BINS = 240
 _SLACK = 1e-4
 
 
+# Totals over time: what all held-out containers used together and what policies gave (AI4DL, Figure 4).
+#
+# Containers ran at different times, so they are laid over each other by age: seconds since the first sample.
+
+
 def age_bins(fleet: Fleet, bins: int = BINS) -> tuple[Floats, Integers]:
     """Where bins of age begin in seconds, and the bin of each sample, (n,)."""
     age = fleet.time - np.repeat(fleet.time[fleet.offsets[:-1]], fleet.lengths)

@@ -1,9 +1,8 @@
-"""Fixed amounts: what one request that never changes has to be, learned from training containers.
+"""What a comparison found for each workload: the sums from which a verdict and its manifests are made.
 
-Most policies change what they give, which no manifest can say. What is exported for them is a fixed
-amount that keeps the same promise for each of the training containers: for CPU the least that none of them
-exceeds for more than the tolerated share of its time, for memory the highest use plus headroom, because too
-little memory kills. It is judged as policies are, on containers that it was not made from.
+Everything is measured on held-out containers at matched violation, so the verdict can be read from the
+report alone: how much each workload has now, how much every policy and a fixed amount would give it, how
+often that is too little, and which containers would run out of memory.
 """
 
 from __future__ import annotations
@@ -33,6 +32,14 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-12
 
 
+# Fixed amounts: what one request that never changes has to be, learned from training containers.
+#
+# Most policies change what they give, which no manifest can say. What is exported for them is a fixed
+# amount that keeps the same promise for each of the training containers: for CPU the least that none of them
+# exceeds for more than the tolerated share of its time, for memory the highest use plus headroom, because too
+# little memory kills. It is judged as policies are, on containers that it was not made from.
+
+
 def least_amounts(demand: Demand, tolerance: float, headroom: float) -> Floats:
     """The least fixed amount that is enough for each container, shape (n_containers,)."""
     fleet = demand.fleet
@@ -45,6 +52,12 @@ def least_amounts(demand: Demand, tolerance: float, headroom: float) -> Floats:
     # the first sample, from the highest down, at which more than the tolerated time lies at or above it
     beyond = np.flatnonzero(lasting > np.repeat(limit, fleet.lengths))
     return demand.values[order][beyond[np.searchsorted(beyond, fleet.offsets[:-1])]]
+
+
+# What containers have now: the limit that the traces give, or else their own peak.
+#
+# Without a limit a container takes what it needs, so its own peak stands for what is reserved today: the
+# least fixed amount with which it would never have fallen short. Whoever shows it says which one it is.
 
 
 def present_amount(demand: Demand, features: Sequence[Feature]) -> tuple[Floats, Truths]:

@@ -1,4 +1,8 @@
-"""When a job would end with the cores that it asked for, as far as that is known."""
+"""How fast a job is with how many cores, as a table over multiples of a grain.
+
+A plan asks this thousands of times, so it is computed once. More cores than a job is fastest with are never
+of use to it: the table does not fall, and says with how few cores the same speed is had.
+"""
 
 from __future__ import annotations
 

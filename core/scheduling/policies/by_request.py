@@ -136,6 +136,13 @@ class Scene:
         self.jobs.append(job)
 
 
+# Who may begin before the first of the queue without delaying it (EASY backfilling; Lifka 1995).
+#
+# The first one gets a reservation: where and when its request is free, by the predicted ends of those that
+# run. Another may begin now on that worker if it ends before, or needs only what is left beside the
+# reservation.
+
+
 class Shadow(NamedTuple):
     """A reservation: on which worker, from when on, and how many cores it leaves free there."""
 
@@ -169,6 +176,13 @@ def passing(scene: Scene, job: Job, worker: str, reserved: Shadow) -> tuple[Shad
         return reserved, True
     spare = reserved.spare - scene.request(job)
     return (reserved._replace(spare=spare), True) if spare >= -TINY else (reserved, False)
+
+
+# ``fifo``, ``fifo.backfill``, ``kube.default``, ``edf``, ``edf.preemptive`` and ``least.laxity``.
+#
+# Every job runs with its request or not at all. They differ in the order of the queue, in whether one that
+# does not fit holds up those behind it, and in whether running jobs are paused for others
+# (docs/scheduling/by_request.md).
 
 
 @dataclass(frozen=True, slots=True)

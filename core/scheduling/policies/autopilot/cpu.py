@@ -25,6 +25,13 @@ GAP = 3.0
 """Periods without a sample that are a gap."""
 
 
+# Asking a policy, at a sample, what a container is given until the next one.
+#
+# A policy says what is given for a sample once that comes, when it is known how long the one before has
+# lasted (`core.provisioning.advice`). Here it is asked twice: with the sample that came, so that it remembers
+# what an evaluation of the recording would; and for the one to come, which is expected a period later.
+
+
 def first(adviser: Adviser, use: Use, value: float, period: float) -> tuple[Any, float]:
     """The state at a container's first sample, and what it is given until the next one."""
     inner, given = adviser.begin(use.time)

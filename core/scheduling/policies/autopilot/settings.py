@@ -21,6 +21,12 @@ REMEMBERED = 600.0
 """Seconds for which the most that was used is remembered; who was seen for so long showed what it needs."""
 
 
+# By how much the memory of a container may still grow, as recorded containers of its age did.
+#
+# The most that a container used so far says little while it is young: it has not loaded its data yet. A
+# memory limit that goes by that alone kills it when it does.
+
+
 @serializable
 @dataclass(frozen=True)
 class Growth:

@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["DEADLINE", "POLICIES", "DeadlineSettings"]
 
 
+# ``deadline``: as many jobs as possible end before their deadlines, and every promise that was made is kept.
+#
+# After the framework for deep learning with deadlines, which gives the goal, and ElasticFlow (ASPLOS 2023),
+# which gives minimum satisfactory shares and diminishing returns; what is ours is named in
+# docs/scheduling/deadlines.md.
+
+
 def begin(settings: DeadlineSettings, seed: int) -> DeadlineState:  # noqa: ARG001 - nothing is left to chance
     """The state before the first observation."""
     return DeadlineState(settings)

@@ -38,6 +38,14 @@ if TYPE_CHECKING:
 _NO_GAIN = 1e-9
 
 
+# Cores that nobody needs, to whom they help most.
+#
+# One step of cores at a time goes to the job that it speeds up most, in relation to its own speed on one
+# core: the first core of any job counts as 1, and every further one as much as it adds (`spread`). As
+# published by ElasticFlow (ASPLOS 2023, section 4.2, algorithm 2) it goes to the job whose core-time it saves
+# most (`by_core_time`).
+
+
 class Taker(NamedTuple):
     """A job that can use more cores."""
 

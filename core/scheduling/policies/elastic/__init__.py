@@ -29,6 +29,12 @@ def actions(scene: Scene) -> tuple[Action, ...]:
 __all__ = ["ELASTIC", "POLICIES", "ElasticSettings"]
 
 
+# ``elastic``: jobs wait for cores, and cores and threads bend together while they run.
+#
+# Source: Libutti, "Scheduling Elastic Machine Learning Process through Containers" (thesis overview, 2023),
+# and the public scheduler of its author; what is ours is named in docs/scheduling/elastic.md.
+
+
 def begin(settings: ElasticSettings, seed: int) -> ElasticState:  # noqa: ARG001 - nothing is left to chance
     """The state before the first observation."""
     return ElasticState(settings)

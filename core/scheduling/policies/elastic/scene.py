@@ -28,6 +28,13 @@ if TYPE_CHECKING:
     from core.scheduling.policies.elastic.settings import ElasticSettings
 
 
+# Who waits, and who comes first: by arrival, by priority with ageing and feedback, or in turns.
+#
+# Ageing (a job that waits rises by one step of priority for every `ageing` seconds) keeps any job from
+# waiting for ever; with feedback a job falls by one each time it has been run. In turns, a paused job queues
+# up again behind those that wait already.
+
+
 @dataclass(frozen=True, slots=True)
 class Queued:
     """A job that wants cores and has none."""

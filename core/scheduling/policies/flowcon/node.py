@@ -23,6 +23,13 @@ LEAST_USAGE = 0.01
 _FULL = 0.95
 
 
+# FlowCon, Algorithm 1, lines 2 to 13: growth efficiency, and the list that each container is in.
+#
+# P = |E(t_i) − E(t_{i−1})| / (t_i − t_{i−1}) (equation 4.1) is progress per second; R the mean share of the
+# node's processor over the interval; G = P / R (equation 4.2). A container that was not yet there at the
+# previous run has no growth and stays where it is.
+
+
 class Container(NamedTuple):
     """What FlowCon remembers of one container."""
 

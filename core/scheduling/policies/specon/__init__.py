@@ -40,6 +40,11 @@ PATIENCE = 300.0
 """Seconds after which a migration that never began, and was never refused, is given up."""
 
 
+# SpeCon's migrations under way: which are asked for, which have arrived, which went wrong.
+#
+# A migration that fails leaves the container where it was, and its decision stands: it is not tried again.
+
+
 class Move(NamedTuple):
     """A migration that was asked for."""
 
@@ -87,6 +92,11 @@ def _ending(job: Standing | None, move: Move, why: str | None, now: float) -> tu
 _SHOWN = 16  # scores that a reason carries at most: of a thousand workers, those that decided
 
 
+# SpeCon, Algorithm 4: the worker for a container that has converged, by weighted scores.
+#
+# S(w) = 2|PC| + 1.5|WC| + 1|CC| over the containers on w, the one that asks included on its own worker.
+
+
 def scores(
     categories: Iterable[tuple[str, str]], workers: Sequence[Worker], weights: Mapping[str, float]
 ) -> dict[str, float]:
@@ -130,6 +140,14 @@ def chosen(job: str, own: str, score: Mapping[str, float], workers: Sequence[Wor
         lines, why = "17–21", f"uses least of the {len(targets)} with the least score"
     text = f"{job} moves from {own} to {to}, which {why}."
     return to, Reason(f"Algorithm 4, lines {lines}", text, job, own, values)
+
+
+# SpeCon, Algorithm 5: spread containers again when all have converged; as resolved, and as printed.
+#
+# As printed it can move containers to and fro, never fire (bf is rounded down to 0 with fewer containers than
+# workers) or move several at once. Resolved: bf = ⌈containers / workers⌉; the least-loaded worker below bf
+# takes, from the most-loaded one that has at least two more, the container with the shortest time since its
+# convergence; one move per interval, and each container once.
 
 
 class Placed(NamedTuple):
