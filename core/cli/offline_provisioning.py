@@ -15,7 +15,7 @@ from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.evaluation.reporting import describe_split
 from core.provisioning.fleet import Resource
 from core.provisioning.manifests import write
-from core.provisioning.manifests.facts import About
+from core.provisioning.manifests.manifest_comments import About
 from core.provisioning.policies import checked_settings, chosen
 from core.provisioning.recommendation.exports import Origin, export
 from core.provisioning.recommendation.recommend import RecommendSettings, recommend

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from core.traces.cells.dates import CLOCK, DAY_FIRST, YEAR_FIRST
 from core.traces.cells.numbers import EMPTY, read, style_of_rows
+from core.traces.guessing.cpu_and_memory_columns import WHAT, about_gpus, asked_for, candidates
 from core.traces.guessing.order import cells_of_longest
 from core.traces.guessing.times import time_units
 from core.traces.guessing.units import choices as units_of
-from core.traces.guessing.usage import WHAT, about_gpus, asked_for, candidates
 from core.traces.mapping import UNKNOWN
 from core.traces.model import ROLE_NAMES, Role
 from core.units import format_number

@@ -19,7 +19,7 @@ from core.provisioning.building import prepare
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
 from core.provisioning.manifests import FORMATS, write
-from core.provisioning.manifests.facts import About
+from core.provisioning.manifests.manifest_comments import About
 from core.provisioning.verdict.answer import KEEP
 from core.provisioning.verdict.candidates import least_amounts
 from core.provisioning.verdict.verdict import verdict

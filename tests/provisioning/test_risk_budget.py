@@ -12,7 +12,7 @@ from core.provisioning.evaluation.metrics import tally, under_time_0
 from core.provisioning.outlook import learn
 from core.provisioning.policies.risk_budget import RISK_BUDGET, RiskSettings
 from core.provisioning.policy import fit_policy
-from core.provisioning.pricing import Prices, cheapest, fitted_price, follow, kept_cost, own_price
+from core.provisioning.violation_price import Prices, cheapest, fitted_price, follow, kept_cost, own_price
 from tests.provisioning.making import demand_of, random_demand
 
 

@@ -12,7 +12,7 @@ from core.provisioning.building import is_limit
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
 from core.provisioning.manifests import write
-from core.provisioning.manifests.facts import About
+from core.provisioning.manifests.manifest_comments import About
 from core.provisioning.verdict.answer import EXACT, FIXED, STEERED
 from core.provisioning.verdict.choice import pick, surely, units
 from core.provisioning.verdict.standing import State, standing

@@ -14,7 +14,7 @@ from app.ui.basics import Node, notice
 from app.ui.errors import notify, problem
 from app.ui.forms import errors_for, field_id, read, values_of
 from core.errors import PhaseDockError
-from core.live.queue.asking import sentences
+from core.live.queue.deadline_previews import sentences
 from core.live.queue.spec import JobNotAccepted, JobSettings
 from core.settings_fields import describe
 

@@ -14,7 +14,7 @@ from app.ui.evaluations import Result
 from core.errors import ConflictError, NotFoundError
 from core.provisioning.fleet import Resource
 from core.provisioning.manifests import write
-from core.provisioning.manifests.facts import About
+from core.provisioning.manifests.manifest_comments import About
 from core.provisioning.recommendation.recommend import RecommendSettings
 from core.provisioning.verdict.savings import assumptions
 from core.provisioning.verdict.verdict import verdict

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from core.traces.guessing.usage import asked_for
+from core.traces.guessing.cpu_and_memory_columns import asked_for
 from core.traces.mapping import PERIOD, UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
 from core.units import FILE_UNITS, GIB

@@ -16,7 +16,7 @@ from core.units import format_bytes, format_cores, format_duration, format_numbe
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from core.live.queue.asking import Answer
+    from core.live.queue.deadline_previews import Answer
     from core.live.queue.values import QueuedJob
     from core.sampling.values import ContainerRow, LiveView, Released
     from core.workspace.records import TraceSetInfo
@@ -28,7 +28,7 @@ _NUMBERS = ("priority", "cores", "threads", "for")
 
 def outlook(found: Answer) -> None:
     """Whether a deadline can be met, and what that costs others."""
-    from core.live.queue.asking import sentences
+    from core.live.queue.deadline_previews import sentences
 
     console = Console(soft_wrap=True)
     for sentence in sentences(found):

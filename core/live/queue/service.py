@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from core.engines.errors import ContainerGone
 from core.engines.values import SUBMISSION
 from core.errors import ConflictError, InputError, PhaseDockError
-from core.live.queue.asking import Present, asked
+from core.live.queue.deadline_previews import Present, asked
 from core.live.queue.feed import FedEngine
 from core.live.queue.spec import JobNotAccepted, JobSettings, Mounts, read_job
 from core.live.queue.values import QueueState, read_standings
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from core.engines.ports import Container, LiveEngine
     from core.engines.submitted import JobHost, QueueingEngine
-    from core.live.queue.asking import Answer
+    from core.live.queue.deadline_previews import Answer
     from core.live.queue.spec import JobSpec
     from core.live.queue.store import SubmittedJobs
     from core.live.queue.values import QueuedJob

@@ -2,8 +2,8 @@
 
 At every sample the forest's distribution F of demand over the coming cycle length is known from the
 container's past alone. The allocation is changed when another one costs so much less, at one price λ on
-time short for all containers, that it is worth a resize (`core.provisioning.pricing`). The demand that
-exceeds its allocation and the slack that lasts are the usual reasons. A container is resized at most as
+time short for all containers, that it is worth a resize (`core.provisioning.violation_price`). The demand
+that exceeds its allocation and the slack that lasts are the usual reasons. A container is resized at most as
 many times as it has begun cycles, and once more; the average training container at most once a cycle.
 
 The hurdle, and whether phases are looked at, are chosen on training containers, each predicted by a forest
@@ -23,7 +23,7 @@ from core.provisioning.cycles import Previous, maxima, p95, previous, rules
 from core.provisioning.evaluation.metrics import factors, over, resizes_per_cycle, tally
 from core.provisioning.outlook import MAY, Outlook, learn
 from core.provisioning.policy import Fitted, Policy, PolicyKind
-from core.provisioning.pricing import Payer, Prices, fitted_price, follow
+from core.provisioning.violation_price import Payer, Prices, fitted_price, follow
 from core.settings_fields import setting
 
 if TYPE_CHECKING:

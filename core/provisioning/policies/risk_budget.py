@@ -4,7 +4,7 @@ At each cycle the allocation minimises E[(A − D)⁺] + λ·P(D > A) over the f
 cycle's demand. λ is the same for all containers and is fitted on training containers, each predicted by
 a forest that never saw it, so that the fleet is short for the wanted share of time. Where a little time
 short saves much, it is bought; where it saves little, it is not. A container's own past
-raises or lowers what it pays (`core.provisioning.pricing`).
+raises or lowers what it pays (`core.provisioning.violation_price`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from core.provisioning.outlook import FEATURES, at_cycles, learn
 from core.provisioning.policy import Fitted, Policy, PolicyKind
-from core.provisioning.pricing import Payer, Prices, fitted_price, follow
+from core.provisioning.violation_price import Payer, Prices, fitted_price, follow
 from core.settings_fields import setting
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from core.traces.build.turns import mixtures
 from core.traces.cells.dates import CLOCK, MINUTES, READERS, SEVERAL_ZONES
 from core.traces.cells.quantities import BINARY
 from core.traces.evidence import doubts
-from core.traces.guessing.usage import taken_for
+from core.traces.guessing.cpu_and_memory_columns import taken_for
 from core.traces.mapping import PERIOD, TIME_UNITS
 from core.traces.model import Resampling
 from core.traces.validation import Report

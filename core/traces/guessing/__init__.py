@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from core.traces.cells.columns import columns_of_rows
 from core.traces.cells.dates import CLOCK, MINUTES, is_clock, is_date
 from core.traces.cells.numbers import EMPTY, style_of_rows
-from core.traces.guessing import usage
+from core.traces.guessing import cpu_and_memory_columns
 from core.traces.guessing.context import in_context
 from core.traces.guessing.further import further_role
+from core.traces.guessing.name_scores import unnamed
 from core.traces.guessing.order import cells_of_longest, is_identity, telling_apart
-from core.traces.guessing.roles import unnamed
 from core.traces.guessing.times import Times, look_at, without_unit
 from core.traces.guessing.units import Column, UnitGuess, unit_of
 from core.traces.guessing.words import key, words
@@ -76,7 +76,7 @@ def guess(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> ColumnM
     others = [n for n in names if is_identity(n) and n not in named and _names(cells[n], n in numeric)]
     named = (*named, *telling_apart(named, others, time, whole, rows))
     features = [name for name in numeric if name != time and name not in named]
-    still = usage.unchanging(features, named, whole, rows)
+    still = cpu_and_memory_columns.unchanging(features, named, whole, rows)
     alone = _features([columns[name] for name in features], named, still)
     mapped = in_context(alone, columns, named)
     if not mapped:
@@ -161,21 +161,21 @@ def _features(
 ) -> list[tuple[MappedColumn, bool]]:
     """All numeric columns with roles and units, and whether they are sure; CPU and memory once each."""
     names = [column.name for column in columns]
-    cpu = usage.find(Role.CPU, names, still)
-    memory = usage.find(Role.MEMORY, [name for name in names if name != cpu.column], still)
+    cpu = cpu_and_memory_columns.find(Role.CPU, names, still)
+    memory = cpu_and_memory_columns.find(Role.MEMORY, [name for name in names if name != cpu.column], still)
     main = {cpu.column: Role.CPU, memory.column: Role.MEMORY}
     found = [_feature(column, main.get(column.name)) for column in columns[:MOST_FEATURES]]
     if not any(one.role is not Role.OTHER for one, _ in found):
         return [(_open(one), sure) if unnamed(one.column) else (one, sure) for one, sure in found]
     roles = {one.role for one, _ in found}
     asked = {one.column for one in (cpu, memory) if one.rivals}
-    if memory.column and usage.about_gpus(memory.column, executions, names, roles):
+    if memory.column and cpu_and_memory_columns.about_gpus(memory.column, executions, names, roles):
         asked.add(memory.column)
     features = [one for one, _ in found]
     return [
         (_open(one), True)
         if one.column in asked
-        else (one, sure and not usage.taken_for(one, features, executions))
+        else (one, sure and not cpu_and_memory_columns.taken_for(one, features, executions))
         for one, sure in found
     ]
 

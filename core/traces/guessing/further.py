@@ -11,8 +11,8 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from core.traces.guessing.roles import extreme
-from core.traces.guessing.usage import MEASURES, OF_WHOM, without_labels
+from core.traces.guessing.cpu_and_memory_columns import MEASURES, OF_WHOM, without_labels
+from core.traces.guessing.name_scores import extreme
 from core.traces.guessing.words import key, words
 from core.traces.model import Role
 

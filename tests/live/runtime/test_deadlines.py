@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from core.live.queue.asking import sentences
+from core.live.queue.deadline_previews import sentences
 from core.live.queue.values import QueueState
 from tests.live.limits import kernel_quota
 from tests.live.runtime.test_submitted import containers, only, worker_process

@@ -26,7 +26,7 @@ from core.traces.cells.columns import columns_of_rows
 from core.traces.cells.numbers import EMPTY
 from core.traces.cells.quantities import WRITTEN
 from core.traces.guessing.further import further_role
-from core.traces.guessing.roles import cpu_score, memory_score
+from core.traces.guessing.name_scores import cpu_score, memory_score
 from core.traces.guessing.times import is_time
 from core.traces.guessing.units import Column
 from core.traces.guessing.words import MOST_NAME

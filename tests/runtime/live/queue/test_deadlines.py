@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.live.queue.asking import sentences
+from core.live.queue.deadline_previews import sentences
 from core.live.queue.spec import JobNotAccepted, JobSpec
 from core.live.queue.values import QueueState
 from core.sampling.values import Mode

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from core.traces.cells.numbers import EMPTY
+from core.traces.guessing.name_scores import cpu_score, extreme, likeliest, memory_score, unnamed
 from core.traces.guessing.order import by_execution, is_place
-from core.traces.guessing.roles import cpu_score, extreme, likeliest, memory_score, unnamed
 from core.traces.guessing.words import words
 from core.traces.mapping import UNKNOWN
 from core.traces.model import Role
