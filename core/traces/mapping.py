@@ -7,7 +7,7 @@ rule by which irregular samples are resampled to a period. It is plain data, kep
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError, listed
@@ -266,10 +266,6 @@ class ColumnMapping:
             raise InputError(
                 f"The mapping cannot be read: {error}.", "Open the mapping form and save it again."
             ) from None
-
-    def with_machine(self, cores: float | None, memory_bytes: float | None) -> ColumnMapping:
-        """The same mapping for a machine of this size."""
-        return replace(self, cores=cores, memory_bytes=memory_bytes)
 
 
 _MACHINE_UNITS = {

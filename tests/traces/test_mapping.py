@@ -1,6 +1,7 @@
 """Mappings: plain data that goes through JSON and is checked on the way."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -82,7 +83,7 @@ def test_a_known_machine_turns_shares_into_cores_and_bytes():
     mapping = ColumnMapping((CPU, memory))
     assert mapping.feature(CPU).unit is Unit.SHARE
     assert mapping.factor(CPU) == 0.01
-    known = mapping.with_machine(8, 32 * GIB)
+    known = replace(mapping, cores=8, memory_bytes=32 * GIB)
     assert known.feature(CPU).unit is Unit.CORES
     assert known.factor(CPU) == pytest.approx(0.08)
     assert known.feature(memory).unit is Unit.BYTES

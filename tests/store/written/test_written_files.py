@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,7 @@ def outcome(folder: Path, known: Truth, written: Written) -> str:
         found = inspect_file(path)
         if found.mapping is None or found.questions:
             return "asked"
-        mapping = ColumnMapping.from_dict(found.mapping.to_dict()).with_machine(CORES, None)
+        mapping = replace(ColumnMapping.from_dict(found.mapping.to_dict()), cores=CORES, memory_bytes=None)
         traces, report = read_with_report(path, mapping)
     except PhaseDockError as error:
         return "refused" if error.hint else f"refused without a next step: {error}"
