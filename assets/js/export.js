@@ -14,7 +14,7 @@
     ["inter-greek-wght-normal.woff2", "unicode-range:U+0370-03FF"],
   ];
   /** @param {string[]} font */
-  async function face([file, range]) {
+  async function fetchFontFace([file, range]) {
     const answer = await fetch("/assets/fonts/" + file);
     const bytes = new Uint8Array(await answer.arrayBuffer());
     const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
@@ -22,7 +22,7 @@
       ") format('woff2');" + range + "}";
   }
   function fontFaces() {
-    font = font || Promise.all(FONTS.map(face)).then((faces) => faces.join("")).catch(() => "");
+    font = font || Promise.all(FONTS.map(fetchFontFace)).then((faces) => faces.join("")).catch(() => "");
     return font;
   }
 
@@ -52,7 +52,7 @@
     });
     return keys;
   }
-  function titled(graph, width, height) {
+  function withTitle(graph, width, height) {
     const keys = legend(graph);
     const longest = Math.max(0, ...keys.map((each) => each.name.length));
     const entry = Math.min(width - 60, 60 + 6.2 * longest);
@@ -84,9 +84,9 @@
     link.click();
     link.remove();
   }
-  async function picture(graph, kind, name) {
+  async function renderPicture(graph, kind, name) {
     const width = graph.clientWidth, height = graph.clientHeight;
-    const made = titled(graph, width, height);
+    const made = withTitle(graph, width, height);
     const size = { width, height: made.layout.height };
     const [svg, faces] = await Promise.all([
       window.Plotly.toImage(made, Object.assign({ format: "svg", imageDataOnly: true }, size)), fontFaces(),
@@ -112,7 +112,7 @@
       const owner = plot.closest('[id*="graph"]');
       return owner && owner.id.includes('"name":"' + button.dataset.export + '"');
     });
-    if (graph) picture(graph, button.dataset.format, button.dataset.file.replace(/[^\w-]+/g, "-"));
+    if (graph) renderPicture(graph, button.dataset.format, button.dataset.file.replace(/[^\w-]+/g, "-"));
   });
 
   /* A file of what is shown is asked for with the page's own address. */

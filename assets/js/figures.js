@@ -50,7 +50,7 @@
   }
 
   /* The zoom of the address, if it is of this figure's time. */
-  function addressed(meta) {
+  function rangeFromAddress(meta) {
     const query = new URL(window.location.href).searchParams;
     const range = ["x0", "x1"].map((key) => parseFloat(query.get(key) || ""));
     return range.every(Number.isFinite) && range[1] > range[0] && range[0] < meta.full[1] ? range : null;
@@ -60,7 +60,7 @@
   function fit(figure) {
     const layout = figure.layout || {};
     if (!layout.meta || !layout.meta.time_axis) return figure;
-    const zoom = layout.meta.phases ? addressed(layout.meta) : null;
+    const zoom = layout.meta.phases ? rangeFromAddress(layout.meta) : null;
     const phone = window.innerWidth < 768;
     if (!zoom && !phone) return figure;
     const range = zoom || layout.xaxis.range;

@@ -73,7 +73,7 @@
     shown.line.remove();
     shown = null;
   }
-  function made(graph) {
+  function createTooltip(graph) {
     if (shown && shown.graph === graph && graph.contains(shown.card)) return shown;
     hide();
     const card = document.createElement("div"), line = document.createElement("div");
@@ -90,7 +90,7 @@
     if (!lanes.length || !graph._fullData) return;
     const left = lanes[0].left, width = lanes[0].width;
     if (clientX < left || clientX > left + width) { hide(); return; }
-    const part = made(graph), x = clientX - whole.left;
+    const part = createTooltip(graph), x = clientX - whole.left;
     fill(part.card, graph, range[0] + (clientX - left) / width * (range[1] - range[0]));
     const top = Math.min(...lanes.map((lane) => lane.top)) - whole.top;
     const foot = Math.max(...lanes.map((lane) => lane.bottom)) - whole.top;

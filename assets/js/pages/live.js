@@ -126,7 +126,7 @@
       take(had, news.charts, i);
       page.charts.set(id, had);
     });
-    steady(page);
+    updateSmoothedUse(page);
     page.node.classList.remove("waiting");
     page.node.classList.toggle("few", page.rows.length <= FEW);
     page.node.classList.toggle("nothing", !page.rows.length);
@@ -137,7 +137,7 @@
     live.charts.choose(page);
     live.charts.draw(page);
     panels(page, news.panels);
-    able(page, news.able);
+    applyCapabilities(page, news.able);
     moving(page);
     page.drawn = true;
     performance.clearMeasures("phasedock-tick");
@@ -149,7 +149,7 @@
     for (const id of page.charts.keys()) if (!page.byId.has(id)) page.charts.delete(id);
   }
   /* The mean of the last quarter minute: what the table is sorted by. */
-  function steady(page) {
+  function updateSmoothedUse(page) {
     page.firstSample = null;
     for (const row of page.rows) {
       const cpu = row.lines.cpu;
@@ -178,7 +178,7 @@
   }
   /* Buttons of the server's forms that need containers, or jobs that wait, and have none; told once of each change,
      since a button is also disabled while the server works for it. */
-  function able(page, now) {
+  function applyCapabilities(page, now) {
     for (const id in now) {
       const button = document.getElementById(id), had = page.able[id];
       if (!button || (had && had.button === button && had.may === now[id])) continue;

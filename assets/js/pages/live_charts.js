@@ -277,7 +277,7 @@
     if (!line) return;
     const bucket = Math.round(lastBucket(line.width) - (1 - share) * (live.span() / line.width));
     const value = line.values[bucket - line.first], limit = (lines[measure + "_limit"] || { values: [] }).values[bucket - line.first];
-    const words = measure === "loss" ? { use: format.significant(value), rest: "" } : live.pair(value, limit, measure === "memory");
+    const words = measure === "loss" ? { use: format.significant(value), rest: "" } : live.usageBeside(value, limit, measure === "memory");
     plot.dataset.hover = "1";
     const cross = plot.querySelector(".cross");
     cross.hidden = false;

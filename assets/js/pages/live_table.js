@@ -11,7 +11,7 @@
 
 
   /* Use and limit in one unit, as words; what is at the limit of its memory is worth a colour. */
-  function pair(use, limit, memory) {
+  function usageBeside(use, limit, memory) {
     const [size, unit] = memory ? format.bytesUnit(Math.max(use || 0, limit || 0)) : [1, "cores"];
     return {
       use: known(use) ? format.number(use / size) : "–",
@@ -19,7 +19,7 @@
       near: Boolean(memory && known(use) && known(limit) && use >= NEAR * limit),
     };
   }
-  live.pair = pair;
+  live.usageBeside = usageBeside;
   live.listClass = (label) => "listbadge " + (HEAVY[label] || "light");
 
   function widths(use, limit, scale) {
@@ -28,7 +28,7 @@
   }
   cells.LiveBarCell = function (props) {
     if (!props.value) return null;
-    const [use, limit, scale, memory] = props.value, words = pair(use, limit, memory), at = widths(use, limit, scale);
+    const [use, limit, scale, memory] = props.value, words = usageBeside(use, limit, memory), at = widths(use, limit, scale);
     const title = words.near ? format.share(use / limit, 0) + " of its limit" : known(limit) ? undefined : "no limit";
     return h("div", { className: "usecell", title },
       h("div", { className: "usebar" + (words.near ? " near" : "") },
@@ -63,7 +63,7 @@
       button("one", "dots-vertical", "Inspect or change"));
   };
 
-  const by = (name) => (_a, _b, first, second) => {
+  const compareBy = (name) => (_a, _b, first, second) => {
     const [one, two] = [first.data[name], second.data[name]];
     if (known(one) !== known(two)) return known(one) ? 1 : -1;
     return known(one) && one !== two ? one - two : first.data.name < second.data.name ? 1 : -1;
@@ -71,9 +71,9 @@
   functions.phasedockLive = {
     nothing: () => "",
     span: () => (live.page ? live.span() / 60 + " min" : ""),
-    byCpu: by("steady"),
-    byMemory: by("memoryNow"),
-    byLoss: by("loss"),
+    byCpu: compareBy("steady"),
+    byMemory: compareBy("memoryNow"),
+    byLoss: compareBy("loss"),
     key: function (params) {
       if (params.event.key !== "Enter" || !params.data || params.event.target.closest("button")) return;
       window.dash_clientside.set_props("live-act", { data: { act: "one", id: params.data.id, at: Date.now() } });
@@ -86,18 +86,18 @@
     return { cpu: Math.ceil(cpu * 4) / 4 || 1, memory: 2 ** (Math.ceil(Math.log2(memory || 1) * 4) / 4) };
   }
   const same = (one, two) => Boolean(one) && one.every((value, i) => value === two[i]);
-  const kept = (before, now) => (same(before, now) ? before : now);
+  const reuseUnchanged = (before, now) => (same(before, now) ? before : now);
   const rounded = (value, step) => (known(value) ? Math.round(value / step) * step : null);
 
   /* What the table holds of a row. What looks the same stays the same object, and its cell is not drawn again. */
-  function shownRow(row, scale, before, lines) {
+  function buildDisplayRow(row, scale, before, lines) {
     const was = before || {};
     return {
       id: row.id, name: row.name, image: row.image, list: row.list, phase: row.phase, state: row.state,
       picked: row.picked, wrong: row.wrong, held: row.held, why: row.why, acts: row.held && !live.page.steered ? 1 : 0, steady: row.steady,
       memoryNow: row.memory, loss: row.loss, source: row,
-      cpu: kept(was.cpu, [rounded(row.cpu, 0.005), row.cpu_limit, scale.cpu, false]),
-      memory: kept(was.memory, [rounded(row.memory, 262144), row.memory_limit, scale.memory, true]),
+      cpu: reuseUnchanged(was.cpu, [rounded(row.cpu, 0.005), row.cpu_limit, scale.cpu, false]),
+      memory: reuseUnchanged(was.memory, [rounded(row.memory, 262144), row.memory_limit, scale.memory, true]),
       cpuLine: lines || !before ? live.sparkline(row.lines.cpu, 0) : was.cpuLine,
       lossLine: lines || !before ? live.sparkline(row.lines.loss, null) : was.lossLine,
     };
@@ -111,17 +111,17 @@
       const bucket = Math.floor((page.at || 0) / 5), lines = bucket !== live.table.spark || live.span() !== live.table.drawnSpan;
       live.table.spark = bucket;
       const scale = scales(page.rows), before = live.table.rows;
-      const rows = page.rows.map((row) => shownRow(row, scale, before.get(row.id), lines));
+      const rows = page.rows.map((row) => buildDisplayRow(row, scale, before.get(row.id), lines));
       live.table.rows = new Map(rows.map((row) => [row.id, row]));
       if (narrow()) cards(rows, settle);
       else table(rows, settle);
-      said();
+      showFilterCount();
     },
     filter: function (text) {
       const table = grid();
       if (table) table.setGridOption("quickFilterText", text);
       if (narrow()) cards([...live.table.rows.values()], false);
-      said();
+      showFilterCount();
     },
     csv: save,
   };
@@ -133,7 +133,7 @@
     const wanted = filterText().toLowerCase();
     return [row.name, row.list, known(row.phase) ? format.phaseName(row.phase) : ""].join(" ").toLowerCase().includes(wanted);
   }
-  function said() {
+  function showFilterCount() {
     const total = live.table.rows.size;
     const shown = filterText() ? [...live.table.rows.values()].filter(matches).length : total;
     dom.element("live-count").textContent = shown === total ? "" : shown + " of " + total;
@@ -210,7 +210,7 @@
     if (row.state !== "running") badges.push(["state", row.state]);
     live.badges(node.querySelector(".badges"), badges);
     [row.cpu, row.memory].forEach(function ([use, limit, scale, memory], i) {
-      const line = node.querySelectorAll(".useline")[i], words = pair(use, limit, memory), at = widths(use, limit, scale);
+      const line = node.querySelectorAll(".useline")[i], words = usageBeside(use, limit, memory), at = widths(use, limit, scale);
       const [bar, text] = [line.querySelector(".usebar"), line.querySelector(".num")];
       bar.classList.toggle("near", words.near);
       bar.firstChild.style.width = at.use;

@@ -22,7 +22,7 @@
   }
 
   /* One line of the list: name, what is going on, a bar, and the ways out. */
-  function line(entry) {
+  function buildEntry(entry) {
     const node = make("div", "sending");
     node.append(make("div", "strong truncate", entry.file.name), make("div", "what"), make("div", "acts"), make("div", "bar"));
     const bar = node.lastChild;
@@ -33,7 +33,7 @@
     bar.setAttribute("aria-valuemax", "100");
     return node;
   }
-  function pace(entry) {
+  function formatSpeed(entry) {
     const first = entry.samples[0], last = entry.samples[entry.samples.length - 1];
     return last && last.at > first.at ? (last.sent - first.sent) / ((last.at - first.at) / 1000) : 0;
   }
@@ -41,7 +41,7 @@
     const size = entry.file.size;
     if (entry.state === "waits") return "Waiting for the previous file, " + format.bytes(size);
     if (entry.sent >= size) return "Uploaded, being stored";
-    const rate = pace(entry);
+    const rate = formatSpeed(entry);
     const parts = [format.bytes(entry.sent) + " of " + format.bytes(size), Math.floor((100 * entry.sent) / size) + "%"];
     if (rate > 0) parts.push(format.bytes(rate) + "/s", format.duration(Math.ceil((size - entry.sent) / rate)) + " left");
     return parts.join(" · ");
@@ -83,7 +83,7 @@
     if (batch.left > 0 || !batch.done.length || !document.getElementById("upload-list")) return;
     api.set_props("upload-done", { data: { ids: batch.done, at: Date.now() } });
   }
-  function tick() {
+  function showProgress() {
     const list = document.getElementById("upload-list");
     queue.forEach(function (entry) {
       show(entry);
@@ -97,7 +97,7 @@
     entry.error = error;
     showFailure(entry);
     settle(entry);
-    next();
+    startNextUpload();
   }
   function sentence(text, status) {
     try {
@@ -113,9 +113,9 @@
     if (entry.id) fetch("/api/uploads/" + entry.id, { method: "DELETE" });
     forget(entry);
     settle(entry);
-    next();
+    startNextUpload();
   }
-  function arrived(entry) {
+  function finishUpload(entry) {
     forget(entry);
     const done = { id: entry.id, name: entry.file.name, at: Date.now() };
     if (document.getElementById("upload-list")) {
@@ -128,7 +128,7 @@
       }] });
     }
     settle(entry);
-    next();
+    startNextUpload();
   }
 
   async function begin(entry) {
@@ -141,7 +141,7 @@
         body: JSON.stringify({ name: entry.file.name, size: entry.file.size }),
       });
     } catch {
-      return entry.cancelled ? undefined : fail(entry, unreachable());
+      return entry.cancelled ? undefined : fail(entry, describeUnreachable());
     }
     const text = await answer.text();
     if (!answer.ok) return entry.cancelled ? undefined : fail(entry, sentence(text, answer.status));
@@ -159,26 +159,26 @@
       while (entry.samples.length > 2 && entry.samples[0].at < performance.now() - 3000) entry.samples.shift();
     };
     request.onload = function () {
-      if (request.status < 300) arrived(entry);
+      if (request.status < 300) finishUpload(entry);
       else fail(entry, sentence(request.responseText, request.status));
     };
-    request.onerror = function () { fail(entry, unreachable()); };
+    request.onerror = function () { fail(entry, describeUnreachable()); };
     request.send(entry.file);
   }
-  function unreachable() {
+  function describeUnreachable() {
     return {
       message: "The connection broke off before the file was complete.",
       hint: "Check that PhaseDock runs and that the file is still there, then try again; nothing was kept.",
     };
   }
-  function next() {
+  function startNextUpload() {
     if (queue.some((entry) => entry.state === "sends")) return;
     const entry = queue.find((one) => one.state === "waits");
     if (entry) begin(entry);
   }
 
   /* Why a file would be refused, as far as that is known before sending it. */
-  function refusal(file) {
+  function describeRefusal(file) {
     const zone = document.getElementById("drop");
     const limit = zone ? Number(zone.dataset.max) : Infinity;
     if (file.size > limit) {
@@ -196,9 +196,9 @@
     const batch = { left: files.length, done: [] };
     Array.from(files).forEach(function (file) {
       const entry = { file, batch, state: "waits", sent: 0, samples: [] };
-      entry.node = line(entry);
+      entry.node = buildEntry(entry);
       queue.push(entry);
-      const error = refusal(file);
+      const error = describeRefusal(file);
       if (error) {
         entry.hopeless = true;
         entry.state = "failed";
@@ -207,9 +207,9 @@
         settle(entry);
       }
     });
-    if (!ticker) ticker = setInterval(tick, 200);
-    next();
-    tick();
+    if (!ticker) ticker = setInterval(showProgress, 200);
+    startNextUpload();
+    showProgress();
   }
   function choose() {
     const input = make("input");
@@ -228,19 +228,19 @@
   function carriesFiles(event) {
     return event.dataTransfer && Array.from(event.dataTransfer.types || []).includes("Files");
   }
-  function lit(on) {
+  function highlightDropZone(on) {
     const zone = document.getElementById("drop");
     if (zone) zone.classList.toggle("over", on);
   }
   document.addEventListener("dragenter", function (event) {
     if (!carriesFiles(event)) return;
     depth += 1;
-    lit(true);
+    highlightDropZone(true);
   });
   document.addEventListener("dragleave", function (event) {
     if (!carriesFiles(event)) return;
     depth = Math.max(0, depth - 1);
-    if (!depth) lit(false);
+    if (!depth) highlightDropZone(false);
   });
   document.addEventListener("dragover", function (event) {
     if (!event.dataTransfer || !carriesFiles(event)) return;
@@ -251,7 +251,7 @@
     if (!event.dataTransfer || !carriesFiles(event)) return;
     event.preventDefault();
     depth = 0;
-    lit(false);
+    highlightDropZone(false);
     if (document.getElementById("upload-list")) add(event.dataTransfer.files);
   });
   window.addEventListener("beforeunload", function (event) {
