@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from core.engines.docker_host.agent.files import INSIDE, VARIABLE, AgentFolder
+from core.engines.docker_host.agent import INSIDE, VARIABLE, AgentFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -16,8 +16,7 @@ from core.store.phase_models.ai4dl import import_ai4dl
 from core.store.phase_models.archive import load_model, save_model
 from core.traces.layouts import LAYOUTS
 from core.traces.mapping import ColumnMapping
-from core.traces.model import fingerprint
-from core.traces.summary import summarise
+from core.traces.model import fingerprint, summarise
 from core.workspace.phase_labels import phases_by_execution
 
 if TYPE_CHECKING:

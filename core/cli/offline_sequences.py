@@ -13,7 +13,7 @@ from core.cli.offline_models import applied
 from core.errors import InputError
 from core.phases import phase_runs, predict
 from core.sequences import END, Step, Warmup, phase_sequences
-from core.traces.summary import summarise
+from core.traces.model import summarise
 from core.units import phase_name
 from core.workspace.sequences import SequenceAnalysis
 

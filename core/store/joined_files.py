@@ -11,14 +11,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from core.errors import InputError, listed
-from core.store.inspection import JOINED, PREVIEW_ROWS, ColumnInfo, Inspection
-from core.store.looks import EXECUTION, TIME, Look, look, names_of, of_file, part_of_join, tried
-from core.store.one_file import inspect_one, part_of, read_one
-from core.traces.build import record, require
-from core.traces.build.finishing import finished, resampled
+from core.store.inspection import JOINED, PREVIEW_ROWS, ColumnInfo, Inspection, inspect_one, part_of, read_one
+from core.store.preview import EXECUTION, TIME, Look, look, names_of, of_file, part_of_join, tried
+from core.traces.cleaning import finished, record, require, resampled
 from core.traces.joining import Joined, join
-from core.traces.joining.clocks import clock_of, differing
-from core.traces.joining.names import stem
+from core.traces.joining.stacks import clock_of, differing, stem
 from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import ROLE_NAMES, Resampling, Role
 from core.traces.validation import ProblemLog, Report, problem

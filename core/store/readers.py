@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from core.store.guard import guarded
+from core.store.inspection import inspect_one, read_one
 from core.store.joined_files import inspect_several, read_several
-from core.store.one_file import inspect_one, read_one
+from core.store.preview import cut, cut_all
+from core.traces.evidence import Doubt, doubts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,3 +79,34 @@ def _forward(progress: Progress | None) -> Progress | None:
         whole(most, message)
 
     return tell
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPart:
+    """The traces of a file's first part, what was wrong there, and what does not look like containers.
+
+    `whole` is true where the part is the file.
+    """
+
+    traces: TraceSet
+    report: Report
+    doubts: tuple[Doubt, ...]
+    whole: bool
+
+
+def read_first_part(path: str | PathLike[str], mapping: ColumnMapping) -> FirstPart | None:
+    """Read the first part of a file.
+
+    Raises
+    ------
+    InputError
+        As `core.store.readers.read_with_report` raises it.
+    """
+    where = Path(path)
+    with TemporaryDirectory() as folder:
+        target = Path(folder) / where.name
+        part = cut_all(where, target) if where.is_dir() else cut(where, target)
+        if part is None:
+            return None
+        traces, report = read_with_report(part, mapping)
+        return FirstPart(traces, report, doubts(traces), part == where)

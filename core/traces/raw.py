@@ -1,6 +1,6 @@
 """A file's columns on their way to a trace set: numbers and names, still in the file's order.
 
-Readers make a `RawTable`; `core.traces.build` turns it into a trace set. Text columns are *coded*:
+Readers make a `RawTable`; `core.traces.cleaning` turns it into a trace set. Text columns are *coded*:
 each distinct text once, and an index per row, so that a million rows do not need a million strings.
 """
 

@@ -6,9 +6,8 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from core.store import open_trace_set, write_trace_set
-from core.store.trace_sets.reading import features_from_json, features_to_json
-from core.traces.model import Resampling
-from core.traces.summary import summarise
+from core.store.trace_sets import features_from_json, features_to_json
+from core.traces.model import Resampling, summarise
 from core.units import MIB
 from core.workspace.cache import ByteCache, share_of_memory, weight_of
 from core.workspace.files import size_of
@@ -96,7 +95,7 @@ class TraceLibrary(Library[TraceSetRow, TraceSetInfo]):
             return stored.load_execution(name)
 
     def summary(self, trace_set: str) -> pd.DataFrame:
-        """The table of executions; see `core.traces.summary.summarise`. Shared: do not modify it."""
+        """The table of executions; see `core.traces.model.summarise`. Shared: do not modify it."""
         stored = self._open(trace_set)
         return self._summaries.get(trace_set, stored.summary)
 

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from core.errors import InputError
-from core.store import belonging, first_part, inspect_file
+from core.store import group_files, inspect_file, read_first_part
 from core.store.formats.register import suffixes, titles
 from core.traces.mapping import ColumnMapping
 from core.workspace.cache import ByteCache
@@ -117,7 +117,7 @@ class TraceUploads(Uploads):
             If one of them is not there, or not complete.
         """
         owner = {path: one for one in uploads for path in self.files(one)}
-        groups, reasons = belonging(list(owner))
+        groups, reasons = group_files(list(owner))
         found = [list(dict.fromkeys(owner[path] for path in group)) for group in groups]
         made = [self.gather(group) for group in found if len(group) > 1]
         return [*made, *(group[0] for group in found if len(group) == 1)], reasons
@@ -129,7 +129,7 @@ class TraceUploads(Uploads):
         names = [column.name for column in inspection.columns]
         return found if found is not None and set(found[0].columns) <= set(names) else None
 
-    def first_part(self, upload: str, mapping: ColumnMapping) -> FirstPart | None:
+    def read_first_part(self, upload: str, mapping: ColumnMapping) -> FirstPart | None:
         """The beginning of a complete upload as a mapping would import it; None where it cannot be cut.
 
         Raises
@@ -141,7 +141,7 @@ class TraceUploads(Uploads):
         """
         path = self.path(upload)
         key = f"{upload} {json.dumps(mapping.to_dict(), sort_keys=True)}"
-        return self._first_parts.get(key, lambda: first_part(path, mapping))
+        return self._first_parts.get(key, lambda: read_first_part(path, mapping))
 
     def accept(self, upload: str, mapping: ColumnMapping | None, name: str, find_phases: bool = False) -> str:
         """Submit a complete upload for ingestion; returns the task's id.

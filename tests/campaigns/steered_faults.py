@@ -26,7 +26,7 @@ import numpy as np
 
 from core.bootstrap import open_workspace
 from core.config import Settings, child_environment
-from core.engines.docker_host.host.update_request import NO_LIMIT
+from core.engines.docker_host.apply_limits import NO_LIMIT
 from core.sampling.phases import LIVE_FEATURES
 from core.sampling.values import Mode
 from core.traces.model import TraceSet

@@ -11,7 +11,7 @@ import pytest
 from app.pages.traces.page import drop_zone
 from core.errors import InputError
 from core.store import inspect_file, read_traces
-from core.store.formats.opening import Beginning
+from core.store.formats.base import Beginning
 from core.store.formats.register import FORMATS, open_source, suffixes, table, titles
 from tests.cli.test_cli import run_json
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from core.application import Workspace
 from core.bootstrap import worker_for
 from core.config import Settings
-from core.engines.docker_host.host.limits import Limits
+from core.engines.docker_host.limits import Limits
 from core.engines.values import EngineKey
 from core.live.control.saved_limits import BY_HAND, SavedLimitsStore
 from core.provisioning.evaluation.evaluate import EvaluationSettings

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.engines.docker_host.host import cgroups, counters
-from core.engines.docker_host.host.cgroups import CgroupReader, Group, locate, mounts
-from core.engines.docker_host.host.containers import Container
-from core.engines.docker_host.host.limits import Limits
+from core.engines.docker_host import cgroups
+from core.engines.docker_host.cgroups import CgroupReader, Group, locate, mounts
+from core.engines.docker_host.containers import Container
+from core.engines.docker_host.limits import Limits
 
 ID = "0fb0e773bec1dad91cb217f63a06f5a3db5fe35912fc8d9b8be7bc74c57bf78b"
 MOUNTS_1 = """\
@@ -111,7 +111,7 @@ def test_a_group_that_is_gone_reads_nothing(tmp_path):
 
 
 def test_a_reading_from_the_api_in_version_1():
-    found = counters.from_api(
+    found = cgroups.from_api(
         {
             "cpu_stats": {
                 "cpu_usage": {"total_usage": 2_500_000_000},
@@ -125,11 +125,11 @@ def test_a_reading_from_the_api_in_version_1():
         },
         17.0,
     )
-    assert found == counters.Counters(17.0, 2.5, 996_000, 3, 4, 5, 6, 40, 10, 1.5)
+    assert found == cgroups.Counters(17.0, 2.5, 996_000, 3, 4, 5, 6, 40, 10, 1.5)
 
 
 def test_a_reading_from_the_api_in_version_2():
-    found = counters.from_api(
+    found = cgroups.from_api(
         {
             "cpu_stats": {"cpu_usage": {"total_usage": 10**9}},
             "memory_stats": {"usage": 1000, "stats": {"inactive_file": 400}},
@@ -137,12 +137,12 @@ def test_a_reading_from_the_api_in_version_2():
         },
         0.0,
     )
-    assert found == counters.Counters(0.0, 1.0, 600)
+    assert found == cgroups.Counters(0.0, 1.0, 600)
 
 
 def test_numbers_in_flat_files():
     text = "a 1\nab 2\nb 3"
-    assert [counters.number_after(text, key) for key in ("a", "ab", "b", "c")] == [1, 2, 3, 0]
+    assert [cgroups.number_after(text, key) for key in ("a", "ab", "b", "c")] == [1, 2, 3, 0]
 
 
 PROCESS_IO = """rchar: 77204
@@ -159,7 +159,7 @@ def test_where_the_kernel_counts_no_blocks_for_groups_those_of_the_process_count
     (tmp_path / "blkio").write_text("Total 0\n")
     (tmp_path / "io").write_text(PROCESS_IO)
     group = Group(1, "", "", "", str(tmp_path / "blkio"), "", str(tmp_path / "io"))
-    assert counters.io_process(PROCESS_IO) == (176128, 20983808)
+    assert cgroups.io_process(PROCESS_IO) == (176128, 20983808)
     assert cgroups._io(group, (0, 0)) == (176128, 20983808)
     assert cgroups._io(group, (10**9, 0)) == (10**9, 20983808)
     assert cgroups._io(replace(group, process=str(tmp_path / "none")), (7, 8)) == (7, 8)

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from core.engines.docker_host.api.addresses import Address
-from core.engines.docker_host.api.events import EventStream
+from core.engines.docker_host.connection import Address
+from core.engines.docker_host.events import EventStream
 
 VERSION = b'HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n{"ApiVersion":"1.41"}'
 EVENTS = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"

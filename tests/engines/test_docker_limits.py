@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.engines.docker_host.host.limits import Limits
-from core.engines.docker_host.host.update_request import NO_LIMIT, spelling_request, update_request
+from core.engines.docker_host.apply_limits import NO_LIMIT, spelling_request, update_request
+from core.engines.docker_host.limits import Limits
 
 MIB = 1 << 20
 CORES = 4.0

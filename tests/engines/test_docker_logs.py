@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.engines.docker_host.agent.log_readings import LogReadings
+from core.engines.docker_host.start import LogReadings
 
 
 class _Host:

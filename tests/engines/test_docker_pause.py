@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.engines.docker_host import Address, Host
-from core.engines.docker_host.host import host as hosts
+from core.engines.docker_host import host as hosts
 from core.engines.errors import ChangeRefused
 
 BUSY = "Docker on local says: Cannot pause container a: OCI runtime pause failed: unable to freeze: unknown."

@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.engines.docker_host.agent.files import AgentFolder, Says, parse_says, parse_wants
-from core.engines.docker_host.agent.readings import AgentReadings
-from core.engines.docker_host.api.addresses import Address, parse_addresses
-from core.engines.docker_host.api.events import parse_event
-from core.engines.docker_host.api.log_frames import parse_logs
-from core.engines.docker_host.engine.job import LiveJob
-from core.engines.docker_host.host.containers import parse_container, parse_cpus, parse_host, parse_time
-from core.engines.docker_host.host.creation import Creation
-from core.engines.docker_host.host.limits import Limits
+from core.engines.docker_host.agent import AgentFolder, AgentReadings, Says, parse_says, parse_wants
+from core.engines.docker_host.connection import Address, parse_addresses
+from core.engines.docker_host.containers import parse_container, parse_cpus, parse_host, parse_time
+from core.engines.docker_host.events import parse_event
+from core.engines.docker_host.host import Creation
+from core.engines.docker_host.job import LiveJob
+from core.engines.docker_host.limits import Limits
+from core.engines.docker_host.reading import parse_logs
 from core.engines.values import EngineKey, labelled
 from core.errors import SettingsError
 

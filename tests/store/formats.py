@@ -27,7 +27,7 @@ from core.phases.rows import Scaler
 from core.phases.settings import PhaseSettings
 from core.store import import_ai4dl, inspect_file, load_model, model_archive, read_with_report
 from core.store.formats.register import FORMATS
-from core.traces.build.cleaning import BESIDE, OPTIONAL
+from core.traces.cleaning.rows import BESIDE, OPTIONAL
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Feature, Role
 from core.units import Unit

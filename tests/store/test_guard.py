@@ -13,9 +13,9 @@ from core.errors import MOST_SENTENCE, Cancelled, InputError, NotFoundError, lis
 from core.store import (
     import_ai4dl,
     inspect_file,
+    inspection,
     load_model,
     model_archive,
-    one_file,
     read_crbm,
     read_kmeans,
     read_model_archive,
@@ -23,7 +23,7 @@ from core.store import (
     read_traces,
     read_with_report,
 )
-from core.store.formats.csv import parse_exact as exact
+from core.store.formats import parse_exact as exact
 from core.store.guard import UNKNOWN, guarded
 from core.store.phase_models import ai4dl as foreign
 from core.store.phase_models import archive
@@ -41,9 +41,9 @@ def raising(*_arguments, **_named):
 
 
 DOORS = {
-    "read_traces": (one_file, "open_source", read_traces),
-    "read_with_report": (one_file, "open_source", read_with_report),
-    "inspect_file": (one_file, "open_source", inspect_file),
+    "read_traces": (inspection, "open_source", read_traces),
+    "read_with_report": (inspection, "open_source", read_with_report),
+    "inspect_file": (inspection, "open_source", inspect_file),
     "load_model": (archive, "_assembled", load_model),
     "read_model_archive": (archive, "_assembled", lambda path: read_model_archive(path.read_bytes())),
     "import_ai4dl": (foreign, "read_pickle", lambda path: import_ai4dl(crbm=path, kmeans=path, scaler=path)),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.store import inspect_file, read_traces, read_with_report
-from core.store.formats.csv.reader import CsvSource
+from core.store.formats.csv import CsvSource
 from core.store.guard import UNKNOWN
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role

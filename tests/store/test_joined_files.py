@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from core.errors import InputError
-from core.store import first_part, inspect_file, read_with_report
-from core.store.belonging import belonging
+from core.store import inspect_file, read_first_part, read_with_report
+from core.store.preview import group_files
 from core.traces.mapping import UNKNOWN
 from core.traces.model import Role
 from core.units import MIB
@@ -57,7 +57,7 @@ def test_cpu_here_and_memory_there_are_one_set(tmp_path: Path) -> None:
     assert traces.execution("b").columns["memory_mib"].tolist() == [(100 + i) * MIB for i in range(20)]
     assert report.faultless
     assert (report.rows_read, report.rows_kept) == (80, 80)
-    part = first_part(folder, found.mapping)
+    part = read_first_part(folder, found.mapping)
     assert part is not None
     assert part.whole
     assert part.traces.n_samples == 40
@@ -192,7 +192,7 @@ def test_what_belongs_together_is_found_among_strangers(tmp_path: Path) -> None:
             "notes.csv": "a,b\nx,y\n",
         },
     )
-    groups, reasons = belonging(sorted(folder.iterdir()))
+    groups, reasons = group_files(sorted(folder.iterdir()))
     names = [sorted(path.name for path in group) for group in groups]
     assert sorted(names) == [["cpu.csv", "memory.csv"], ["notes.csv"], ["other.csv"]]
     assert any("other.csv" in reason for reason in reasons)
@@ -206,7 +206,7 @@ def test_first_parts_that_do_not_meet_are_no_reason_to_refuse(tmp_path: Path, mo
         "cpu.csv": cpu(names=names),
         "memory.csv": "\n".join([backwards[0], *reversed(backwards[1:])]) + "\n",
     }
-    monkeypatch.setattr("core.store.cutting.PART_BYTES", 2_000)
+    monkeypatch.setattr("core.store.preview.PART_BYTES", 2_000)
     found = inspect_file(write(tmp_path / "two", files))
     assert found.mapping is not None
     assert len(found.mapping.features) == 2

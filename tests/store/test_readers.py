@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from core.errors import Cancelled, InputError, RefusedError
 from core.store import Inspection, inspect_file, read_traces, read_with_report
-from core.store.formats import opening
-from core.store.formats.csv import parse_exact as csv_exact
-from core.store.formats.csv import reader as csv_files
-from core.store.formats.csv.reader import CsvSource
+from core.store.formats import base
+from core.store.formats import csv as csv_files
+from core.store.formats import parse_exact as csv_exact
+from core.store.formats.csv import CsvSource
 from core.store.formats.parquet import ParquetSource
-from core.traces.build import build
+from core.traces.cleaning import build
 from core.traces.layouts import recognise
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
@@ -263,7 +263,7 @@ def test_a_large_packed_file_has_no_estimate(tmp_path):
 
 
 def test_gzip_bombs_are_refused_before_they_fill_the_machine(tmp_path, monkeypatch):
-    monkeypatch.setattr(opening, "FREE_BYTES", 10_000)
+    monkeypatch.setattr(base, "FREE_BYTES", 10_000)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"e,t,cpu\n" + b"a,1,1\n" * 1_000_000))
     with pytest.raises(RefusedError, match="times its size"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.store import inspect_file, read_with_report
-from core.store.formats.csv.dialect import EVIDENCE_ROWS, holds_names
+from core.store.formats.csv_dialect import EVIDENCE_ROWS, holds_names
 
 
 def clock(i):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import Cancelled
-from core.traces.build import build
+from core.traces.cleaning import build
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
 from core.traces.raw import Coded, RawTable

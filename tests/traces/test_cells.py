@@ -9,18 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.traces.cells.columns import columns_of_rows
 from core.traces.cells.dates import clock_time, day_first_time, is_date, kind_of, month_first_time, named_time
 from core.traces.cells.numbers import (
     EMPTY,
     NumberStyle,
     ambiguous,
+    columns_of_rows,
+    numbers_of,
+    quantity,
     read,
     style_and_evidence,
     style_of,
     style_of_rows,
+    value_in,
+    written_unit,
 )
-from core.traces.cells.quantities import numbers_of, quantity, value_in, written_unit
 from core.traces.guessing.order import by_execution
 from core.traces.guessing.units import Column
 from core.units import FILE_UNITS, GIB, MIB, Unit

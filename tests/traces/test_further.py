@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.traces.guessing.further import further_role
+from core.traces.guessing.cpu_and_memory_columns import further_role
 from core.traces.model import Role
 
 

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.traces.joining import NotJoinedError, Part, join
-from core.traces.joining.names import bare
-from core.traces.joining.partners import partners
+from core.traces.joining import NotJoinedError, Part, join, partners
+from core.traces.joining.stacks import bare
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit
 from tests.oracles import slow_joining

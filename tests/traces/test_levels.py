@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.traces.build.levels import changed
+from core.traces.cleaning.suspect_samples import changed
 from core.traces.model import Feature, Role, TraceSet
 from core.units import MIB, Unit
 
@@ -81,8 +81,8 @@ def test_nothing_is_missed_by_looking_at_ordered_values_first(values):
     traces = recorded(cpu=np.repeat(values, N)[:: len(values)], memory=np.resize(values, N))
     found = list(changed(traces))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("core.traces.build.levels._two_levels", lambda _: True)
-        patched.setattr("core.traces.build.levels._has_code", lambda values, _: has_code(values))
+        patched.setattr("core.traces.cleaning.suspect_samples._two_levels", lambda _: True)
+        patched.setattr("core.traces.cleaning.suspect_samples._has_code", lambda values, _: has_code(values))
         assert found == list(changed(traces))
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.traces.build.resample import infer_period, median_steps, resample, usual_steps
+from core.traces.cleaning.resample import infer_period, median_steps, resample, usual_steps
 from core.traces.model import Resampling
 from tests.oracles import slow_traces
 

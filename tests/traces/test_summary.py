@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.traces.model import Feature, Role, TraceSet
-from core.traces.summary import mean_of, peak_of, summarise
+from core.traces.model import Feature, Role, TraceSet, mean_of, peak_of, summarise
 from core.units import Unit
 from tests.oracles import slow_traces
 from tests.synthetic import synthetic_traces

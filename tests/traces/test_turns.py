@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.traces import sums
-from core.traces.build import turns
-from core.traces.build.turns import mixtures
+from core.traces import evidence
+from core.traces.cleaning import suspect_samples
+from core.traces.cleaning.suspect_samples import mixtures
+from core.traces.evidence import of_sums
 from core.traces.model import Feature, Role, TraceSet
-from core.traces.sums import of_sums
 from core.units import Unit
 
 CPU = Feature("cpu", Role.CPU, Unit.CORES)
@@ -115,13 +115,13 @@ def test_a_sum_and_a_mean_of_others_are_doubted():
 
 
 def test_of_many_samples_those_of_one_time_are_compared(monkeypatch):
-    monkeypatch.setattr(sums, "MOST_SAMPLES", 90)
+    monkeypatch.setattr(evidence, "MOST_SAMPLES", 90)
     assert "“whole” is at every time about the sum" in next(of_sums(several("abc", whole=1.01)))
     assert not list(of_sums(several("abc")))
 
 
 def test_of_many_executions_some_are_looked_at(monkeypatch):
-    monkeypatch.setattr(turns, "MOST_LOOKED_AT", 2)
+    monkeypatch.setattr(suspect_samples, "MAX_EXECUTIONS_FOR_TURNS", 2)
     time, memory = np.arange(60) * 5.0, np.tile([1e9, 4e9], 30)
     mixed = {f"e{i}": (time, np.ones(60), memory) for i in range(7)}
     assert "“e0” goes up and down at every sample" in next(mixtures(traces(mixed)))

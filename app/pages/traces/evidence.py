@@ -31,7 +31,7 @@ _HEIGHT, _TICKS = 190, 4
 def evidence(upload_id: str, mapping: ColumnMapping) -> Node:
     """Three executions of the file's first part as mapped, and what is odd about them."""
     try:
-        part: Any = workspace().uploads.first_part(upload_id, mapping)
+        part: Any = workspace().uploads.read_first_part(upload_id, mapping)
     except UnusableError as error:
         return notice("warn", error.hint, strong="Nothing of the first rows can be used so.")
     except InputError as error:

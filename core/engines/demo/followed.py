@@ -25,9 +25,8 @@ from core.scheduling.model import JobState
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.engines.demo.containers import DemoContainer
+    from core.engines.demo.containers import DemoContainer, DemoReadings
     from core.engines.demo.host import DemoHost
-    from core.engines.demo.readings import DemoReadings
     from core.scheduling.actions import Action
     from core.scheduling.model import Reading
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from core.engines.demo.containers import DemoContainer, DemoLimits, container_of, id_of
-from core.engines.demo.readings import DemoReadings
+from core.engines.demo.containers import DemoContainer, DemoLimits, DemoReadings, container_of, id_of
 from core.engines.errors import ChangeRefused, ContainerGone, NotOurs
 from core.engines.submitted import Outcome
 from core.engines.values import MANAGED, Counters, EngineKey, HostInfo

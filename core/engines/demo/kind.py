@@ -1,21 +1,90 @@
-"""The demo as the register of engines has it: always there, and nothing on it is real."""
+"""What is replayed: the bundled recordings of jobs that nothing held back, and the host that they run on.
+
+Of those that shared processors or had a limit nobody knows what they would have used, so only those that ran
+alone are replayed; most used two cores while they varied their images, and one while they trained. Eleven of
+them use 14 cores on average, of the 22 that they would have to reserve; sixteen leave few short for long.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+import pyarrow.parquet as pq
+
 from core.engines.demo.engine import DemoEngine
 from core.engines.demo.host import DemoHost
-from core.engines.demo.recordings import bundled_plan
 from core.engines.demo.world import DemoWorld
+from core.engines.errors import HostLost
 from core.engines.ports import EngineKind
+from core.simulation.replay import Place, Recording, ReplayPlan
+from core.units import GIB, MIB
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
     from core.engines.ports import Container, Keeper
+
+
+RECORDED: Final = Path(__file__).resolve().parents[3] / "data" / "recorded_jobs.parquet"
+"""The samples that come with PhaseDock (``data/README.md``)."""
+
+CORES: Final = 16.0
+MEMORY: Final = 24 * GIB
+
+_PAUSE: Final = 5.0
+_ALONE: Final = "alone"
+_COLUMNS: Final = ("cpu_cores", "memory_bytes", "loss", "io_bytes_per_second")
+_ALLOWED: Final = 2560 * MIB
+_PLACES: Final = tuple(
+    Place(cores=1.0 if at in (2, 7) else None, memory=_ALLOWED, first=7.0 * at, labelled=at != 11)
+    for at in range(12)
+)
+"""Two places give one core, as an owner might; the containers of the last one are nobody's to change."""
+
+
+@lru_cache(maxsize=1)
+def bundled_plan() -> ReplayPlan:
+    """The host with the bundled recordings, read once.
+
+    Raises
+    ------
+    HostLost
+        If the samples are not beside the program, or are others.
+    """
+    try:
+        table = pq.read_table(
+            RECORDED, columns=["execution", "workload", "arrangement", "timestamp", *_COLUMNS]
+        )
+    except (OSError, ValueError) as error:
+        raise HostLost(
+            "The demo has nothing to replay: the bundled samples were not found beside the program.",
+            "Start PhaseDock from its project folder, or use another engine.",
+            "missing",
+        ) from error
+    columns = {name: np.array(table[name].to_pylist()) for name in ("execution", "workload", "arrangement")}
+    numbers = {name: table[name].to_numpy().astype(float) for name in ("timestamp", *_COLUMNS)}
+    alone = columns["arrangement"] == _ALONE
+    names = list(dict.fromkeys(columns["execution"][alone].tolist()))
+    recorded = tuple(_recording(columns, numbers, columns["execution"] == name) for name in names)
+    return ReplayPlan(CORES, MEMORY, recorded, _PLACES, _PAUSE)
+
+
+def _recording(
+    texts: dict[str, NDArray[np.str_]], numbers: dict[str, NDArray[np.float64]], mine: NDArray[np.bool_]
+) -> Recording:
+    period = float(np.median(np.diff(numbers["timestamp"][mine])))
+    lines = (tuple(np.nan_to_num(numbers[name][mine]).tolist()) for name in ("cpu_cores", "memory_bytes"))
+    cores, memory = lines
+    loss = tuple(numbers["loss"][mine].tolist())
+    moved = tuple(np.nan_to_num(numbers["io_bytes_per_second"][mine]).tolist())
+    return Recording(str(texts["workload"][mine][0]), round(period, 2), cores, memory, loss, moved)
+
 
 TITLE: Final = "Demo: recorded jobs, replayed"
 

@@ -1,13 +1,12 @@
 """A Docker host as an engine: real containers behind the same port as the simulator."""
 
-from core.engines.docker_host.api.addresses import Address, parse_addresses
-from core.engines.docker_host.api.events import HostEvent
-from core.engines.docker_host.engine.docker_engine import DockerEngine
-from core.engines.docker_host.engine.planned import DockerWorker, PlannedJob
-from core.engines.docker_host.host.containers import Container
-from core.engines.docker_host.host.creation import Creation
-from core.engines.docker_host.host.host import Host
-from core.engines.docker_host.host.limits import Limits, MemoryKeeper
+from core.engines.docker_host.connection import Address, parse_addresses
+from core.engines.docker_host.containers import Container
+from core.engines.docker_host.docker_engine import DockerEngine
+from core.engines.docker_host.events import HostEvent
+from core.engines.docker_host.host import Creation, Host
+from core.engines.docker_host.job import DockerWorker, PlannedJob
+from core.engines.docker_host.limits import Limits, MemoryKeeper
 from core.engines.errors import ChangeRefused, ContainerGone, HostLost, NotOurs
 from core.engines.ports import Keeper
 from core.engines.values import Counters, EngineKey, HostInfo, labelled

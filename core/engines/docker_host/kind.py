@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
-from core.engines.docker_host.api.addresses import parse_addresses
-from core.engines.docker_host.api.connection import REQUEST_TIMEOUT
-from core.engines.docker_host.engine.docker_engine import DockerEngine
-from core.engines.docker_host.engine.planned import DockerWorker, PlannedJob
-from core.engines.docker_host.host.host import Host
+from core.engines.docker_host.connection import REQUEST_TIMEOUT, parse_addresses
+from core.engines.docker_host.docker_engine import DockerEngine
+from core.engines.docker_host.host import Host
+from core.engines.docker_host.job import DockerWorker, PlannedJob
 from core.engines.ports import EngineKind
 from core.engines.values import RUN
 from core.units import GIB
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from core.engines.docker_host.api.addresses import Address
+    from core.engines.docker_host.connection import Address
     from core.engines.ports import Container, Keeper, RunRequest
     from core.experiments.spec import Experiment
     from core.simulation.scenario import JobSpec

@@ -10,9 +10,8 @@ import pyarrow.parquet as pq
 
 from core.errors import InputError
 from core.store.formats.arrow_tables import columns_of, raw_from_arrow
-from core.store.formats.base import Format
-from core.store.formats.csv.parse_exact import TableReader
-from core.store.formats.opening import PARQUET
+from core.store.formats.base import PARQUET, Format
+from core.store.formats.parse_exact import TableReader
 from core.traces.validation import ProblemLog
 
 if TYPE_CHECKING:

@@ -7,33 +7,24 @@ from typing import TYPE_CHECKING
 from core.errors import InputError, RefusedError
 from core.registry import Registry
 from core.store.formats import (
-    csv,
-    parquet,
-)
-from core.store.formats.csv import (
     bitbrains,
-    dstat,
-)
-from core.store.formats.logs import (
     cgtop,
-    docker_csv,
+    csv,
     docker_stats,
+    dstat,
     json_lines,
-    json_records,
     kubectl_top,
-    nvidia_smi,
-    pidstat,
-    psrecord,
-    sar,
-    spaced,
-    top,
-)
-from core.store.formats.opening import Beginning, foreign
-from core.store.formats.series import (
     long_table,
+    nvidia_smi,
+    parquet,
     prometheus_json,
+    psrecord,
+    spaced,
+    sysstat,
+    top,
     wide_table,
 )
+from core.store.formats.base import Beginning, foreign
 from core.store.formats.split_time import with_whole_times
 from core.store.formats.unread import unread
 
@@ -45,16 +36,13 @@ if TYPE_CHECKING:
 FORMATS: Registry[Format] = Registry("format")
 for _formats in (
     parquet.FORMATS,
-    pidstat.FORMATS,  # before sar: both begin alike
-    sar.FORMATS,
+    sysstat.FORMATS,
     top.FORMATS,
-    docker_csv.FORMATS,
     docker_stats.FORMATS,
     kubectl_top.FORMATS,
     cgtop.FORMATS,
     psrecord.FORMATS,
     nvidia_smi.FORMATS,
-    json_records.FORMATS,
     json_lines.FORMATS,
     spaced.FORMATS,
     prometheus_json.FORMATS,

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.store.formats import parse_cells
+from core.store.formats import arrow_tables
 from core.store.formats.base import ExactSource
 from core.traces.cells.dates import is_clock, is_date, named_time
 from core.traces.cells.numbers import EMPTY
-from core.traces.guessing.words import words
+from core.traces.guessing.column_names import words
 from core.traces.validation import ProblemLog
 
 if TYPE_CHECKING:
@@ -142,10 +142,10 @@ class DatedTable:
         unique, inverse = np.unique(pairs, axis=0, return_inverse=True)
         inverse = inverse.reshape(-1)
         texts = [_moment(_name(date, of_date), _name(clock, of_clock)) for of_date, of_clock in unique]
-        values, wrong = parse_cells.times(texts, range(len(texts)), self.name, unit, ProblemLog())
+        values, wrong = arrow_tables.times(texts, range(len(texts)), self.name, unit, ProblemLog())
         flawed = np.flatnonzero(np.isin(inverse, wrong))
         for position in flawed:
-            parse_cells.times([texts[inverse[position]]], [raw.row_of(int(position))], self.name, unit, log)
+            arrow_tables.times([texts[inverse[position]]], [raw.row_of(int(position))], self.name, unit, log)
         return values[inverse], flawed
 
 

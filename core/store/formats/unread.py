@@ -14,7 +14,7 @@ import re2
 from core.errors import InputError
 
 if TYPE_CHECKING:
-    from core.store.formats.opening import Beginning
+    from core.store.formats.base import Beginning
 
 LOOKED_AT = 4_000
 """In so many characters it is looked for what a file is."""

@@ -4,7 +4,7 @@ Most writings have one meaning (``2026-01-31T12:00:00Z``, ``31 Jan 2026 12:00``,
 ``01/02/2026`` nobody can say whether the day or the month comes first, and ``26/01/31`` may begin with its
 year: `kind_of` looks at all cells of a column together, at which order exists and at which makes time go
 forwards in small steps, and gives up where several do. A time of day without a date counts from midnight;
-`core.traces.build.cleaning` carries it over midnight.
+`core.traces.cleaning.rows` carries it over midnight.
 """
 
 from __future__ import annotations

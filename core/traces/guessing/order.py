@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from core.traces.cells.dates import is_clock, is_date
 from core.traces.cells.numbers import EMPTY, read, style_of_rows
-from core.traces.guessing.words import key, words
+from core.traces.guessing.column_names import key, words
 from core.traces.mapping import UNKNOWN
 from core.units import FILE_UNITS
 

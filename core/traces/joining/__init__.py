@@ -1,10 +1,4 @@
-"""Several files that are one set: CPU here and memory there, or one container per file.
-
-Files with the same columns are *stacked*: their executions stand side by side, and one that goes on from
-file to file is put together. Files with other columns are *joined*: a row is an execution at a time, with
-values of every file. Two times match where each is the other's nearest and they differ by less than half of
-the smaller sampling period; rows without a partner are dropped and counted. Nothing is interpolated.
-"""
+"""Which samples of two recordings are of the same moment."""
 
 from __future__ import annotations
 
@@ -15,11 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import listed
-from core.traces.build.resample import median_steps
-from core.traces.joining.clocks import shifts
-from core.traces.joining.names import renamed, same_pods
-from core.traces.joining.partners import partners
-from core.traces.joining.stacks import NotJoinedError, Part, Stack, stacked
+from core.traces.cleaning.resample import median_steps
+from core.traces.joining.stacks import NotJoinedError, Part, Stack, renamed, same_pods, shifts, stacked
 from core.traces.validation import HARMLESS, problem
 from core.units import format_duration, plural
 
@@ -28,6 +19,22 @@ if TYPE_CHECKING:
 
     from core.traces.model import FloatArray, IntArray, TraceSet
     from core.traces.validation import Problem
+
+
+def partners(a: FloatArray, b: FloatArray, limit: float) -> tuple[IntArray, IntArray]:
+    """The samples of two recordings that are each other's nearest and less than `limit` apart."""
+    there, back = _nearest(a, b), _nearest(b, a)
+    mutual = back[there] == np.arange(len(a))
+    mine = np.flatnonzero(mutual & (np.abs(a - b[there]) < limit))
+    return mine, there[mine]
+
+
+def _nearest(a: FloatArray, b: FloatArray) -> IntArray:
+    """For each of `a`, the position of the nearest of `b`."""
+    after = np.searchsorted(b, a)
+    left, right = np.maximum(after - 1, 0), np.minimum(after, len(b) - 1)
+    return np.asarray(np.where(np.abs(a - b[left]) <= np.abs(b[right] - a), left, right))
+
 
 __all__ = ["Joined", "NotJoinedError", "Part", "join"]
 

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 from core.errors import InputError, listed
 from core.registry import Registry
 from core.traces.cells.dates import CLOCK, MINUTES, READERS
-from core.traces.cells.quantities import BINARY
+from core.traces.cells.numbers import BINARY
 from core.traces.guessing import MOST_FEATURES
-from core.traces.guessing.cpu_and_memory_columns import asked_for, taken_for
-from core.traces.guessing.further import further_role
+from core.traces.guessing.cpu_and_memory_columns import asked_for, further_role, taken_for
 from core.traces.guessing.order import with_varying, without_false_counters
 from core.traces.layouts import (
     ai4dl,

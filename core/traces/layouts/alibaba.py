@@ -6,9 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.traces.cells.numbers import POINT, is_number
-from core.traces.cells.quantities import numbers_of
-from core.traces.guessing.percentages import without_shares
+from core.traces.cells.numbers import POINT, is_number, numbers_of
+from core.traces.guessing.units import without_shares
 from core.traces.layouts.base import Layout, has, present, timed, told_apart
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.traces.cells.quantities import numbers_of
-from core.traces.guessing.percentages import without_shares
+from core.traces.cells.numbers import numbers_of
+from core.traces.guessing.units import without_shares
 from core.traces.layouts.base import Layout, has, present, timed, told_apart
 from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.traces.guessing import guess
-from core.traces.guessing.further import LOOPBACK
+from core.traces.guessing.cpu_and_memory_columns import LOOPBACK
 from core.traces.guessing.order import is_identity, telling_apart
 from core.traces.guessing.units import is_computed
 from core.traces.layouts.base import Layout

@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.traces.guessing.percentages import without_shares
+from core.traces.guessing.units import without_shares
 from core.traces.layouts.base import Layout, timed, told_apart
 from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import Role

@@ -8,8 +8,7 @@ from threading import Thread
 import pytest
 
 from core.engines.demo.host import DemoHost
-from core.engines.demo.kind import ENGINE, DemoAddress
-from core.engines.demo.recordings import RECORDED, bundled_plan
+from core.engines.demo.kind import ENGINE, RECORDED, DemoAddress, bundled_plan
 from core.engines.demo.world import AWAKE
 from core.engines.docker_host import MemoryKeeper
 from core.engines.errors import ChangeRefused, ContainerGone, HostLost, NotOurs
@@ -241,7 +240,7 @@ def test_what_is_replayed_is_what_ran_alone():
 
 
 def test_without_samples_the_demo_is_missing_and_nothing_else_breaks(monkeypatch, tmp_path):
-    monkeypatch.setattr("core.engines.demo.recordings.RECORDED", RECORDED.with_name("nothing.parquet"))
+    monkeypatch.setattr("core.engines.demo.kind.RECORDED", RECORDED.with_name("nothing.parquet"))
     bundled_plan.cache_clear()
     host = ENGINE.connect(DemoAddress(tmp_path), None, lambda _: False)
     with pytest.raises(HostLost) as caught:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.engines.demo.submitted import _asked
+from core.engines.demo.engine import _asked
 from core.engines.submitted import Outcome, SubmittedJob
 from core.scheduling.actions import Pause, Refuse, SetLimit, Start
 from core.scheduling.model import JobState, Terms, Trigger

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.engines.docker_host import Address, Creation, Host, HostLost, parse_addresses
-from core.engines.docker_host.api import transport
+from core.engines.docker_host import Address, Creation, Host, HostLost, connection, parse_addresses
 from tests.live.engine.test_limits import until
 
 pytestmark = pytest.mark.live
@@ -22,7 +21,7 @@ pytestmark = pytest.mark.live
 def over_ssh(docker_url, monkeypatch):
     """A host behind ssh, except that ssh itself is left out: the program that it would start runs here."""
     stdio = ["docker", "-H", docker_url, "system", "dial-stdio"]
-    monkeypatch.setattr(transport, "_ssh", lambda _: transport.through(stdio))
+    monkeypatch.setattr(connection, "_ssh", lambda _: connection.through(stdio))
     with Host(Address("far", "ssh://me@there")) as host:
         yield host
 
@@ -118,7 +117,7 @@ def test_a_far_host_is_seen_counted_and_changed_through_its_api(way, request, li
 
 
 def test_a_program_that_ends_at_once_is_a_host_that_is_lost(monkeypatch):
-    monkeypatch.setattr(transport, "_ssh", lambda _: transport.through(["false"]))
+    monkeypatch.setattr(connection, "_ssh", lambda _: connection.through(["false"]))
     with (
         Host(Address("far", "ssh://me@there")) as host,
         pytest.raises(HostLost, match="no answer from") as caught,

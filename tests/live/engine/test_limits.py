@@ -235,7 +235,7 @@ def test_counters_of_fifty_containers_cost_at_most_ten_milliseconds(host, light_
 
 
 def test_the_kernel_and_dockers_api_say_the_same(host, docker_url, start_job, light_image):
-    from core.engines.docker_host.host.counters import from_api
+    from core.engines.docker_host.cgroups import from_api
 
     busy = "import time\nx = bytearray(30 << 20)\nwhile time.process_time() < 0.3: pass\ntime.sleep(600)"
     container = start_job(

@@ -7,7 +7,7 @@ from sqlalchemy import update
 
 from core.bootstrap import open_workspace, worker_for
 from core.config import Settings
-from core.engines.docker_host.host.update_request import NONE
+from core.engines.docker_host.apply_limits import NONE
 from core.errors import ConflictError, InputError, RefusedError
 from core.sampling.values import Allowed, Mode
 from core.workspace.tables import SavedLimitsRow

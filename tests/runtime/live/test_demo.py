@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from core.bootstrap import open_workspace
-from core.engines.docker_host.api.addresses import Address
+from core.engines.docker_host.connection import Address
 from core.engines.values import labelled
 from core.errors import Cancelled, ConflictError
 from core.live.recording.recorder import record

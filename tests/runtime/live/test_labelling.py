@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from core.engines.demo.host import DemoHost
-from core.engines.demo.kind import DemoAddress
-from core.engines.demo.recordings import bundled_plan
+from core.engines.demo.kind import DemoAddress, bundled_plan
 from core.engines.demo.world import DemoWorld
 from core.errors import MismatchError
 from core.live.control.saved_limits import SavedLimitsStore

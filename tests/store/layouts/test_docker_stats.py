@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import InputError
 from core.store import inspect_file, read_with_report
-from core.store.formats.logs import text_table
+from core.store.formats import text_table
 from core.traces.model import Role
 from core.units import GIB
 from tests.store.layouts.files import of, write

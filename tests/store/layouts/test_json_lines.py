@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import InputError
 from core.store import inspect_file, read_with_report
-from core.store.formats.logs import json_records
+from core.store.formats import json_lines
 from core.traces.mapping import MappedColumn
 from core.traces.model import Role
 from tests.store.layouts.files import of, write
@@ -93,7 +93,7 @@ SAMPLES = [
     ids=["list", "indented", "inside", "one after the other", "cut", "several inside", "several lists"],
 )
 def test_lists_of_objects_are_read_as_lines_are(tmp_path, monkeypatch, text):
-    monkeypatch.setattr(json_records, "MOST_LINE", 200)
+    monkeypatch.setattr(json_lines, "MOST_LINE", 200)
     traces, report = read_with_report(write(tmp_path, "own.json", text))
     assert traces.ids == ("a", "b")
     assert of(traces, Role.CPU, "b") == [0.25 * i for i in range(6)]
@@ -116,7 +116,7 @@ def test_what_breaks_off_in_a_list_is_told(tmp_path):
 
 
 def test_a_document_is_no_sample_of_a_list(tmp_path, monkeypatch):
-    monkeypatch.setattr(json_records, "MOST_LINE", 300)
+    monkeypatch.setattr(json_lines, "MOST_LINE", 300)
     text = json.dumps([*SAMPLES, {**SAMPLES[0], "log": "x" * 1_000}])
     with pytest.raises(InputError, match="Object 13"):
         read_with_report(write(tmp_path, "own.json", text))

@@ -8,8 +8,8 @@ import pytest
 
 from core.errors import InputError
 from core.store import inspect_file, read_traces, read_with_report
-from core.store.formats.series import prometheus_json
-from core.store.formats.series.prometheus_json import PrometheusSource
+from core.store.formats import prometheus_json
+from core.store.formats.prometheus_json import PrometheusSource
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 from tests.store.layouts.files import of, write

@@ -7,8 +7,7 @@ import pytest
 
 from core.errors import InputError
 from core.store import inspect_file, read_with_report
-from core.store.formats.logs import spaced
-from core.store.formats.series import long_table
+from core.store.formats import long_table, spaced
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 from core.units import GIB, MIB

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.bootstrap import worker_for
-from core.engines.demo.submitted import _asked
+from core.engines.demo.engine import _asked
 from core.engines.errors import HostLost
 from core.live.queue.values import QueueState
 from core.scheduling.actions import Pause, Reason, Refuse, Resume, SetLimit, Start

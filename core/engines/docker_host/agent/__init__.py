@@ -1,1 +1,0 @@
-"""What jobs report: through their agent's files, or in their output."""

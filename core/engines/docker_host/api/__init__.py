@@ -1,1 +1,0 @@
-"""Docker's API: addresses, ways to a host, requests, events, log frames and errors."""

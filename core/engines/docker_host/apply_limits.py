@@ -1,0 +1,202 @@
+"""What to send so that a container's limits become others, given what Docker ignores and refuses.
+
+Seen on a real engine, and all of it matters for restoring limits exactly: an update ignores every field
+that is 0, so "not set" cannot be sent; a quota is removed with −1; a container that was created with
+``--cpus`` takes ``NanoCpus`` only, and of that at most the machine's cores, which is no limit; memory takes
+neither 0 nor −1, only a number, and only together with swap; a swap limit of −1 is written down but does not
+reach the kernel. Where "no limit" cannot be said, the largest number that the kernel knows is sent, which is
+what it shows of a container without a limit.
+
+So a field of ``HostConfig`` that was not 0 comes back as it was, to the last digit. One that was 0 is left
+alone for as long as it can be, and once it had to be given a value it means the same as before but is
+written otherwise (`NONE`), until the container is created again: there is no request that makes it 0 again
+(moby/moby issue 22516, open since 2016; docker/for-linux issue 558).
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from core.engines.docker_host.limits import DEFAULT_PERIOD, DEFAULT_SHARES, Limits
+from core.engines.errors import ChangeRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from core.engines.docker_host.cgroups import CgroupReader
+    from core.engines.docker_host.connection import Connection
+    from core.engines.docker_host.containers import Container
+    from core.engines.docker_host.limits import Limits
+    from core.engines.values import HostInfo
+
+
+NO_LIMIT: Final = 9223372036854771712
+"""The kernel's own "no limit" of memory: the largest whole number of pages below 2^63."""
+
+_HALF: Final = 1 << 62
+
+NONE: Final = {
+    "CpuQuota": -1,
+    "CpuShares": DEFAULT_SHARES,
+    "Memory": NO_LIMIT,
+    "MemorySwap": NO_LIMIT,
+    "MemoryReservation": -1,
+}
+"""What stands in ``HostConfig`` for 0 after a limit was set and removed (control groups version 1)."""
+
+UNSET_SHARES: Final = {1: (DEFAULT_SHARES,), 2: (DEFAULT_SHARES, 2598)}
+"""Shares that have the same effect as none, per version of control groups.
+
+Version 2 has weights, of which 100 is usual; runc turns shares into weights, and 1024 shares into 100 only in
+its newer releases (before, 39, and 2598 shares into 100). Which of them does it is seen from the group.
+"""
+
+USUAL_WEIGHT: Final = {1: DEFAULT_SHARES, 2: 100}
+"""What a control group shows of a container that was given no shares: shares in version 1, a weight in 2."""
+
+
+def update_request(
+    now: Limits, wanted: Limits, cores: float, cgroup: int, again: tuple[bool, bool] = (False, False)
+) -> dict[str, int]:
+    """The body of Docker's update request; empty if there is nothing to change."""
+    body: dict[str, int] = {}
+    before, after = now.effect(cores), wanted.effect(cores)
+    if again[0] or before[0] != after[0]:
+        body |= _cores(now, wanted, cores)
+    if before[1] != after[1]:
+        body["CpuShares"] = wanted.cpu_shares or DEFAULT_SHARES
+    if again[1] or before[2:4] != after[2:4]:
+        body |= _memory(wanted, cgroup)
+    if before[4] != after[4]:
+        body["MemoryReservation"] = wanted.reserved_bytes or -1
+    return body
+
+
+def spelling_request(now: Limits, wanted: Limits) -> dict[str, int]:
+    """The body of a second request, where limits do what they should but are written otherwise than wanted.
+
+    It is sent separately from the first: a swap limit of −1 is refused beside a larger limit of memory.
+    """
+    fields = {
+        "CpuShares": (now.cpu_shares, wanted.cpu_shares),
+        "MemorySwap": (now.memory_swap, wanted.memory_swap),
+        "MemoryReservation": (now.memory_reservation, wanted.memory_reservation),
+    }
+    if now.nano_cpus == wanted.nano_cpus == 0:
+        fields["CpuQuota"] = (now.cpu_quota, wanted.cpu_quota)
+        fields["CpuPeriod"] = (now.cpu_period, wanted.cpu_period)
+    return {name: new for name, (old, new) in fields.items() if new not in (0, old)}
+
+
+def _cores(now: Limits, wanted: Limits, cores: float) -> dict[str, int]:
+    limit = wanted.cores
+    if now.nano_cpus > 0:
+        return {"NanoCpus": round(min(cores if limit is None else limit, cores) * 1e9)}
+    if limit is None:
+        return {"CpuQuota": -1}
+    period = (wanted.cpu_period if wanted.nano_cpus == 0 else 0) or DEFAULT_PERIOD
+    body = {"CpuQuota": max(round(limit * period), 1000)}
+    return body if period == (now.cpu_period or DEFAULT_PERIOD) else body | {"CpuPeriod": period}
+
+
+def _memory(wanted: Limits, cgroup: int) -> dict[str, int]:
+    """Version 2 keeps swap apart and Docker sends the difference, so its "no limit" needs room for both."""
+    memory, swap = wanted.memory_bytes, wanted.swap_bytes
+    if memory is None:
+        return {"Memory": NO_LIMIT if cgroup == 1 else _HALF, "MemorySwap": NO_LIMIT}
+    return {"Memory": memory, "MemorySwap": NO_LIMIT if swap is None else swap}
+
+
+_PAGE: Final = 1 << 16
+"""Bytes by which the kernel may round a limit down: its largest usual page."""
+
+
+def resize(
+    connection: Connection,
+    reader: CgroupReader,
+    host: HostInfo,
+    now: Container,
+    wanted: Limits,
+    inspect: Callable[[str], Container],
+) -> Limits:
+    """Change what differs, read it back from Docker, and from the control group where that can be read.
+
+    A request that is refused may have reached the kernel in part: version 1 takes a limit of memory and swap
+    before it refuses one of memory, since that much is in use. What was there is sent again then, and so it
+    is where Docker and the kernel are found to differ.
+
+    Raises
+    ------
+    ChangeRefused
+        If Docker refused, or the container has other limits afterwards.
+    """
+    partial = _partially_applied(reader, now, host.cores)
+    body = update_request(now.limits, wanted, host.cores, host.cgroup, partial)
+    usual = "CpuShares" in body and wanted.cpu_shares == 0
+    for shares in UNSET_SHARES[host.cgroup] if usual else (0,):
+        if body:
+            try:
+                connection.post(
+                    f"/containers/{now.id}/update", body | ({"CpuShares": shares} if usual else {})
+                )
+            except ChangeRefused:
+                _mend(connection, reader, host, now)
+                raise
+        if not usual or _weight(reader, now) in (None, USUAL_WEIGHT[host.cgroup]):
+            break
+    after = inspect(now.id) if body else now
+    if rest := spelling_request(after.limits, wanted):
+        connection.post(f"/containers/{now.id}/update", rest)
+        after = inspect(now.id)
+    seen = replace(after.limits, cpu_shares=0) if usual else after.limits
+    enforced = _cores_enforced(reader, after, wanted, host.cores) and _memory_enforced(reader, after, wanted)
+    if not seen.agrees(wanted, host.cores) or not enforced:
+        raise ChangeRefused(
+            f"Docker on {host.name} did not give {now.name} the limits that were asked for.",
+            "See Docker's log; the container's original limits stay saved.",
+        )
+    return after.limits
+
+
+def _mend(connection: Connection, reader: CgroupReader, host: HostInfo, now: Container) -> None:
+    """Send again what a container had before a request that was refused, if the kernel took a part of it."""
+    partial = _partially_applied(reader, now, host.cores)
+    if before := update_request(now.limits, now.limits, host.cores, host.cgroup, partial):
+        with suppress(ChangeRefused):  # what was refused is what has to be said; the next change sends all
+            connection.post(f"/containers/{now.id}/update", before)
+
+
+def _weight(reader: CgroupReader, container: Container) -> int | None:
+    found = reader.cpu_limits(container)
+    return None if found is None else found.weight
+
+
+def _partially_applied(reader: CgroupReader, container: Container, cores: float) -> tuple[bool, bool]:
+    """Whether the kernel holds a container to other cores, and to other memory, than Docker says."""
+    limits = container.limits
+    held = reader.memory_limits(container) if container.running else None
+    together = None if held is None else held.together
+    swaps = together is None or limits.swap_bytes is None or abs(together - limits.swap_bytes) < _PAGE
+    memory = _memory_enforced(reader, container, limits) and swaps
+    return not _cores_enforced(reader, container, limits, cores), not memory
+
+
+def _memory_enforced(reader: CgroupReader, container: Container, wanted: Limits) -> bool:
+    """Whether the kernel holds the container to its memory; true where that cannot be read."""
+    held = reader.memory_limits(container) if container.running else None
+    return held is None or abs((held.memory or 0) - (wanted.memory_bytes or 0)) < _PAGE
+
+
+def _cores_enforced(reader: CgroupReader, container: Container, wanted: Limits, cores: float) -> bool:
+    """Whether the kernel holds the container to its cores; true where that cannot be read."""
+    found = reader.cpu_limits(container) if container.running else None
+    if found is None:
+        return True
+    has = None if found.quota is None else found.quota / (found.period or DEFAULT_PERIOD)
+    limit, said_in_cpus = wanted.cores, container.limits.nano_cpus > 0
+    most = None if limit is None or (said_in_cpus and limit >= cores) else limit
+    if has is None or most is None:
+        return (has is None or (said_in_cpus and has >= cores)) and most is None
+    return abs(has - most) <= 0.0001 + 1 / found.period

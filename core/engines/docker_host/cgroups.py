@@ -1,0 +1,386 @@
+"""Parsing a container's cumulative usage counters (CPU, memory, I/O).
+
+Three sources say the same: the control groups of version 1, those of version 2, and the answer of Docker's
+API, which is all that a remote host has. Everything counts up from a container's start; a rate
+needs two readings. Memory is the working set: what is charged to the container without the inactive file
+pages that the kernel would reclaim first, as ``docker stats`` and Kubernetes show it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from core.engines.docker_host.limits import BEYOND
+from core.engines.errors import ChangeRefused, ContainerGone
+from core.engines.values import Counters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from core.engines.docker_host.connection import Connection
+    from core.engines.docker_host.containers import Container
+
+
+class Throttling(NamedTuple):
+    """Periods of a quota, those that were throttled, and for how many seconds."""
+
+    periods: int
+    throttled: int
+    seconds: float
+
+
+def number_after(text: str, key: str) -> int:
+    """The number in the line of a flat file that begins with `key`; 0 where there is none."""
+    place = 0 if text.startswith(key + " ") else text.find(f"\n{key} ") + 1
+    if place == 0 and not text.startswith(key + " "):
+        return 0
+    begin = place + len(key) + 1
+    end = text.find("\n", begin)
+    return int(text[begin : end if end >= 0 else len(text)])
+
+
+def throttling_v1(text: str) -> Throttling:
+    """From version 1's ``cpu.stat``, which counts nanoseconds."""
+    seconds = number_after(text, "throttled_time") / 1e9
+    return Throttling(number_after(text, "nr_periods"), number_after(text, "nr_throttled"), seconds)
+
+
+def throttling_v2(text: str) -> Throttling:
+    """From version 2's ``cpu.stat``, which counts microseconds."""
+    seconds = number_after(text, "throttled_usec") / 1e6
+    return Throttling(number_after(text, "nr_periods"), number_after(text, "nr_throttled"), seconds)
+
+
+def io_v1(text: str) -> tuple[int, int]:
+    """Bytes read and written, from version 1's ``blkio.throttle.io_service_bytes``: a line per device."""
+    read = written = 0
+    for line in text.splitlines():
+        parts = line.split()
+        if len(parts) == 3 and parts[1] == "Read":
+            read += int(parts[2])
+        elif len(parts) == 3 and parts[1] == "Write":
+            written += int(parts[2])
+    return read, written
+
+
+def io_process(text: str) -> tuple[int, int]:
+    """Bytes that a process and its ended children made storage read and write, from ``/proc/PID/io``."""
+    return number_after(text, "read_bytes:"), number_after(text, "write_bytes:")
+
+
+def io_v2(text: str) -> tuple[int, int]:
+    """Bytes read and written, from version 2's ``io.stat``: a line per device, fields by name."""
+    read = written = 0
+    for part in text.split():
+        if part.startswith("rbytes="):
+            read += int(part[7:])
+        elif part.startswith("wbytes="):
+            written += int(part[7:])
+    return read, written
+
+
+def network(text: str) -> tuple[int, int]:
+    """Bytes received and sent, from ``/proc/PID/net/dev``, over all interfaces but the loopback."""
+    received = sent = 0
+    for line in text.splitlines()[2:]:
+        name, _, rest = line.partition(":")
+        if name.strip() != "lo":
+            fields = rest.split()
+            received += int(fields[0])
+            sent += int(fields[8])
+    return received, sent
+
+
+def from_api(found: Mapping[str, Any], time: float) -> Counters:
+    """A reading from the answer of Docker's API to ``stats``, of either version of control groups."""
+    cpu, memory = found["cpu_stats"], found.get("memory_stats") or {}
+    throttled = cpu.get("throttling_data") or {}
+    stat = memory.get("stats") or {}
+    inactive = stat.get("total_inactive_file", stat.get("inactive_file", 0))
+    read = written = 0
+    for entry in (found.get("blkio_stats") or {}).get("io_service_bytes_recursive") or []:
+        read += entry["value"] if entry["op"].lower() == "read" else 0
+        written += entry["value"] if entry["op"].lower() == "write" else 0
+    nets = (found.get("networks") or {}).values()
+    return Counters(
+        time,
+        cpu["cpu_usage"]["total_usage"] / 1e9,
+        max(memory.get("usage", 0) - inactive, 0),
+        read,
+        written,
+        sum(net["rx_bytes"] for net in nets),
+        sum(net["tx_bytes"] for net in nets),
+        throttled.get("periods", 0),
+        throttled.get("throttled_periods", 0),
+        throttled.get("throttled_time", 0) / 1e9,
+    )
+
+
+_MOST: Final = 1 << 16
+_Found = TypeVar("_Found")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The files of one container's control group."""
+
+    #: 1 or 2.
+    version: int
+    #: Folders of its controllers (all the same in version 2); `usage` is that of ``cpuacct``.
+    cpu: str
+    usage: str
+    memory: str
+    #: The file of its block devices.
+    io: str
+    #: The file of its network interfaces, or empty where it has none of its own.
+    net: str
+    #: The file of what its first process read and wrote, or empty.
+    process: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuLimits:
+    """What the kernel enforces: quota (None without one), period, and shares (v1) or weight (v2)."""
+
+    quota: int | None
+    period: int
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLimits:
+    """What the kernel enforces, bytes: of memory, and of memory and swap together; None without a limit.
+
+    The second is None, too, where the kernel does not count swap.
+    """
+
+    memory: int | None
+    together: int | None
+
+
+def mounts(mountinfo: str) -> dict[str, str]:
+    """Where each controller of version 1 is mounted, and version 2 under the empty name."""
+    found: dict[str, str] = {}
+    for line in mountinfo.splitlines():
+        left, _, right = line.partition(" - ")
+        kind, _, options = right.split(" ", 2)
+        folder = left.split(" ")[4]
+        if kind == "cgroup2":
+            found.setdefault("", folder)
+        elif kind == "cgroup":
+            for controller in options.split(","):
+                found.setdefault(controller, folder)
+    return found
+
+
+def locate(membership: str, mounted: dict[str, str], container: str, net: str) -> Group | None:
+    """The group of a container's process, or None where it cannot be told."""
+    paths: dict[str, str] = {}
+    for line in membership.splitlines():
+        _, controllers, path = line.split(":", 2)
+        if container in path:
+            paths.update(dict.fromkeys(controllers.split(","), path))
+    if all(name in paths and name in mounted for name in ("cpu", "cpuacct", "memory", "blkio")):
+        cpu, usage, memory, io = (mounted[n] + paths[n] for n in ("cpu", "cpuacct", "memory", "blkio"))
+        return Group(1, cpu, usage, memory, io + "/blkio.throttle.io_service_bytes_recursive", net)
+    if "" in paths and "" in mounted:
+        folder = mounted[""] + paths[""]
+        return Group(2, folder, folder, folder, folder + "/io.stat", net)
+    return None
+
+
+class CgroupReader:
+    """Reads the groups of this machine's containers, and remembers where they are."""
+
+    def __init__(self) -> None:
+        self._mounted = (
+            mounts(Path("/proc/self/mountinfo").read_text()) if Path("/proc/self").exists() else {}
+        )
+        self._groups: dict[tuple[str, int], Group | None] = {}
+
+    @property
+    def usable(self) -> bool:
+        """True if this machine has control groups at all."""
+        return bool(self._mounted)
+
+    def reads(self, container: Container) -> bool:
+        """True if a running container's group can be read from here."""
+        return self._group(container) is not None
+
+    def counters(self, container: Container) -> Counters | None:
+        """A reading of a running container, or None if it has just ended or is not of this machine."""
+        group = self._group(container)
+        if group is None:
+            return None
+        try:
+            return _read_v1(group) if group.version == 1 else _read_v2(group)
+        except OSError:
+            self._groups.pop((container.id, container.pid), None)
+            return None
+
+    def cpu_limits(self, container: Container) -> CpuLimits | None:
+        """What the kernel enforces on a running container, or None where it cannot be read."""
+        return self._read(container, _cpu_v1, _cpu_v2)
+
+    def memory_limits(self, container: Container) -> MemoryLimits | None:
+        """What the kernel enforces on a running container, or None where it cannot be read."""
+        return self._read(container, _memory_v1, _memory_v2)
+
+    def _read(self, container: Container, *of_version: Callable[[Group], _Found]) -> _Found | None:
+        group = self._group(container)
+        if group is None:
+            return None
+        try:
+            return of_version[group.version - 1](group)
+        except OSError:
+            return None
+
+    def forget_all_but(self, containers: set[str]) -> None:
+        """Forget containers that are not among these ids."""
+        self._groups = {key: group for key, group in self._groups.items() if key[0] in containers}
+
+    def _group(self, container: Container) -> Group | None:
+        key = (container.id, container.pid)
+        if not container.pid:
+            return None
+        if key not in self._groups:
+            self._groups[key] = self._found(container)
+        return self._groups[key]
+
+    def _found(self, container: Container) -> Group | None:
+        own = container.network not in ("host", "none") and not container.network.startswith("container:")
+        net = f"/proc/{container.pid}/net/dev" if own else ""
+        try:
+            membership = Path(f"/proc/{container.pid}/cgroup").read_text()
+        except OSError:
+            return None
+        group = locate(membership, self._mounted, container.id, net)
+        return None if group is None else replace(group, process=f"/proc/{container.pid}/io")
+
+
+def _read_v1(group: Group) -> Counters:
+    used = int(_text(group.usage + "/cpuacct.usage")) / 1e9
+    now = time.monotonic()
+    charged = int(_text(group.memory + "/memory.usage_in_bytes"))
+    inactive = number_after(_text(group.memory + "/memory.stat"), "total_inactive_file")
+    read, written = _io(group, io_v1(_text(group.io)))
+    received, sent = network(_text(group.net)) if group.net else (0, 0)
+    held = throttling_v1(_text(group.cpu + "/cpu.stat"))
+    return Counters(now, used, max(charged - inactive, 0), read, written, received, sent, *held)
+
+
+def _read_v2(group: Group) -> Counters:
+    cpu = _text(group.cpu + "/cpu.stat")
+    now = time.monotonic()
+    charged = int(_text(group.memory + "/memory.current"))
+    inactive = number_after(_text(group.memory + "/memory.stat"), "inactive_file")
+    read, written = _io(group, io_v2(_text(group.io)))
+    received, sent = network(_text(group.net)) if group.net else (0, 0)
+    used, held = number_after(cpu, "usage_usec") / 1e6, throttling_v2(cpu)
+    return Counters(now, used, max(charged - inactive, 0), read, written, received, sent, *held)
+
+
+def _io(group: Group, counted: tuple[int, int]) -> tuple[int, int]:
+    """Block I/O of a group, at least that of its first process: some kernels count none for groups."""
+    try:
+        read, written = io_process(_text(group.process)) if group.process else (0, 0)
+    except OSError:  # it belongs to another user
+        return counted
+    return max(read, counted[0]), max(written, counted[1])
+
+
+def _cpu_v1(group: Group) -> CpuLimits:
+    quota = int(_text(group.cpu + "/cpu.cfs_quota_us"))
+    period = int(_text(group.cpu + "/cpu.cfs_period_us"))
+    return CpuLimits(None if quota < 0 else quota, period, int(_text(group.cpu + "/cpu.shares")))
+
+
+def _cpu_v2(group: Group) -> CpuLimits:
+    quota, period = _text(group.cpu + "/cpu.max").split()
+    weight = int(_text(group.cpu + "/cpu.weight"))
+    return CpuLimits(None if quota == "max" else int(quota), int(period), weight)
+
+
+def _memory_v1(group: Group) -> MemoryLimits:
+    together = None
+    with suppress(FileNotFoundError):
+        together = _limit(_text(group.memory + "/memory.memsw.limit_in_bytes"))
+    return MemoryLimits(_limit(_text(group.memory + "/memory.limit_in_bytes")), together)
+
+
+def _memory_v2(group: Group) -> MemoryLimits:
+    memory, swap = _limit(_text(group.memory + "/memory.max")), None
+    with suppress(FileNotFoundError):
+        swap = _limit(_text(group.memory + "/memory.swap.max"))
+    return MemoryLimits(memory, None if memory is None or swap is None else memory + swap)
+
+
+def _limit(text: str) -> int | None:
+    """Bytes; None for the kernel's "max", and for a number so large that it means the same."""
+    return None if text.strip() == "max" or int(text) >= BEYOND else int(text)
+
+
+def _text(path: str) -> str:
+    """A small file of the kernel, in one read: this takes a third of the time of a Python file object."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(handle, _MOST).decode("ascii")
+    finally:
+        os.close(handle)
+
+
+class Using:
+    """Reads counters; remote containers concurrently, since a host answers for each once a second at most."""
+
+    def __init__(self, connection: Connection, reader: CgroupReader) -> None:
+        self._connection, self._reader = connection, reader
+        self._pool: ThreadPoolExecutor | None = None
+
+    def counters(self, containers: Sequence[Container]) -> dict[str, Counters]:
+        """A reading of each running container by id.
+
+        Raises
+        ------
+        HostLost
+            If the host had to be asked and does not answer.
+        """
+        found: dict[str, Counters] = {}
+        others = []
+        remote = self._connection.remote
+        for container in containers:
+            if remote or (container.running and not self._reader.reads(container)):
+                others.append(container)
+                continue
+            counters = self._reader.counters(container)
+            if counters is not None:
+                found[container.id] = counters
+        if others:
+            found |= self._asked(others)
+        return found
+
+    def close(self) -> None:
+        """End the threads that ask."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    def _asked(self, containers: Sequence[Container]) -> dict[str, Counters]:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(32, thread_name_prefix="docker-stats")
+        answers = self._pool.map(self._ask, [container.id for container in containers if container.running])
+        return {name: counters for name, counters in answers if counters is not None}
+
+    def _ask(self, container: str) -> tuple[str, Counters | None]:
+        path = f"/containers/{container}/stats"
+        try:
+            found = self._connection.get(path, stream=False, **{"one-shot": True})
+        except (ContainerGone, ChangeRefused):
+            return container, None
+        ended = str(found.get("read", "")).startswith("0001")
+        return container, None if ended else from_api(found, time.monotonic())

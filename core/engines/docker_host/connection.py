@@ -1,0 +1,393 @@
+"""Parsing `PHASEDOCK_DOCKER`, the setting that names the Docker hosts and their addresses."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import subprocess
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from docker import APIClient
+from docker.errors import DockerException, TLSParameterError
+from docker.tls import TLSConfig
+from docker.utils import kwargs_from_env
+from requests.adapters import HTTPAdapter
+from requests.exceptions import RequestException, SSLError, Timeout
+from urllib3.connection import HTTPConnection
+from urllib3.connectionpool import HTTPConnectionPool
+
+from core.engines.errors import ChangeRefused, ContainerGone, HostLost
+from core.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import requests
+
+
+_SCHEMES: Final = ("unix", "tcp", "http", "https", "ssh")
+_FILES: Final = {"ca": "tls_ca", "cert": "tls_cert", "key": "tls_key"}
+_FORM: Final = "Write it as name=unix:///var/run/docker.sock;other=ssh://me@there, or leave it empty."
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One Docker host."""
+
+    #: What people call it.
+    name: str
+    #: ``unix://``, ``tcp://`` or ``ssh://``; empty: what ``DOCKER_HOST`` and related variables say, or the
+    #: usual socket.
+    url: str = ""
+    #: Files of a ``tcp://`` host that is reached over TLS, or empty.
+    tls_ca: str = ""
+    tls_cert: str = ""
+    tls_key: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The address for people."""
+        return self.url or "the default address of Docker"
+
+
+def parse_addresses(text: str) -> tuple[Address, ...]:
+    """Read the setting that names Docker hosts.
+
+    Raises
+    ------
+    SettingsError
+        If an entry has no name, a name appears twice, or an address is of no known kind.
+    """
+    entries = [entry.strip() for entry in text.split(";") if entry.strip()]
+    if not entries:
+        return (Address("local"),)
+    found: dict[str, Address] = {}
+    for entry in entries:
+        address = _parse(entry)
+        if address.name in found:
+            raise SettingsError(f"Two Docker hosts are called “{address.name}”.", "Give each its own name.")
+        found[address.name] = address
+    return tuple(found.values())
+
+
+def _parse(entry: str) -> Address:
+    name, equals, url = (part.strip() for part in entry.partition("="))
+    if "://" in name or not equals:
+        name, url = "local", entry
+    if not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
+        raise SettingsError(f"“{entry}” does not begin with the name of a Docker host.", _FORM)
+    parts = urlsplit(url)
+    if url and parts.scheme not in _SCHEMES:
+        raise SettingsError(f"“{url}” is not the address of a Docker host.", _FORM)
+    if url and not (parts.path.strip("/") if parts.scheme == "unix" else parts.hostname):
+        raise SettingsError(f"“{url}” does not say where the Docker host is.", _FORM)
+    return Address(name, url.partition("?")[0], **_tls(parts.query, url))
+
+
+def _tls(query: str, url: str) -> dict[str, str]:
+    given = dict(parse_qsl(query))
+    unknown = set(given) - set(_FILES)
+    if unknown:
+        raise SettingsError(
+            f"“{url}” sets “{min(unknown)}”, which a Docker host does not have.", "Use ca, cert and key."
+        )
+    return {_FILES[name]: value for name, value in given.items()}
+
+
+NEWEST: Final = (1, 41)
+"""The newest version of Docker's API that is used here; with an older host, the host's own is used."""
+
+_USUAL: Final = "unix:///var/run/docker.sock"
+_THERE: Final = "http://docker:80"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """An open way to a host: the session, the start of each request's address, and whether it is remote."""
+
+    client: APIClient
+    base: str
+    remote: bool
+
+
+def route(address: Address, request_timeout: float) -> Route:
+    """Open the way to a host and agree on a version of the API.
+
+    Raises
+    ------
+    DockerException, RequestException, OSError
+        If the host cannot be reached.
+    """
+    url, tls = _where(address)
+    parts = urlsplit(url)
+    far = parts.scheme not in ("unix", "http+unix")
+    if far and parts.scheme != "ssh":
+        client = APIClient(url, version="1.24", timeout=request_timeout, tls=tls, max_pool_size=32)
+        base = str(client.base_url)
+    else:
+        client = APIClient(_THERE, version="1.24", timeout=request_timeout)
+        client.mount(_THERE, Dialled(_ssh(url) if far else _unix(parts.netloc + parts.path)))
+        base = _THERE
+    client.trust_env = False  # the environment's certificate authorities and proxies are for other sites
+    try:
+        answer = client.get(f"{base}/version", timeout=request_timeout)
+        answer.raise_for_status()
+        spoken = tuple(int(part) for part in answer.json()["ApiVersion"].split("."))
+    except BaseException:
+        client.close()
+        raise
+    return Route(client, f"{base}/v{'.'.join(map(str, min(spoken, NEWEST)))}", far)
+
+
+class Dialled(HTTPAdapter):
+    """Requests over streams that `dial` opens; a few are kept open and used again."""
+
+    def __init__(self, dial: Callable[[float | None], socket.socket]) -> None:
+        self._dialled = _pool(dial)
+        super().__init__()
+
+    def get_connection_with_tls_context(self, *_: Any, **__: Any) -> HTTPConnectionPool:
+        """The pool of streams, whatever the request's address is."""
+        return self._dialled
+
+    def request_url(self, request: Any, _: Mapping[str, str] | None) -> str:
+        """The path alone: no proxy stands before a stream."""
+        return str(request.path_url)
+
+    def close(self) -> None:
+        """Close the streams that are kept."""
+        super().close()
+        self._dialled.close()
+
+
+def _pool(dial: Callable[[float | None], socket.socket]) -> HTTPConnectionPool:
+    class Stream(HTTPConnection):
+        def connect(self) -> None:
+            self.sock = dial(self.timeout)
+            self.sock.settimeout(self.timeout)
+
+    class Streams(HTTPConnectionPool):
+        ConnectionCls = Stream
+
+    return Streams("docker", maxsize=32)
+
+
+def _unix(path: str) -> Callable[[float | None], socket.socket]:
+    def dial(timeout: float | None) -> socket.socket:
+        stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            stream.settimeout(timeout)
+            stream.connect(path)
+        except BaseException:
+            stream.close()
+            raise
+        return stream
+
+    return dial
+
+
+def _ssh(url: str) -> Callable[[float | None], socket.socket]:
+    parts = urlsplit(url)
+    port = ["-p", str(parts.port)] if parts.port else []
+    there = f"{parts.username}@{parts.hostname}" if parts.username else str(parts.hostname)
+    return through(["ssh", "-o", "BatchMode=yes", *port, "--", there, "docker", "system", "dial-stdio"])
+
+
+def through(command: list[str]) -> Callable[[float | None], socket.socket]:
+    """Opens streams that are the input and output of a program, which ends when its stream is closed."""
+
+    def dial(_: float | None) -> socket.socket:
+        near, far = socket.socketpair()
+        try:
+            program = subprocess.Popen(  # noqa: S603 - the person's own setting, and no shell reads it
+                command,
+                stdin=far.fileno(),
+                stdout=far.fileno(),
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except BaseException:
+            near.close()
+            raise
+        finally:
+            far.close()
+        threading.Thread(target=program.wait, name="docker-ssh", daemon=True).start()
+        return near
+
+    return dial
+
+
+def _where(address: Address) -> tuple[str, TLSConfig | bool]:
+    if not address.url:
+        found = kwargs_from_env()
+        return found.get("base_url", _USUAL), found.get("tls", False)
+    if not (address.tls_cert or address.tls_ca):
+        return address.url, False
+    pair = (address.tls_cert, address.tls_key) if address.tls_cert else None
+    ca = address.tls_ca or None
+    return address.url, TLSConfig(client_cert=pair, ca_cert=ca, verify=ca is not None)
+
+
+REQUEST_TIMEOUT: Final = 15.0
+"""Seconds after which a request that got no answer counts as lost."""
+
+
+class Connection:
+    """Requests to one Docker host; opened by the first of them, shared by threads."""
+
+    def __init__(self, address: Address, request_timeout: float = REQUEST_TIMEOUT) -> None:
+        self.address, self._request_timeout = address, request_timeout
+        self._route: Route | None = None
+        self._opening = threading.Lock()
+
+    @property
+    def remote(self) -> bool:
+        """True if the host is certainly another machine."""
+        return self._open().remote
+
+    def get(self, path: str, **params: Any) -> Any:
+        """The answer to a GET request; retried once where a kept-alive connection had been closed.
+
+        Raises
+        ------
+        HostLost
+            If the host does not answer.
+        ContainerGone
+            If there is nothing at `path`.
+        ChangeRefused
+            If the host answers with any other error.
+        """
+        try:
+            return self._asked("GET", path, params)
+        except HostLost as lost:
+            if lost.kind != "lost" or isinstance(lost.__cause__, Timeout):
+                raise
+            return self._asked("GET", path, params)
+
+    def bytes_of(self, path: str, **params: Any) -> bytes:
+        """The answer to a GET request as bytes."""
+        return self._sent("GET", path, params, None, self._request_timeout).content
+
+    def post(
+        self,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        request_timeout: float = 0.0,
+        **params: Any,
+    ) -> Any:
+        """The answer to a POST request; `request_timeout` is added to the usual one."""
+        return self._asked("POST", path, params, body, request_timeout)
+
+    def delete(self, path: str, **params: Any) -> None:
+        """Send a DELETE request."""
+        self._asked("DELETE", path, params)
+
+    def stream(self, path: str, quiet: float, **params: Any) -> requests.Response:
+        """A streaming answer; reading it fails when nothing has come for `quiet` seconds."""
+        return self._sent("GET", path, params, None, quiet, stream=True)
+
+    def close(self) -> None:
+        """Close what is open; the next request opens it again."""
+        with self._opening:
+            used, self._route = self._route, None
+        if used is not None:
+            used.client.close()
+
+    def _asked(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, Any],
+        body: Mapping[str, Any] | None = None,
+        request_timeout: float = 0.0,
+    ) -> Any:
+        content = self._sent(method, path, params, body, self._request_timeout + request_timeout).content
+        return json.loads(content) if content.strip() else None
+
+    def _sent(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, Any],
+        body: Mapping[str, Any] | None,
+        request_timeout: float,
+        stream: bool = False,
+    ) -> requests.Response:
+        with self._in_sentences():
+            used = self._open()
+            answer: requests.Response = used.client.request(
+                method,
+                f"{used.base}{quote(path)}",
+                params={name: _plain(value) for name, value in params.items()},
+                json=body,
+                timeout=request_timeout,
+                stream=stream,
+            )
+        if answer.status_code >= 400:
+            raise self._refusal(answer)
+        return answer
+
+    def _refusal(self, answer: requests.Response) -> ContainerGone | ChangeRefused:
+        try:
+            why = str(json.loads(answer.content)["message"])
+        except (ValueError, KeyError, TypeError):
+            why = answer.reason or f"status {answer.status_code}"
+        message = f"Docker on {self.address.name} says: {why.strip().rstrip('.')}."
+        if answer.status_code == 404:
+            return ContainerGone(message, "Refresh to see which containers exist.")
+        return ChangeRefused(message, "Nothing was changed.")
+
+    def _open(self) -> Route:
+        with self._opening:
+            if self._route is None:
+                with self._in_sentences():
+                    self._route = route(self.address, self._request_timeout)
+            return self._route
+
+    @contextlib.contextmanager
+    def _in_sentences(self) -> Iterator[None]:
+        try:
+            yield
+        except (RequestException, DockerException, OSError) as error:
+            raise self._lost(error) from error
+
+    def _lost(self, error: Exception) -> HostLost:
+        where = f"the Docker host {self.address.name} ({self.address.shown})"
+        causes = tuple(_causes(error))
+        if any(isinstance(cause, PermissionError) for cause in causes):
+            return HostLost(
+                f"Permission to open the socket of {where} is denied.",
+                "Run PhaseDock as root, or as a member of the group docker.",
+                "denied",
+            )
+        if any(isinstance(cause, (FileNotFoundError, ConnectionRefusedError)) for cause in causes):
+            return HostLost(
+                f"Nothing answers at {where}.", "Start Docker there, or correct PHASEDOCK_DOCKER.", "missing"
+            )
+        if any(isinstance(cause, (SSLError, TLSParameterError)) for cause in causes):
+            return HostLost(
+                f"The TLS certificates of PhaseDock and {where} do not match.",
+                "Correct ca, cert and key in its address in PHASEDOCK_DOCKER.",
+                "denied",
+            )
+        return HostLost(f"There was no answer from {where}.", "Check that Docker is running there.")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, what it came from, and what it carries: libraries wrap the system's own in several layers."""
+    seen: list[BaseException | None] = [error]
+    for found in seen:
+        if found is not None:
+            yield found
+            inner = [found.__cause__, found.__context__, *found.args, getattr(found, "reason", None)]
+            seen += [i for i in inner if isinstance(i, BaseException) and i not in seen]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return json.dumps(value) if isinstance(value, dict) else value

@@ -1,0 +1,123 @@
+"""A container as Docker describes it, and facts about its host."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from core.engines.docker_host.limits import Limits
+from core.engines.values import HostInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NEVER: Final = "0001-01-01"
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One container, as it was when Docker was last asked."""
+
+    #: Its full id.
+    id: str
+    #: Its name, without the slash.
+    name: str
+    #: What its image was called when it was created.
+    image: str
+    #: Its labels.
+    labels: Mapping[str, str] = field(hash=False)
+    #: ``created``, ``running``, ``paused``, ``restarting``, ``exited`` or ``dead``.
+    state: str
+    #: Unix seconds; `started` is 0 where it never was.
+    created: float
+    started: float
+    #: Of its first process on the host, or 0 while it does not run.
+    pid: int
+    #: What it may use.
+    limits: Limits
+    #: Processors that it may use, as Docker writes them, such as ``"0-1"``; empty: all.
+    cpuset: str
+    #: Its network mode, such as ``"none"``.
+    network: str = ""
+    #: Unix seconds of its last end, or 0.
+    ended: float = 0.0
+    #: Of its last end.
+    exit_code: int = 0
+    #: Whether the kernel ended it for want of memory.
+    oom_killed: bool = False
+    #: What it runs: its entry point, if it has one, and its command.
+    command: tuple[str, ...] = ()
+
+    @property
+    def running(self) -> bool:
+        """True while it has processes, paused ones included."""
+        return self.pid > 0 and self.state in ("running", "paused")
+
+
+def parse_container(found: Mapping[str, Any]) -> Container:
+    """A container from Docker's answer to ``inspect``."""
+    state, config, host = found["State"], found["Config"], found["HostConfig"]
+    return Container(
+        found["Id"],
+        found["Name"].removeprefix("/"),
+        config.get("Image", ""),
+        dict(config.get("Labels") or {}),
+        state["Status"],
+        parse_time(found["Created"]),
+        parse_time(state["StartedAt"]),
+        int(state.get("Pid") or 0),
+        Limits.of(host),
+        host.get("CpusetCpus") or "",
+        host.get("NetworkMode") or "",
+        parse_time(state.get("FinishedAt", "")),
+        int(state.get("ExitCode") or 0),
+        bool(state.get("OOMKilled")),
+        (*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ())),
+    )
+
+
+def parse_host(name: str, found: Mapping[str, Any], local: bool) -> HostInfo:
+    """A host from Docker's answer to ``info``."""
+    return HostInfo(
+        name,
+        float(found["NCPU"]),
+        int(found["MemTotal"]),
+        str(found["ServerVersion"]),
+        2 if str(found.get("CgroupVersion", "1")) == "2" else 1,
+        local,
+        _own_id(found),
+    )
+
+
+def _own_id(found: Mapping[str, Any]) -> str:
+    """An id that tells an engine from every other; empty where it has none.
+
+    Docker 20.10 keeps its id in /etc/docker, so all engines of one machine have the same; newer releases keep
+    it in their data folder, of which no two engines have the same.
+    """
+    said = str(found.get("ID") or "")
+    return hashlib.sha256(f"{said}\n{found.get('DockerRootDir')}".encode()).hexdigest()[:32] if said else ""
+
+
+def parse_time(text: str) -> float:
+    """Unix seconds of one of Docker's times, which count nanoseconds; 0 for "never"."""
+    if not text or text.startswith(_NEVER):
+        return 0.0
+    whole, dot, rest = text.partition(".")
+    if not dot:
+        return datetime.fromisoformat(text).timestamp()
+    digits = len(rest) - len(rest.lstrip("0123456789"))
+    return datetime.fromisoformat(whole + rest[digits:]).timestamp() + float(f"0.{rest[:digits]}")
+
+
+def parse_cpus(text: str, cores: int) -> frozenset[int]:
+    """The processors of a CPU set such as ``"0-2,5"``; an empty one has all of the machine's."""
+    if not text.strip():
+        return frozenset(range(cores))
+    found: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return frozenset(found)

@@ -1,1 +1,0 @@
-"""The scheduling engine over Docker hosts: observing jobs and performing actions."""

@@ -1,0 +1,121 @@
+"""The event stream of a Docker host, followed in a thread that reconnects when the stream breaks."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from docker.types import CancellableStream
+from requests.exceptions import RequestException
+from urllib3.exceptions import HTTPError
+
+from core.engines.docker_host.connection import Connection
+from core.engines.errors import ChangeRefused, ContainerGone, HostLost
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import requests
+
+    from core.engines.docker_host.connection import Address
+
+_QUIET: Final = 3600.0
+_AGAIN: Final = (0.2, 0.5, 1.0, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class HostEvent:
+    """Something that happened on a host."""
+
+    #: The host's name.
+    host: str
+    #: ``create``, ``start``, ``die``, ``destroy``, ``update``, ``pause``, ``unpause``, ``rename``, ``oom`` …
+    #: of a container; ``found`` and ``lost`` of the host itself: its events are followed from now on, or no
+    #: longer.
+    kind: str
+    #: The full id, or empty.
+    container: str = ""
+    #: Unix seconds, or 0.
+    time: float = 0.0
+    #: Docker's attributes of the event: name, image, exit code and the container's labels.
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+class EventStream:
+    """Follows a host's events in a thread of its own."""
+
+    def __init__(self, address: Address, tell: Callable[[HostEvent], None]) -> None:
+        self._address, self._tell = address, tell
+        self._closing = threading.Event()
+        self._stream: CancellableStream | None = None
+        self._thread = threading.Thread(target=self._run, name=f"docker-events-{address.name}", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread; waits a moment for it."""
+        self._closing.set()
+        stream = self._stream
+        if stream is not None:
+            with contextlib.suppress(OSError, AttributeError):
+                stream.close()
+        if self._thread is not threading.current_thread():
+            self._thread.join(5)
+
+    def _run(self) -> None:
+        tries = 0
+        while not self._closing.is_set():
+            connection = Connection(self._address)
+            try:
+                tries = self._follow(connection) or tries + 1
+            except (HostLost, ContainerGone, ChangeRefused):
+                tries += 1
+            finally:
+                connection.close()
+            self._closing.wait(_AGAIN[min(tries, len(_AGAIN)) - 1])
+
+    def _follow(self, connection: Connection) -> int:
+        """Follow one connection to its end; 0 if it was established."""
+        answer = connection.stream("/events", _QUIET, filters={"type": ["container"]})
+        self._stream = CancellableStream(_events(answer, self._address.name), answer)
+        if self._closing.is_set():  # closed while it was being opened, when there was nothing to cancel
+            answer.close()
+            return 0
+        self._tell(HostEvent(self._address.name, "found"))
+        try:
+            for event in self._stream:
+                if self._closing.is_set():
+                    break
+                self._tell(event)
+        finally:
+            self._stream = None
+            answer.close()
+            self._tell(HostEvent(self._address.name, "lost"))
+        return 0
+
+
+def _events(answer: requests.Response, host: str) -> Iterator[HostEvent]:
+    rest = b""
+    try:
+        for piece in answer.iter_content(chunk_size=None):
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                if line.strip():
+                    yield parse_event(json.loads(line), host)
+    except (RequestException, HTTPError, OSError, ValueError, AttributeError):
+        return  # the host is gone, or the stream was closed under it
+
+
+def parse_event(found: Mapping[str, Any], host: str) -> HostEvent:
+    """An event from a line of Docker's ``/events``."""
+    actor = found.get("Actor") or {}
+    kind = str(found.get("Action") or found.get("status") or "").partition(":")[0]
+    return HostEvent(
+        host,
+        kind,
+        str(actor.get("ID") or found.get("id") or ""),
+        float(found.get("timeNano", 0)) / 1e9 or float(found.get("time", 0)),
+        dict(actor.get("Attributes") or {}),
+    )

@@ -1,0 +1,262 @@
+"""One Docker host: what runs there, what it uses and may use, and careful changes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from core.engines.docker_host.agent import AgentFolder
+from core.engines.docker_host.apply_limits import resize
+from core.engines.docker_host.connection import REQUEST_TIMEOUT
+from core.engines.docker_host.limits import Limits, MemoryKeeper
+from core.engines.docker_host.reading import HostReading
+from core.engines.errors import ChangeRefused, ContainerGone, NotOurs
+from core.engines.submitted import Outcome
+from core.engines.values import MANAGED, labelled
+from core.errors import PhaseDockError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from core.engines.docker_host.connection import Address
+    from core.engines.docker_host.containers import Container
+    from core.engines.ports import Keeper
+
+
+_MOST_LINES: Final = 3
+
+
+def ending(host: HostReading, container: Container, said: str) -> Outcome:
+    """How a program ended."""
+    if container.exit_code == 0 and said in ("", "done"):
+        return Outcome(True, "It finished.")
+    if container.oom_killed:
+        return Outcome(False, "It exceeded its memory limit, and the kernel killed it.")
+    if container.exit_code == 0:
+        return Outcome(False, "It was stopped before it had finished.")
+    return Outcome(
+        False, f"Its program exited with code {container.exit_code}{_last_lines(host, container)}."
+    )
+
+
+def _last_lines(host: HostReading, container: Container) -> str:
+    try:
+        lines = [line.strip() for _, line in host.logs_since(container.id, 0.0, _MOST_LINES) if line.strip()]
+    except PhaseDockError:
+        return ""
+    return f": {lines[-1][:200].rstrip('.')}" if lines else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """A container to be created."""
+
+    #: Its name; no other container may have it.
+    name: str
+    #: An image that the host has.
+    image: str
+    #: What it runs; empty: what the image says.
+    command: tuple[str, ...] = ()
+    #: Beside PhaseDock's own, which it always carries.
+    labels: Mapping[str, str] = field(default_factory=dict)
+    #: Variables of its program.
+    environment: Mapping[str, str] = field(default_factory=dict)
+    #: What it may use, with a quota rather than billionths of cores, so that it can be changed freely.
+    limits: Limits = field(default_factory=Limits)
+    #: Processors that it may use, such as ``"0-1"``; empty: all.
+    cpuset: str = ""
+    #: Folders of the host, and where the container sees them.
+    volumes: Mapping[str, str] = field(default_factory=dict)
+    #: ``"none"``, ``"host"`` or a network's name.
+    network: str = "none"
+    #: Ports of the host, of its loopback address only, and the ports inside that they lead to.
+    ports: Mapping[str, str] = field(default_factory=dict)
+
+    def body(self) -> dict[str, Any]:
+        """The body of Docker's request."""
+        limits = self.limits
+        memory = (
+            {"Memory": limits.memory_bytes, "MemorySwap": limits.swap_bytes or 2 * limits.memory_bytes}
+            if limits.memory_bytes
+            else {}
+        )
+        quota = {"CpuQuota": limits.cpu_quota, "CpuPeriod": limits.cpu_period} if limits.cpu_quota > 0 else {}
+        cores = {"NanoCpus": limits.nano_cpus} if limits.nano_cpus else quota
+        return {
+            "Image": self.image,
+            **({"Cmd": list(self.command)} if self.command else {}),
+            "Env": [f"{name}={value}" for name, value in self.environment.items()],
+            "Labels": {MANAGED: "", **self.labels},
+            **(
+                {"ExposedPorts": {f"{inside}/tcp": {} for inside in self.ports.values()}}
+                if self.ports
+                else {}
+            ),
+            "HostConfig": {
+                "NetworkMode": self.network,
+                "CpusetCpus": self.cpuset,
+                "CpuShares": limits.cpu_shares,
+                "Binds": [f"{source}:{target}" for source, target in self.volumes.items()],
+                **({"PortBindings": self._bindings()} if self.ports else {}),
+                **cores,
+                **memory,
+            },
+        }
+
+    def _bindings(self) -> dict[str, list[dict[str, str]]]:
+        bindings: dict[str, list[dict[str, str]]] = {}
+        for outside, inside in self.ports.items():
+            bindings.setdefault(f"{inside}/tcp", []).append({"HostIp": "127.0.0.1", "HostPort": outside})
+        return bindings
+
+
+FREEZES: Final = 3
+FREEZE_AGAIN_IN: Final = 0.5
+
+
+class Host(HostReading):
+    """A Docker host; safe to use from several threads."""
+
+    def __init__(
+        self,
+        address: Address,
+        keeper: Keeper | None = None,
+        guard: Callable[[Container], bool] = labelled,
+        request_timeout: float = REQUEST_TIMEOUT,
+    ) -> None:
+        super().__init__(address, request_timeout)
+        self.keeper: Keeper = keeper or MemoryKeeper()
+        self.guard = guard
+
+    def set_limits(self, container: str, limits: Limits, hold: bool = True) -> Limits:
+        """Give a container other limits, and make sure that it has them.
+
+        Raises
+        ------
+        NotOurs
+            If the guard does not allow it; nothing was sent.
+        ChangeRefused
+            If the host refused, or set other limits.
+        ContainerGone, HostLost
+            If the container or the host is not there.
+        """
+        self._allowed(container)
+        now = self.inspect(container)
+        if hold and not now.limits.agrees(limits, self.info().cores):
+            self.keeper.keep(self.key(), now.id, now.limits.to_dict())
+        return resize(self._connection, self._reader, self.info(), now, limits, self.inspect)
+
+    def restore(self, container: str) -> bool:
+        """Restore the limits that a container had before they were first changed, and forget them.
+
+        The guard is not asked: a container with saved limits was changed by us.
+
+        Raises
+        ------
+        ContainerGone
+            If it is not there any more; its saved limits are forgotten.
+        ChangeRefused, HostLost
+            If they could not be restored; they are still saved.
+        """
+        engine = self.key()
+        kept = self.keeper.kept(engine, container)
+        if kept is None:
+            return False
+        try:
+            now = self.inspect(container)
+            resize(self._connection, self._reader, self.info(), now, Limits.from_dict(kept), self.inspect)
+        except ContainerGone:
+            self.keeper.forget(engine, container)
+            raise
+        self.keeper.forget(engine, container)
+        return True
+
+    def create(self, creation: Creation) -> str:
+        """Create a container that carries PhaseDock's label, not yet started; returns its id."""
+        answer = self._connection.post("/containers/create", creation.body(), name=creation.name)
+        return str(answer["Id"])
+
+    def start(self, container: str) -> None:
+        """Start a container that we may change."""
+        self._do(container, "start")
+
+    def stop(self, container: str, grace: float = 10.0) -> None:
+        """Ask a container's program to end, and kill it after `grace` seconds."""
+        self._do(container, "stop", request_timeout=grace, t=round(grace))
+
+    def kill(self, container: str) -> None:
+        """End a container's program at once."""
+        self._do(container, "kill")
+
+    def pause(self, container: str) -> None:
+        """Freeze a container's processes; asked again where the kernel could not stop them all in time.
+
+        On cgroup v1 that happens when a process waits for its quota; runc gives up, and nothing has changed
+        (libcontainer, cgroups/fs/freezer.go).
+        """
+        for left in reversed(range(FREEZES)):
+            try:
+                return self._do(container, "pause")
+            except ChangeRefused as refused:
+                if not left or "unable to freeze" not in refused.message:
+                    raise
+                time.sleep(FREEZE_AGAIN_IN)
+        return None
+
+    def unpause(self, container: str) -> None:
+        """Resume a container's processes."""
+        self._do(container, "unpause")
+
+    def remove(self, container: str) -> None:
+        """End and remove a container that we may change, with its unnamed volumes; fine if it is gone."""
+        try:
+            self._allowed(container)
+            self._connection.delete(f"/containers/{container}", force=True, v=True)
+        except ContainerGone:
+            return
+        finally:
+            self._listing.doubt(container)
+
+    def outcome(self, container: str) -> Outcome | None:
+        """How a container's program ended; None while it runs, or has not begun.
+
+        Raises
+        ------
+        ContainerGone, HostLost
+            If the container or the host is not there.
+        """
+        now = self.inspect(container)
+        if now.running or now.state in ("created", "restarting"):
+            return None
+        folder = self._agent_folder(now)
+        return ending(self, now, "" if folder is None else AgentFolder(folder).says().state)
+
+    def read_limits(self, plain: Mapping[str, Any]) -> Limits:
+        """Limits that `Limits.to_dict` wrote."""
+        return Limits.from_dict(plain)
+
+    def free_threads(self, container: Container) -> None:
+        """Let a job that followed its cores choose its threads again."""
+        folder = self._agent_folder(container)
+        agent = None if folder is None else AgentFolder(folder)
+        if agent is not None and agent.wants.threads is not None:
+            agent.want(threads=None)
+
+    def _do(self, container: str, verb: str, request_timeout: float = 0.0, **params: Any) -> None:
+        self._allowed(container)
+        try:
+            self._connection.post(
+                f"/containers/{container}/{verb}", request_timeout=request_timeout, **params
+            )
+        finally:
+            self._listing.doubt(container)
+
+    def _allowed(self, container: str) -> None:
+        """Refuse what the guard does not allow; labels never change, so what was last seen is enough."""
+        found = self._listing.known(container) or self.inspect(container)
+        if not self.guard(found):
+            raise NotOurs(
+                f"PhaseDock may not change the container {found.name} on {self.name}.",
+                f"Select it on the Live page, or start it with the label {MANAGED}.",
+            )

@@ -1,0 +1,362 @@
+"""Docker's log format: frames of several streams, lines that begin with their time."""
+
+from __future__ import annotations
+
+import logging
+import struct
+import threading
+import time
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from core.engines.docker_host.agent import AgentReadings
+from core.engines.docker_host.cgroups import CgroupReader, Using
+from core.engines.docker_host.connection import REQUEST_TIMEOUT, Connection
+from core.engines.docker_host.containers import parse_container, parse_host, parse_time
+from core.engines.docker_host.events import EventStream
+from core.engines.errors import ContainerGone
+from core.engines.values import AGENT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import TracebackType
+
+    from core.engines.docker_host.connection import Address
+    from core.engines.docker_host.containers import Container
+    from core.engines.docker_host.events import HostEvent
+    from core.engines.values import Counters, EngineKey, HostInfo
+
+
+_HEADER: Final = struct.Struct(">BxxxL")
+
+
+def parse_logs(content: bytes) -> list[tuple[float, str]]:
+    """Lines with the Unix seconds of each, in the order of time."""
+    lines: list[tuple[float, str]] = []
+    for text in _streams(content):
+        for line in text.split(b"\n"):
+            when, _, rest = line.decode("utf-8", "replace").rstrip("\r").partition(" ")
+            try:
+                lines.append((parse_time(when), rest))
+            except ValueError:
+                continue
+    return sorted((line for line in lines if line[0]), key=lambda line: line[0])
+
+
+def _streams(content: bytes) -> list[bytes]:
+    """The text of each stream; a line may be spread over frames, but never over streams."""
+    if not _framed(content):
+        return [content]
+    found: dict[int, list[bytes]] = {}
+    place = 0
+    while place + _HEADER.size <= len(content):
+        stream, length = _HEADER.unpack_from(content, place)
+        place += _HEADER.size
+        found.setdefault(stream, []).append(content[place : place + length])
+        place += length
+    return [b"".join(pieces) for pieces in found.values()]
+
+
+def _framed(content: bytes) -> bool:
+    return len(content) >= _HEADER.size and content[0] in (0, 1, 2) and content[1:4] == b"\0\0\0"
+
+
+_CHANGING: Final = frozenset(
+    ("create", "start", "restart", "stop", "die", "destroy", "update", "pause", "unpause", "rename", "oom")
+)
+_SURE_FOR: Final = 10.0
+
+
+class Listing:
+    """The containers of one host as they were last seen."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+        self._known: dict[str, Container] = {}
+        self._stale: set[str] = set()
+        self._lists: dict[bool, tuple[float, tuple[str, ...]]] = {}
+        self._sure = False
+
+    def note(self, event: HostEvent) -> None:
+        """Take notice of an event."""
+        with self._lock:
+            if event.kind in ("found", "lost"):
+                self._sure = event.kind == "found"
+                self._stale.update(self._known)
+                self._lists.clear()
+            elif event.kind in _CHANGING:
+                self._stale.add(event.container)
+                self._lists.clear()
+
+    def doubt(self, container: str) -> None:
+        """Ask again for a container that was just changed, since its event may come later than the answer."""
+        with self._lock:
+            self._stale.add(container)
+            self._lists.clear()
+
+    def known(self, container: str) -> Container | None:
+        """What was last seen of a container, or None."""
+        with self._lock:
+            return self._known.get(container)
+
+    def inspect(self, container: str) -> Container:
+        """Ask for one container.
+
+        Raises
+        ------
+        ContainerGone
+            If it is not there.
+        HostLost
+            If the host does not answer.
+        """
+        with self._lock:
+            self._stale.discard(container)  # an event from now on makes it stale again
+        try:
+            found = parse_container(self._connection.get(f"/containers/{container}/json"))
+        except ContainerGone:
+            with self._lock:
+                self._known.pop(container, None)
+            raise
+        with self._lock:
+            self._known[found.id] = found
+        return found
+
+    def all(self, running_only: bool) -> tuple[Container, ...]:
+        """The host's containers, newest first."""
+        found = []
+        for container in self._ids(running_only):
+            with self._lock:
+                seen = None if container in self._stale else self._known.get(container)
+            try:
+                found.append(seen or self.inspect(container))
+            except ContainerGone:
+                continue
+        return tuple(c for c in found if c.running or not running_only)
+
+    def _ids(self, running_only: bool) -> tuple[str, ...]:
+        with self._lock:
+            asked, ids = self._lists.get(running_only, (float("-inf"), ()))
+            if self._sure and time.monotonic() - asked < _SURE_FOR:
+                return ids
+        begin = time.monotonic()
+        with self._lock:
+            self._lists[running_only] = (begin, ())  # an event that comes meanwhile removes it again
+        entries = self._connection.get("/containers/json", all=not running_only)
+        ids = tuple(entry["Id"] for entry in entries)
+        with self._lock:
+            self._compare(entries)
+            if running_only in self._lists:
+                self._lists[running_only] = (begin, ids)
+            if not running_only:
+                self._known = {name: known for name, known in self._known.items() if name in set(ids)}
+        return ids
+
+    def _compare(self, entries: list[dict[str, Any]]) -> None:
+        """Mark containers whose state is not what we know for inspection; all of them, if unsure."""
+        for entry in entries:
+            known = self._known.get(entry["Id"])
+            if known is not None and (not self._sure or known.state != entry["State"]):
+                self._stale.add(entry["Id"])
+
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class HostReading:
+    """Looks at a Docker host and changes nothing; safe to use from several threads."""
+
+    def __init__(self, address: Address, request_timeout: float = REQUEST_TIMEOUT) -> None:
+        self.address = address
+        self._connection = Connection(address, request_timeout)
+        self._reader = CgroupReader()
+        self._listing = Listing(self._connection)
+        self._using = Using(self._connection, self._reader)
+        self._info: HostInfo | None = None
+        self._asked = 0.0
+        self._unsure = False
+        self._stream: EventStream | None = None
+        self._listeners: list[Callable[[HostEvent], None]] = []
+        self._following = threading.Event()
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """Its name in the settings."""
+        return self.address.name
+
+    def info(self, within: float = inf) -> HostInfo:
+        """What the host is, as it said at most so many seconds ago; without, whenever it was first asked.
+
+        Raises
+        ------
+        HostLost
+            If it does not answer.
+        """
+        known, now = self._info, time.monotonic()
+        if known is None or now - self._asked >= within:
+            found = self._connection.get("/info")
+            local = not self._connection.remote and self._reader.usable
+            self._info = known = parse_host(self.name, found, local)
+            self._asked, self._unsure = now, False
+        return known
+
+    def key(self) -> EngineKey:
+        """Which engine this is; asked again after it was lost, since another one may answer now.
+
+        Raises
+        ------
+        HostLost
+            If it does not answer.
+        """
+        return self.info(0.0 if self._unsure else inf).key
+
+    def ping(self) -> None:
+        """Ask whether the host is there.
+
+        Raises
+        ------
+        HostLost
+            If it does not answer.
+        """
+        self._connection.bytes_of("/_ping")
+
+    def containers(self, running_only: bool = True) -> tuple[Container, ...]:
+        """The host's containers, newest first; asks only for what may have changed since the last call.
+
+        Raises
+        ------
+        HostLost
+            If it does not answer.
+        """
+        self._follow()
+        found = self._listing.all(running_only)
+        if not running_only:
+            self._reader.forget_all_but({container.id for container in found})
+        return found
+
+    def inspect(self, container: str) -> Container:
+        """One container as it is now, by id or name.
+
+        Raises
+        ------
+        ContainerGone
+            If it is not there.
+        HostLost
+            If the host does not answer.
+        """
+        return self._listing.inspect(container)
+
+    def has_image(self, image: str) -> bool:
+        """Whether the host has an image; nothing is pulled.
+
+        Raises
+        ------
+        HostLost
+            If it does not answer.
+        """
+        try:
+            self._connection.get(f"/images/{image}/json")
+        except ContainerGone:
+            return False
+        return True
+
+    def known(self, container: str) -> Container | None:
+        """What was last seen of a container, without asking."""
+        return self._listing.known(container)
+
+    def counters(self, containers: Sequence[Container]) -> dict[str, Counters]:
+        """A reading of each running container by id; those that have just ended are left out.
+
+        Raises
+        ------
+        HostLost
+            If the host had to be asked and does not answer.
+        """
+        return self._using.counters(containers)
+
+    def logs_since(self, container: str, since: float, lines: int = 100_000) -> list[tuple[float, str]]:
+        """Times and lines that a container printed after `since` (Unix seconds), at most the last `lines`."""
+        content = self._connection.bytes_of(
+            f"/containers/{container}/logs",
+            stdout=True,
+            stderr=True,
+            timestamps=True,
+            since=f"{since:.9f}",
+            tail=lines,
+        )
+        return [(when, line) for when, line in parse_logs(content) if when > since]
+
+    def readings(self, container: Container) -> AgentReadings | None:
+        """What a container's agent reports, as it was printed, where its folder is on this machine."""
+        folder = self._agent_folder(container)
+        return None if folder is None else AgentReadings(folder / "readings.csv")
+
+    def _agent_folder(self, container: Container) -> Path | None:
+        said = container.labels.get(AGENT, "")
+        return Path(said) if said and self.info().local and Path(said).is_dir() else None
+
+    def events(self, callback: Callable[[HostEvent], None]) -> Callable[[], None]:
+        """Call `callback` with every event, in the host's own thread, until the returned function is called.
+
+        A lost host is tried again for as long as it takes; that it is lost or found again is an event too.
+        """
+        with self._lock:
+            self._listeners.append(callback)
+            self._begin_following()
+
+        def unsubscribe() -> None:
+            with self._lock:
+                if callback in self._listeners:
+                    self._listeners.remove(callback)
+
+        return unsubscribe
+
+    def close(self) -> None:
+        """End the thread that follows events, and close what is open."""
+        with self._lock:
+            stream, self._stream = self._stream, None
+            self._listeners.clear()
+            self._following.clear()
+        if stream is not None:
+            stream.close()
+        self._using.close()
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # ---- events ----
+
+    def _follow(self) -> None:
+        self.info()  # a host that is not there says so here, not by silence
+        with self._lock:
+            begun = self._begin_following()
+        if begun:
+            self._following.wait(2.0)
+
+    def _begin_following(self) -> bool:
+        if self._stream is not None:
+            return False
+        self._stream = EventStream(self.address, self._tell)
+        return True
+
+    def _tell(self, event: HostEvent) -> None:
+        self._listing.note(event)
+        if event.kind == "found":
+            self._following.set()
+        elif event.kind == "lost":
+            self._unsure = True
+        with self._lock:
+            listeners = tuple(self._listeners)
+        for listener in listeners:
+            try:
+                listener(event)
+            except Exception:  # noqa: BLE001 - whatever it is, the others are told all the same
+                _LOG.exception("a listener failed at the event %s", event)

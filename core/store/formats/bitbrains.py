@@ -1,0 +1,156 @@
+"""Bitbrains' virtual machines: their usage in cores, row by row, from its percentage and their processors.
+
+A machine may be given more processors while it is recorded, so that one number of them is not that of all
+rows. The table gets a column more, ``CPU usage [cores]``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.store.formats.base import Format
+from core.store.formats.csv import CsvSource
+from core.traces.cells.numbers import read
+from core.traces.layouts.base import Head
+from core.traces.layouts.bitbrains import CORES, PERCENT, USED, recognise
+from core.traces.mapping import MappedColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from core.store.formats.base import Beginning
+    from core.traces.cells.numbers import NumberStyle
+    from core.traces.mapping import ColumnMapping
+    from core.traces.model import FloatArray
+    from core.traces.raw import RawTable
+    from core.traces.validation import Problem
+
+
+@dataclass(frozen=True)
+class BitbrainsSource:
+    """A table of a virtual machine, seen with its usage in cores as the last column."""
+
+    source: CsvSource
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.source.path
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return (*self.source.header, USED)
+
+    @cached_property
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        """The first rows as strings; rows of another width stay as they are."""
+        width, style = len(self.source.header), self.source.head.style
+        percent, cores = map(self.source.header.index, (PERCENT, CORES))
+        return tuple(
+            (*row, _shown(row[percent], row[cores], style)) if len(row) == width else row
+            for row in self.source.rows
+        )
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Empty: text files state no types."""
+        return ()
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows, estimated from the length of the first ones."""
+        return self.source.n_rows
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What was odd about the beginning."""
+        return self.source.problems
+
+    def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
+        """Read the mapped columns, the fast way where the file allows it.
+
+        Raises
+        ------
+        InputError
+            If a column is missing or the file is damaged.
+        """
+        return _with_cores(self.source.read(_as_written(mapping), progress), mapping)
+
+    def read_exactly(
+        self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None
+    ) -> RawTable:
+        """Read the mapped columns with the number of every row."""
+        return _with_cores(self.source.read_exactly(_as_written(mapping), progress), mapping)
+
+    def numbers_rows(self, raw: RawTable) -> bool:
+        """Tell whether every line below the header is one row, so that positions give row numbers."""
+        return self.source.numbers_rows(raw)
+
+
+def _shown(percent: str, cores: str, style: NumberStyle) -> str:
+    """The usage in cores as a cell of the same table."""
+    share, many = read(percent, style), read(cores, style)
+    if share is None or many is None:
+        return ""
+    if many.value <= 0 and share.value != 0:
+        return ""  # as `_used`
+    return f"{share.value / 100 * many.value:.6g}".replace(".", style.decimal)
+
+
+def _used(percent: FloatArray, cores: FloatArray) -> FloatArray:
+    """The usage in cores, each of shape (n,): none where a machine without cores is said to be busy."""
+    return np.where((cores > 0) | (percent == 0), percent / 100 * cores, np.nan)
+
+
+def _as_written(mapping: ColumnMapping) -> ColumnMapping:
+    """The mapping of the columns that the file has, with those from which the usage in cores is made."""
+    names = [one.column for one in mapping.features]
+    if USED not in names:
+        return mapping
+    more = tuple(MappedColumn(name) for name in (PERCENT, CORES) if name not in names)
+    return replace(
+        mapping, features=(*(one for one in mapping.features if one.column != USED), *more), assumed=()
+    )
+
+
+def _with_cores(raw: RawTable, mapping: ColumnMapping) -> RawTable:
+    """The columns of a mapping, from those of the file."""
+    names = [one.column for one in _as_written(mapping).features]
+    columns = dict(zip(names, raw.columns, strict=True))
+    flawed = dict(raw.flawed)
+    if USED in mapping.columns:
+        columns[USED] = _used(columns[PERCENT], columns[CORES])
+        flawed[USED] = _together([flawed[name] for name in (PERCENT, CORES) if name in flawed])
+    return replace(raw, columns=tuple(columns[one.column] for one in mapping.features), flawed=flawed)
+
+
+def _together(cells: Sequence[np.ndarray]) -> np.ndarray:
+    return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *cells]))
+
+
+def _is_bitbrains(start: Beginning) -> bool:
+    source = start.opened(CsvSource.open)
+    return (
+        CORES in source.header
+        and USED not in source.header
+        and recognise(Head(source.header, source.rows)) is not None
+    )
+
+
+FORMATS = (
+    Format(
+        "bitbrains",
+        "CSV (also gzipped)",
+        (".csv", ".gz"),
+        _is_bitbrains,
+        lambda start: BitbrainsSource(start.opened(CsvSource.open)),
+        "Timestamp [ms];CPU cores;CPU usage [%];Memory usage [KB]\n"
+        + "".join(f"{1_376_314_846 + 300 * i};4;{50 + i}.5;6129274.4\n" for i in range(6)),
+    ),
+)

@@ -1,0 +1,310 @@
+"""Prometheus responses to range queries, as JSON; also their series alone, and what VictoriaMetrics exports.
+
+Each series of a response is one metric of one container. Series become columns: the executions are
+the containers, identified by their labels, and samples of different metrics at the same time make one row.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import InputError
+from core.store.formats.base import HEAD_BYTES, Format, open_content, read_head
+from core.store.formats.series_table import Series, pivot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from core.store.formats.series_table import SeriesTable
+    from core.traces.mapping import ColumnMapping
+    from core.traces.raw import RawTable
+    from core.traces.validation import Problem
+
+MOST_JSON = 2 * 2**30
+SAMPLE_ROWS, ROWS_OF_METRIC = 50, 10
+MOST_BARE = 2**26
+"""Bytes that are looked at of series without their response."""
+LOOKED_THROUGH = 2**28
+"""Bytes of a large response in which the names of its series are looked for."""
+_BLOCK, _OVERLAP, _FEW = 2**22, 2**14, 500
+_START = re.compile(rb'"metric"\s*:\s*(\{[^{}]*\})\s*,\s*"values?"\s*:\s*\[')
+_SAMPLE = re.compile(rb'\[\s*(\d+(?:\.\d+)?)\s*,\s*"([^"]*)"\s*\]')
+_NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True)
+class PrometheusSource:
+    """A range query's response that can be read with a mapping."""
+
+    path: Path
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    problems: tuple[Problem, ...] = ()
+
+    @classmethod
+    def open(cls, path: Path) -> PrometheusSource:
+        """Parse as many series as the first part of the file holds.
+
+        Raises
+        ------
+        InputError
+            If it is not a response to a range query.
+        """
+        data = read_head(path)
+        whole = len(data) < HEAD_BYTES
+        text = data.decode("utf-8-sig", "replace")
+        if whole or '"result' not in text:
+            data = data if whole else _whole_lines(read_head(path, MOST_BARE))
+            found = _series(_answers(data.decode("utf-8-sig", "replace"), path), path)
+        else:
+            found = _first_series(text, path)
+            found += _further_series(path, [one.labels for one in found])
+        table = pivot(found, None)
+        header = ("execution", "timestamp", *table.metrics)
+        rows = []
+        for i in _shown_rows(table):
+            name = table.executions.names[table.executions.codes[i]]
+            values = (repr(float(column[i])) for column in table.columns)
+            rows.append((name, repr(float(table.time[i])), *values))
+        return cls(path, header, tuple(rows))
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The columns' types."""
+        return ("text", *(["number"] * (len(self.header) - 1)))
+
+    @property
+    def n_rows(self) -> int | None:
+        """Unknown before the end."""
+        return None
+
+    def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
+        """Read the mapped columns; a row is a time of a container.
+
+        Raises
+        ------
+        InputError
+            If the file is damaged or too large for JSON, or lacks a mapped metric.
+        """
+        if progress is not None:
+            progress(0.0, "Reading JSON")
+        with open_content(self.path) as stream:
+            data = stream.read(MOST_JSON + 1)
+        if len(data) > MOST_JSON:
+            raise InputError(
+                f"“{self.path.name}” has more than {MOST_JSON >> 30} GiB of JSON.",
+                "Ask Prometheus for a shorter time or fewer containers at once.",
+            )
+        series = _series(_answers(data.decode("utf-8-sig", "replace"), self.path), self.path)
+        table = pivot(series, mapping)
+        return table.raw(mapping, self.path.name, self.header)
+
+
+def _answers(text: str, path: Path) -> list[dict[str, Any]]:
+    """The responses in a file: one, a list of them, or one per line."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as whole:
+        try:
+            data = [json.loads(line) for line in text.splitlines() if line.strip()]
+        except (ValueError, RecursionError):
+            place = (
+                f"row {whole.lineno}, column {whole.colno}"
+                if isinstance(whole, json.JSONDecodeError)
+                else "row 1"
+            )
+            raise InputError(
+                f"“{path.name}” is not valid JSON: it breaks off at {place}.",
+                "Save it again as a whole; of several JSON documents, each on one line.",
+            ) from None
+    return data if isinstance(data, list) else [data]
+
+
+def _whole_lines(data: bytes) -> bytes:
+    """Of a text that was cut, what ends before the cut."""
+    return data if len(data) < MOST_BARE else data[: data.rfind(b"\n") + 1]
+
+
+def _is_series(answer: object) -> bool:
+    return isinstance(answer, dict) and "metric" in answer and not {"data", "result"} & set(answer)
+
+
+def _series(answers: Sequence[object], path: Path) -> list[Series]:
+    if answers and all(map(_is_series, answers)):
+        bare = [_one(entry, number, path) for number, entry in enumerate(answers, start=1)]
+        return _with_samples(_blocks_joined(bare), path)
+    parts: list[list[Series]] = []
+    for answer in answers:
+        if not isinstance(answer, dict):
+            raise _not_an_answer(path)
+        if answer.get("status") == "error":
+            raise InputError(
+                f"“{path.name}” contains a Prometheus error: {answer.get('error', 'unknown')}.",
+                "Correct the query and save its response again.",
+            )
+        data = answer.get("data", answer)
+        result = data.get("result") if isinstance(data, dict) else None
+        if not isinstance(result, list):
+            raise _not_an_answer(path)
+        before = sum(len(part) for part in parts)
+        parts.append([_one(entry, before + i, path) for i, entry in enumerate(result, start=1)])
+    return _with_samples(_told_apart(parts), path)
+
+
+def _with_samples(found: list[Series], path: Path) -> list[Series]:
+    if not any(len(one.time) for one in found):
+        raise InputError(
+            f"“{path.name}” is a Prometheus response without a single sample.",
+            "Ask for a time and containers that have samples.",
+        )
+    return found
+
+
+def _blocks_joined(found: Sequence[Series]) -> list[Series]:
+    """The series, those of the same labels as one: VictoriaMetrics writes a long one in several blocks."""
+    blocks: dict[tuple[tuple[str, str], ...], list[Series]] = {}
+    for one in found:
+        blocks.setdefault(tuple(sorted(one.labels.items())), []).append(one)
+    return [
+        replace(
+            same[0],
+            time=np.concatenate([one.time for one in same]),
+            values=np.concatenate([one.values for one in same]),
+        )
+        for same in blocks.values()
+    ]
+
+
+def _told_apart(answers: Sequence[Sequence[Series]]) -> list[Series]:
+    """All series; numbered where expressions lost their names and two answers are of one container."""
+    seen: set[tuple[tuple[str, str], ...]] = set()
+    several = False
+    for answer in answers:
+        unnamed = {tuple(sorted(one.labels.items())) for one in answer if "__name__" not in one.labels}
+        several = several or bool(seen & unnamed)
+        seen |= unnamed
+    if not several:
+        return [one for answer in answers for one in answer]
+    return [
+        replace(one, metric=f"value {number}")
+        for number, answer in enumerate(answers, start=1)
+        for one in answer
+    ]
+
+
+def _not_an_answer(path: Path) -> InputError:
+    return InputError(
+        f"“{path.name}” is JSON, but neither a response to a Prometheus range query nor a list of samples.",
+        "Save what /api/v1/query_range returns, or one object with named numbers for each sample.",
+    )
+
+
+def _one(entry: object, number: int, path: Path) -> Series:
+    """One series of a response."""
+    try:
+        labels = {str(key): str(value) for key, value in entry.get("metric", {}).items()}  # type: ignore[attr-defined]
+        pairs = entry.get("values") or ([entry["value"]] if "value" in entry else [])  # type: ignore[attr-defined, index, operator]
+        if "timestamps" in entry:  # type: ignore[operator]
+            pairs = list(zip(entry["timestamps"], pairs, strict=True))  # type: ignore[index]
+        seconds = 1e-3 if "timestamps" in entry else 1.0  # type: ignore[operator]
+        time = seconds * np.array([pair[0] for pair in pairs], dtype=np.float64)
+        values = np.array([pair[1] for pair in pairs], dtype=np.float64)
+    except (AttributeError, TypeError, ValueError, KeyError, IndexError, OverflowError) as error:
+        raise InputError(
+            f"Series {number} of “{path.name}” cannot be read: {error}.",
+            'Each series needs "metric" and "values": [[time, "number"], …].',
+        ) from None
+    return Series(labels, time, values)
+
+
+def _first_series(text: str, path: Path) -> list[Series]:
+    """The series in the first part of a large response; the last one is cut where the text ends."""
+    start = re.search(r'"result"\s*:\s*\[', text)
+    if start is None:
+        raise _not_an_answer(path)
+    decoder, position = json.JSONDecoder(), start.end()
+    found: list[Series] = []
+    while position < len(text):
+        try:
+            entry, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            end = text.rfind("],", position)
+            try:
+                entry = json.loads(text[position : end + 1] + "]}") if end > position else None
+            except (ValueError, RecursionError):
+                entry = None
+            position = len(text)
+        if isinstance(entry, dict):
+            found.append(_one(entry, len(found) + 1, path))
+        position += len(text[position : position + 1_000]) - len(
+            text[position : position + 1_000].lstrip(", \r\n\t")
+        )
+        if text[position : position + 1] == "]":
+            break
+    if not found:
+        raise _not_an_answer(path)
+    return found
+
+
+def _further_series(path: Path, known: Sequence[dict[str, str]]) -> list[Series]:
+    """The series behind the first part of a large response, with the first few samples of each."""
+    seen = {tuple(sorted(labels.items())) for labels in known}
+    found: list[Series] = []
+    kept, left = b"", LOOKED_THROUGH
+    with open_content(path) as stream:
+        while left > 0 and (block := stream.read(_BLOCK)):
+            left -= len(block)
+            data = kept + block
+            for start in _START.finditer(data):
+                if start.end() + _FEW > len(data) and len(block) == _BLOCK:
+                    continue  # it is in the next block again, as a whole
+                labels = _labels(start[1])
+                key = tuple(sorted(labels.items()))
+                if labels and key not in seen:
+                    seen.add(key)
+                    found.append(_begun(labels, data[start.end() - 1 : start.end() + _FEW]))
+            kept = data[-_OVERLAP:]
+    return found
+
+
+def _labels(text: bytes) -> dict[str, str]:
+    try:
+        return {str(key): str(value) for key, value in json.loads(text).items()}
+    except ValueError:
+        return {}
+
+
+def _begun(labels: dict[str, str], text: bytes) -> Series:
+    """A series of the samples with which it begins."""
+    pairs = [(float(time), value.decode("ascii", "replace")) for time, value in _SAMPLE.findall(text)]
+    numbers = [(time, float(value)) for time, value in pairs if _NUMBER.fullmatch(value)]
+    table = np.array(numbers, dtype=np.float64).reshape(-1, 2)
+    return Series(labels, table[:, 0], table[:, 1])
+
+
+def _shown_rows(table: SeriesTable) -> list[int]:
+    """The first rows, and the first of every metric."""
+    rows = set(range(min(SAMPLE_ROWS, len(table.time))))
+    for values in table.columns:
+        rows |= set(np.flatnonzero(np.isfinite(values))[:ROWS_OF_METRIC].tolist())
+    return sorted(rows)
+
+
+FORMATS = (
+    Format(
+        "prometheus_json",
+        "Prometheus JSON",
+        (".json",),
+        lambda start: start.text.startswith(("{", "[")),
+        lambda start: PrometheusSource.open(start.path),
+        '{"status": "success", "data": {"resultType": "matrix", "result": [{"metric": '
+        '{"__name__": "container_memory_usage_bytes", "container": "a"}, "values": '
+        '[[0, "0"], [10, "1"], [20, "2"], [30, "3"], [40, "4"], [50, "5"]]}]}}',
+    ),
+)

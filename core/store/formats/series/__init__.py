@@ -1,1 +1,0 @@
-"""Files of series, one measurement of one container each, brought together by container and time."""

@@ -1,1 +1,0 @@
-"""Stored trace sets: a folder that is written once and then only read."""

@@ -1,0 +1,343 @@
+"""The checks that a file's rows go through, on all executions at once.
+
+Each check first asks a cheap question about a whole column (is its smallest value negative? are the
+codes already grouped?) and does the exact work only where the answer is bad.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.traces.cells.dates import CLOCK
+from core.traces.cleaning.resample import steps_before
+from core.traces.guessing.order import MOST_FALLS
+from core.traces.model import BESIDE, ROLE_UNITS, Role
+from core.units import Unit, file_unit, format_number, plural
+
+if TYPE_CHECKING:
+    from core.traces.cleaning.working import Mask, Working
+    from core.traces.model import FloatArray, IntArray
+
+USAGE = tuple(ROLE_UNITS)
+LIMITS = (Role.CPU_LIMIT, Role.MEMORY_LIMIT)
+OPTIONAL = (Role.LOSS, *LIMITS)
+# More than any conceivable machine has: the unit is wrong, or the file is damaged.
+MOST = {Unit.CORES: 1e6, Unit.BYTES: 2.0**60, Unit.SHARE: 1e4, Unit.PLAIN: 1e300, Unit.SECONDS: 1e300,
+        Unit.BYTES_PER_SECOND: 2.0**50, Unit.WATTS: 1e7}  # fmt: skip
+
+RESTARTS = 0.1
+"""Where time falls at more steps than this, rows are in no order, and no run begins at each of them."""
+LEAST_RUN = 10
+"""So many samples before time starts again make a run; fewer are rows that changed places."""
+_HALF_DAY = 43_200.0
+
+
+def clean(work: Working) -> None:
+    """Run every check; afterwards `work` holds sorted, finite, canonical columns."""
+    for feature in work.features:
+        if feature.role in OPTIONAL:
+            work.log.rename("unparsable", feature.name, "unparsable_kept")
+    _drop_nameless(work)
+    _group_and_sort(work)
+    if not work.n:
+        return
+    for index in range(len(work.columns)):
+        _infinite_to_missing(work, index)
+        if work.features[index].role in LIMITS:
+            _limitless_to_missing(work, index)
+    _drop_impossible(work)
+    if work.n:
+        _counters_to_rates(work)
+    if work.n:
+        _to_canonical(work)
+        _drop_empty_columns(work)
+        _hold_missing(work)
+
+
+def _drop_nameless(work: Working) -> None:
+    """Drop rows without execution or time."""
+    column = work.mapping.execution
+    if work.n and work.codes.min() < 0:
+        bad = work.codes < 0
+        count, rows = int(bad.sum()), work.first_rows(bad)
+        message = f"Column “{column}”: {plural(count, 'row')} without an execution, first in row {rows[0]}."
+        work.log.add("missing_execution", message, rows=rows, column=column, count=count)
+        work.take(~bad)
+    if work.n and not np.isfinite(work.time.sum()):
+        bad = ~np.isfinite(work.time)
+        empty = work.unreported(bad, work.mapping.time)
+        if empty.any():
+            count, rows = int(empty.sum()), work.first_rows(empty)
+            found = plural(count, "row")
+            message = f"Column “{work.mapping.time}”: {found} without a time, first in row {rows[0]}."
+            work.log.add("missing_time", message, rows=rows, column=work.mapping.time, count=count)
+        work.take(~bad)
+
+
+def _group_and_sort(work: Working) -> None:
+    """Bring each execution's rows together and into the order of time."""
+    if not work.n:
+        return
+    changes = np.flatnonzero(np.diff(work.codes)) + 1
+    starts = np.concatenate([[0], changes])
+    order = work.codes[starts]
+    if len(np.unique(order)) < len(order):
+        present = len(np.unique(order))
+        message = f"The rows of {plural(present, 'execution')} are mixed with each other."
+        work.log.add("interleaved", message, column=work.mapping.execution, count=present)
+        work.take(np.argsort(work.codes, kind="stable"))
+        changes = np.flatnonzero(np.diff(work.codes)) + 1
+        starts = np.concatenate([[0], changes])
+        order = work.codes[starts]
+    work.offsets = np.concatenate([starts, [work.n]]).astype(np.int64)
+    work.ids = tuple(work.names[code] for code in order)
+    if work.raw.time is None:
+        period = work.mapping.period or 1.0
+        work.time = (np.arange(work.n) - np.repeat(starts, np.diff(work.offsets))) * period
+        return
+    if work.mapping.time_unit == CLOCK:
+        _past_midnight(work)
+    _sort_by_time(work)
+
+
+def _past_midnight(work: Working) -> None:
+    """Let times of day go on into the next day: they fall by most of a day where midnight passes."""
+    falls = steps_before(work.time, work.offsets, 0.0) < -_HALF_DAY
+    if not falls.any():
+        return
+    days = np.cumsum(falls)
+    before = np.repeat(days[work.offsets[:-1]], np.diff(work.offsets))
+    work.time = work.time + (days - before) * 2 * _HALF_DAY
+    count, rows = int(falls.sum()), work.first_rows(falls)
+    message = (
+        f"Column “{work.mapping.time}”: midnight passes {plural(count, 'time')}, first in row {rows[0]}."
+    )
+    work.log.add("past_midnight", message, rows=rows, column=work.mapping.time, count=count)
+
+
+def _sort_by_time(work: Working) -> None:
+    steps = steps_before(work.time, work.offsets, 1.0)
+    if steps.min() > 0:
+        return
+    column, back = work.mapping.time, steps < 0
+    owner = np.repeat(np.arange(len(work.ids)), np.diff(work.offsets))
+    if back.any():
+        count, rows = int(back.sum()), work.first_rows(back)
+        message = f"Column “{column}”: time goes backwards at {plural(count, 'row')}, first in row {rows[0]}."
+        ordered = np.lexsort((work.time, owner))
+        moved = int((np.diff(ordered, prepend=-1) != 1).sum())
+        work.log.add("unsorted", message, rows=rows, column=column, count=max(count, moved))
+        _say_restarts(work, steps)
+        work.take(ordered)
+        owner = owner[ordered]
+    same = np.zeros(work.n, dtype=bool)
+    same[:-1] = (np.diff(work.time) == 0) & (np.diff(owner) == 0)
+    if same.any():
+        count, rows = int(same.sum()), work.first_rows(same)
+        message = (
+            f"Column “{column}”: {plural(count, 'row')} with the time of a later row, first in row {rows[0]}."
+        )
+        work.log.add("duplicate_time", message, rows=rows, column=column, count=count)
+        work.drop(same)
+
+
+def _say_restarts(work: Working, steps: FloatArray) -> None:
+    """Report executions in which time begins anew: several runs, whose rows are sorted into each other."""
+    run = np.where(steps < 0, -steps, 0.0)
+    begun = np.repeat(work.time[work.offsets[:-1]], np.diff(work.offsets))
+    again = run > 0.5 * np.maximum(work.time + run - begun, 0.0)
+    position = np.arange(work.n) - np.repeat(work.offsets[:-1], np.diff(work.offsets))
+    again &= (steps < 0) & (position >= LEAST_RUN)
+    if 0 < again.sum() <= RESTARTS * work.n:
+        column, count, rows = work.mapping.time, int(again.sum()), work.first_rows(again)
+        message = f"Column “{column}”: time starts again at {plural(count, 'row')}, first in row {rows[0]}."
+        work.log.add("starts_again", message, rows=rows, column=column, count=count)
+
+
+def _infinite_to_missing(work: Working, index: int) -> None:
+    values = work.columns[index]
+    if np.isfinite(_extent(values)).all():
+        return
+    bad = np.isinf(values)
+    if bad.any():
+        name, count, rows = work.features[index].name, int(bad.sum()), work.first_rows(bad)
+        message = f"Column “{name}”: {plural(count, 'infinite value')}, first in row {rows[0]}."
+        kind = "infinite_kept" if work.features[index].role in OPTIONAL else "infinite"
+        work.log.add(kind, message, rows=rows, column=name, count=count)
+        work.columns[index] = np.where(bad, np.nan, values)
+        work.mark_reported(bad, name)
+
+
+def _extent(values: FloatArray) -> tuple[float, float]:
+    """The lowest and the highest number; infinite where there is none."""
+    low, high = np.fmin.reduce(values, initial=np.inf), np.fmax.reduce(values, initial=-np.inf)
+    return float(low), float(high)
+
+
+def _limitless_to_missing(work: Working, index: int) -> None:
+    """Read a limit of 0, −1, or of more than any machine has as none: so kernels and tools write it."""
+    name, values = work.features[index].name, work.columns[index]
+    most = MOST[work.features[index].unit] / work.mapping.factor(work.mapping.features[index])
+    low, high = _extent(values)
+    if low > 0 and high <= most:
+        return
+    bad = (values <= 0) | (values > most)
+    if bad.any():
+        count, rows = int(bad.sum()), work.first_rows(bad)
+        message = f"Column “{name}”: {plural(count, 'value')} that mean no limit, first in row {rows[0]}."
+        work.log.add("no_limit", message, rows=rows, column=name, count=count)
+        work.columns[index] = np.where(bad, np.nan, values)
+        work.mark_reported(bad, name)
+
+
+def _drop_impossible(work: Working) -> None:
+    """Reject rows whose usage is negative or beyond any machine."""
+    gone = np.zeros(work.n, dtype=bool)
+    for index, feature in enumerate(work.features):
+        values, factor = work.columns[index], work.mapping.factor(work.mapping.features[index])
+        low, high = _extent(values)
+        most = np.inf if file_unit(work.units[index]).cumulative else MOST[feature.unit]
+        if feature.role in USAGE and low < 0:
+            _reject(work, index, "negative", values < 0, gone)
+        if high * factor > most or -low * factor > MOST[Unit.PLAIN]:
+            with np.errstate(over="ignore"):  # what overflows is larger, too
+                _reject(work, index, "implausible", np.abs(values) * factor > most, gone)
+    if gone.any():
+        work.drop(gone)
+
+
+def _reject(work: Working, index: int, kind: str, bad: Mask, gone: Mask) -> None:
+    name, count, rows = work.features[index].name, int(bad.sum()), work.first_rows(bad)
+    worst = work.columns[index][bad]
+    most = float(worst.min() if kind == "negative" else np.abs(worst).max())
+    value = format_number(most) if abs(most) < 1e15 else f"{most:.3g}"
+    word = "below zero" if kind == "negative" else "larger than any machine"
+    message = f"Column “{name}”: {plural(count, 'value')} {word} (as far as {value}), first in row {rows[0]}."
+    work.log.add(kind, message, rows=rows, column=name, count=count)
+    gone |= bad
+
+
+def _counters_to_rates(work: Working) -> None:
+    """Turn growing counters into usage per second; an execution's first sample has no rate."""
+    growing = [i for i, unit in enumerate(work.units) if file_unit(unit).cumulative]
+    if not growing:
+        return
+    steps = steps_before(work.time, work.offsets, 0.0)
+    for index in growing:
+        values = work.columns[index]
+        rise = steps_before(values, work.offsets, 0.0)
+        fell = rise < 0
+        if fell.any():
+            name, count, rows = work.features[index].name, int(fell.sum()), work.first_rows(fell)
+            resets = plural(count, "row")
+            message = f"Column “{name}”: the counter starts again at {resets}, first in row {rows[0]}."
+            work.log.add("counter_reset", message, rows=rows, column=name, count=count)
+            if count > MOST_FALLS * max(work.n - len(work.ids), 1):
+                asked = f"“{name}” falls at {plural(count, 'row')}: is it usage, and no counter?"
+                work.log.add("doubtful", asked, rows=rows, column=name, count=count)
+            rise = np.where(fell, values, rise)
+        work.columns[index] = np.divide(rise, steps, out=np.zeros_like(rise), where=steps > 0)
+    first = np.zeros(work.n, dtype=bool)
+    first[work.offsets[:-1]] = True
+    usage = [index for index in growing if work.features[index].role not in BESIDE]
+    if not usage:
+        _from_second(work, growing)
+        return
+    name = work.features[usage[0]].name
+    count = len(work.ids)
+    message = f"Column “{name}”: the first sample of {plural(count, 'execution')} only starts the counter."
+    work.log.add("counter_start", message, row=work.first_row(first), column=name, count=count)
+    work.drop(first)
+
+
+def _from_second(work: Working, growing: list[int]) -> None:
+    """Give first samples the rate of the second: no row is dropped for what goes in or out."""
+    several = np.diff(work.offsets) > 1
+    first = work.offsets[:-1][several]
+    for index in growing:
+        values = work.columns[index]
+        values[first] = values[first + 1]
+    names = ", ".join(f"“{work.features[index].name}”" for index in growing[:4])
+    message = f"{names}: the first sample of {plural(len(work.ids), 'execution')} only starts the counter."
+    work.log.add("counter_second", message, column=work.features[growing[0]].name, count=len(work.ids))
+
+
+def _to_canonical(work: Working) -> None:
+    for index, mapped in enumerate(work.mapping.features):
+        factor = work.mapping.factor(mapped)
+        if factor != 1.0:
+            work.columns[index] = work.columns[index] * factor
+
+
+def _drop_empty_columns(work: Working) -> None:
+    """Leave out features without a single number, unless none would be left."""
+    empty = [bool(np.isnan(values[0]) and np.isnan(values).all()) for values in work.columns]
+    if not any(empty):
+        return
+    for feature, none in zip(work.features, empty, strict=True):
+        if none:
+            blank = feature.role is Role.OTHER and feature.name not in work.flawed
+            blank |= any(one.kind == "no_limit" and one.column == feature.name for one in work.log.problems)
+            message = f"Column “{feature.name}” has no usable number in any row."
+            kind = "blank_column" if blank else "empty_column"
+            work.log.add(kind, message, column=feature.name, row=None)
+    if all(empty):
+        work.take(np.empty(0, dtype=np.int64))
+        work.offsets, work.ids = np.zeros(1, dtype=np.int64), ()
+        return
+    stays = [i for i, none in enumerate(empty) if not none]
+    work.columns = [work.columns[i] for i in stays]
+    work.features = tuple(work.features[i] for i in stays)
+    work.units = [work.units[i] for i in stays]
+
+
+def _hold_missing(work: Working) -> None:
+    """Fill missing cells with the last value of the execution, or drop the row.
+
+    What goes in and out beside other usage costs no row: a pod on its host's network has none of its own. Nor
+    does what is no usage at all: a column that only some tools or executions fill.
+    """
+    gone = np.zeros(work.n, dtype=bool)
+    roles = {feature.role for feature in work.features}
+    beside: set[Role] = set()
+    if roles - {*OPTIONAL, *BESIDE}:
+        beside |= {*BESIDE}
+    if roles & {*USAGE} - {*OPTIONAL, *BESIDE}:
+        beside |= {Role.OTHER}
+    for index, feature in enumerate(work.features):
+        values = work.columns[index]
+        if not work.n or not np.isnan(values.sum()):
+            continue
+        bad = np.isnan(values)
+        if feature.role in OPTIONAL:
+            _say_missing(work, feature.name, bad, "missing_kept")
+            continue
+        work.columns[index], lost = _held(values, bad, work.offsets, work.mapping.max_gap)
+        if feature.role in beside:
+            _say_missing(work, feature.name, bad & ~lost, "missing")
+            _say_missing(work, feature.name, lost, "missing_kept")
+            continue
+        _say_missing(work, feature.name, bad, "missing")
+        gone |= lost
+    if gone.any():
+        work.drop(gone)
+
+
+def _say_missing(work: Working, name: str, bad: Mask, kind: str) -> None:
+    """Report missing cells that no earlier problem accounts for."""
+    empty = work.unreported(bad, name)
+    if empty.any():
+        count, rows = int(empty.sum()), work.first_rows(empty)
+        message = f"Column “{name}”: {plural(count, 'empty cell')}, first in row {rows[0]}."
+        work.log.add(kind, message, rows=rows, column=name, count=count)
+
+
+def _held(values: FloatArray, bad: Mask, offsets: IntArray, longest: float) -> tuple[FloatArray, Mask]:
+    """Carry the last value forward within executions, at most `longest` samples; mark those left empty."""
+    index = np.arange(len(values))
+    source = np.maximum.accumulate(np.where(bad, -1, index))
+    starts = np.repeat(offsets[:-1], np.diff(offsets))
+    lost = bad & ((source < starts) | (index - source > longest))
+    return np.where(bad & ~lost, values[source], values), lost

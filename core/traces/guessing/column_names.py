@@ -1,0 +1,150 @@
+"""The words of a column's name, whatever separates them: ``container_cpu.usagePct [%]`` has five."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+MOST_NAME = 200
+# Units are read before capital letters are lost: MB/s are bytes and Mb/s are bits, and both would fall apart
+# at their capitals. What is neither, such as mb/s, stays as it is.
+_PER_S = r"(?:ps|[\s_]*(?:/|[Pp]er)[\s_]*[Ss](?:ec(?:ond)?s?)?)(?![A-Za-z])"
+_SIZES = re.compile(rf"(?<![A-Z])([KMGTPk]i?)B(?:ytes?)?({_PER_S}|(?![a-z]))")
+_BYTE_RATE = re.compile(r"(?<![A-Z])Bps(?![A-Za-z])")
+_BIT_RATES = re.compile(rf"(?<![A-Z])(?:([KMGT])b|([KMGTkmgt])[Bb]its?){_PER_S}")
+_LONG = {
+    **{f"{one}{end}": f"{one[0]}b" for one in ("kilo", "mega", "giga", "tera") for end in ("byte", "bytes")},
+    **{f"{one}{end}": f"{one[0]}ib" for one in ("kibi", "mebi", "gibi", "tebi") for end in ("byte", "bytes")},
+    **{f"{one}{end}": f"{one[0]}bit" for one in ("kilo", "mega", "giga") for end in ("bit", "bits")},
+    **{f"{one}{end}": f"{one}b" for one in "kmgt" for end in ("byte", "bytes")},
+}
+_PREFIXED = re.compile(
+    r"(?<![A-Za-z0-9])([mM])[\s_-]*((?i:cores?|cpus?)(?![a-z]))|(?<=[a-z])(M)(Cores?(?![a-z]))|"
+    r"((?i:kilo|mega|giga|tera|kibi|mebi|gibi|tebi))[\s_-]*((?i:bytes?|bits?)(?![a-z]))|"
+    r"((?i:milli|micro|nano))[\s_-]*((?i:cores?|seconds?|secs?)(?![a-z]))|"
+    r"(?<![A-Za-z])((?i:[kmgt]))((?i:bytes?)(?![a-z]))"
+)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_PER_SEC = re.compile(r"per_s(?:ec(?:ond)?s?)?(?![a-z])")
+_GPU = re.compile(r"(gpu)s?(?![a-z])", re.IGNORECASE)
+_SPLIT = re.compile(r"[^a-z0-9%µ]+")
+
+
+@lru_cache(maxsize=2**15)  # the columns of a wide table are looked at again and again
+def words(name: str) -> tuple[str, ...]:
+    """The words of a name in lower case; a percent sign is the word ``percent``, ``/s`` is ``per_s``."""
+    letters = unicodedata.normalize("NFD", name[:MOST_NAME])  # accents are marks behind their letters
+    text = _with_units(re.sub("[\u0300-\u036f]", "", letters))
+    text = _GPU.sub(r"\1 ", text)
+    text = re.sub(r"/\s*s(ec(ond)?s?)?\b", " per_s ", _HUMP.sub(" ", text))
+    text = _PER_SEC.sub(" pers ", text.lower()).replace("%", " percent ")
+    found = ["per_s" if word == "pers" else word for word in _SPLIT.split(text) if word]
+    return tuple(found)
+
+
+def _with_units(text: str) -> str:
+    """A name whose units are words of their own, in lower case."""
+    text = _BIT_RATES.sub(lambda found: f" {(found[1] or found[2]).lower()}bps ", text)
+    text = _SIZES.sub(lambda found: f" {found[1].lower()}b {'per_s' if found[2] else ''} ", text)
+    text = _BYTE_RATE.sub(" bytes per_s ", text)
+    return _PREFIXED.sub(_joined, text)
+
+
+def _joined(found: re.Match[str]) -> str:
+    """A prefix and its unit as one word: ``Milli Cores``, ``MegaBytes``."""
+    word = "".join(part for part in found.groups() if part).lower()
+    return f" {_LONG.get(word, word)} "
+
+
+def key(name: str) -> str:
+    """A name without its case, its unit in brackets and its punctuation."""
+    bare = re.sub(r"[\[(].*?[\])]", "", name[:MOST_NAME])
+    return re.sub(r"[^a-z0-9]+", "_", bare.lower()).strip("_")
+
+
+_NO_USAGE = frozenset(
+    ("limit", "limits", "request", "requests", "requested", "reserved", "reservation", "allocatable",
+     "assigned", "guaranteed", "capacity", "provisioned", "delta", "diff", "change", "temp", "temperature",
+     "clock", "bucket", "le", "quantile", "gpu", "target", "desired", "predicted", "prediction",
+     "forecast", "recommended", "recommendation", "threshold", "bound", "unused", "remaining", "headroom",
+     "wasted", "req", "pressure", "power", "watts", "energy", "joules", "voltage", "fan", "cost", "price",
+     "credit", "credits")
+)  # fmt: skip
+"""What is promised, expected or left, how it changes, a temperature: words of columns that are no usage."""
+_NO_CPU = _NO_USAGE | frozenset(
+    ("allocated", "iowait", "system", "steal", "idle", "nice", "user", "usr", "sys", "kernel", "guest",
+     "softirq", "irq", "throttle", "throttled", "throttling", "periods", "quota", "shares", "weight",
+     "freq", "frequency", "mhz", "ghz", "hz", "count", "num", "number", "online", "load", "wait", "alloc",
+     "free", "avail", "available")
+)  # fmt: skip
+_NO_MEMORY = _NO_USAGE | frozenset(
+    ("free", "avail", "available", "cap", "swap", "cache", "cached", "buffers", "failcnt", "failures",
+     "faults", "total", "shared", "virtual", "virt", "vms", "vsz", "gps", "bandwidth", "copy", "mapped",
+     "cuda", "vram", "hbm", "device", "nvidia", "growth", "increase", "active", "inactive", "slab",
+     "dirty", "commit", "committed", "writeback")
+)  # fmt: skip
+_EXTREME = re.compile(r"min|max|peak|minimum|maximum|p(?!50)\d{1,3}|std|stddev|var|high|highest|low|lowest")
+_MEAN = frozenset(("mean", "avg", "average"))
+_CPU = frozenset(
+    ("cpu", "cpuacct", "cpus", "vcpu", "processor", "prozessor", "processeur", "procesador", "processore")
+)
+_MEMORY = frozenset(
+    ("mem", "memory", "rss", "ram", "kbmemused", "speicher", "arbeitsspeicher", "memoire", "memoria")
+)
+_EXACT_MEMORY = re.compile(
+    r"(mem|memory)(_(usage|used))?(_(bytes|[kmgt]i?b))?|container_memory_working_set_bytes"
+)
+_USED = frozenset(("usage", "used", "util", "utilization", "utilisation", "use", "consumption", "consumed"))
+
+
+def cpu_score(name: str) -> int:
+    """How much a name speaks for CPU usage; 0: not at all."""
+    said = words(name)
+    if said == ("usage", "usec"):  # of a control group's cpu.stat
+        return 13
+    if not _CPU & set(said) or _NO_CPU & set(said):
+        return 0
+    better = bool(_USED & set(said)) or bool({"cores", "millicores", "percent", "perc", "pct"} & set(said))
+    exact = key(name) in (
+        "cpu",
+        "cpu_usage",
+        "cpu_cores",
+        "cpu_usage_cores",
+        "container_cpu_usage_seconds_total",
+    )
+    score = 1 + 4 * better + 8 * exact + 2 * ("cores" in said)
+    return max(score - 4 * extreme(name), 1)
+
+
+def memory_score(name: str) -> int:
+    """How much a name speaks for memory usage; 0: not at all."""
+    said = set(words(name))
+    if not (_MEMORY & said or {"working", "set"} <= said or {"resident", "set"} <= said) or _NO_MEMORY & said:
+        return 0
+    better = bool((_USED | {"bytes", "current", "working", "rss"}) & said)
+    exact = _EXACT_MEMORY.fullmatch(key(name)) is not None
+    # a percentage is second to a size
+    score = 1 + 4 * better + 8 * exact - 3 * bool({"percent", "perc", "pct"} & said)
+    return max(score - 4 * extreme(name), 1)
+
+
+def extreme(name: str) -> bool:
+    """Whether a name is that of the highest, the lowest or a quantile, and not of the mean."""
+    return any(_EXTREME.fullmatch(word) for word in words(name))
+
+
+def likeliest(names: Sequence[str], score: Callable[[str], int]) -> str | None:
+    """The name that speaks most for something; of equals the mean, else the first; None where none does."""
+    best = max(names, key=lambda name: (score(name), bool(_MEAN & set(words(name)))), default=None)
+    return best if best is not None and score(best) > 0 else None
+
+
+def unnamed(name: str) -> bool:
+    """Whether a name says nothing of what is measured: ``value``, ``value 2``, ``value (memory)``."""
+    return re.fullmatch(r"(?:value|val)s?(?:_\d+)?", key(name)) is not None
