@@ -19,7 +19,6 @@ from core.phases import PhaseSettings, fit
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import PolicyKind
-from core.provisioning.recommendation.recommend import RecommendSettings, recommend
 from core.workspace.evaluations import Evaluations, Question
 
 if TYPE_CHECKING:
@@ -53,9 +52,6 @@ def run() -> Iterator[dict[str, Any]]:
     if learned:
         spent = _cpu_seconds(lambda: evaluate(traces, model, SETTINGS, learned))
         yield _row(f"{len(learned)} learned policies and ours", spent, "s", 180.0, "≤ 3 min")
-    wish = RecommendSettings(group_by="workload")
-    spent = _cpu_seconds(lambda: recommend(traces, model, wish))
-    yield _row("recommendation for 9 groups", spent, "s", 5.0, "")
     yield from _again(traces, model)
 
 

@@ -1,4 +1,4 @@
-"""Use cases on files, without a workspace: compare provisioning policies, recommend, write the verdict."""
+"""Use cases on files, without a workspace: compare provisioning policies, write the verdict."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from core.provisioning.fleet import Resource
 from core.provisioning.manifests import write
 from core.provisioning.manifests.manifest_comments import About
 from core.provisioning.policies import checked_settings, chosen
-from core.provisioning.recommendation.exports import Origin, export
-from core.provisioning.recommendation.recommend import RecommendSettings, recommend
 from core.provisioning.verdict.savings import PriceSettings, assumptions
 from core.provisioning.verdict.verdict import verdict
 from core.settings_fields import assigned
@@ -137,29 +135,6 @@ def flat(report: Mapping[str, Any]) -> dict[str, Any]:
     best = {resource: part["best_reactive"] for resource, part in report["resources"].items()}
     rest = {key: value for key, value in report.items() if key != "resources"}
     return {"summary": describe_split(report), **rest, "best_reactive": best, "results": results}
-
-
-def advise(
-    model: Path,
-    file: Path,
-    style: str,
-    values: Mapping[str, object],
-    mapping: Path | None = None,
-    notify: Notify | None = None,
-) -> str:
-    """Recommend request and limit for a trace file, in one of the export formats; `notify` as in `applied`.
-
-    Raises
-    ------
-    InputError
-        If there is no such format or group column, or there is nothing to allocate.
-    MismatchError
-        If the model does not fit the traces.
-    """
-    settings = RecommendSettings.from_dict(values)
-    loaded, traces = applied(model, file, mapping, notify)
-    rows = recommend(traces, loaded, settings)
-    return export(rows, Origin(model.name, file.name, datetime.now(UTC).date().isoformat()), style)
 
 
 @dataclass(frozen=True, slots=True)

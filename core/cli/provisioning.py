@@ -1,4 +1,4 @@
-"""The commands of provisioning: compare policies, list them, recommend, and write the verdict."""
+"""The commands of provisioning: compare policies, list them, and write the verdict."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the ``phasedock`` command."""
     app.command("evaluate", cls=taking(_evaluation_settings))(evaluate_policies)
     app.command("policies")(list_policies)
-    app.command("recommend", cls=taking(_recommend_settings))(recommend_resources)
     app.command("verdict", cls=taking(_evaluation_settings))(write_verdict)
 
 
@@ -24,12 +23,6 @@ def _evaluation_settings() -> type[Any]:
     from core.provisioning.evaluation.evaluate import EvaluationSettings
 
     return EvaluationSettings
-
-
-def _recommend_settings() -> type[Any]:
-    from core.provisioning.recommendation.recommend import RecommendSettings
-
-    return RecommendSettings
 
 
 @answers
@@ -90,24 +83,6 @@ def list_policies(as_json: Json = False) -> None:
         print_json({"policies": found, "refused": told})
     else:
         show.policies(found, [str(each) for each in refused])
-
-
-@answers
-def recommend_resources(
-    context: typer.Context,
-    model: Model,
-    file: File,
-    style: Annotated[str, typer.Option("--format", help="Output: json, csv, docker, vpa or patch.")] = "json",
-    mapping: Mapping = None,
-    as_json: Json = False,
-) -> None:
-    """Recommend request and limit for each phase and group of containers."""
-    from core.cli import offline_provisioning
-
-    text = offline_provisioning.advise(
-        model, file, "json" if as_json else style, given(context), mapping, show.warning
-    )
-    typer.echo(text, nl=False)
 
 
 @answers

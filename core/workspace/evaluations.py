@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,16 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from core.errors import InputError, NotFoundError, PhaseDockError
+from core.errors import InputError, NotFoundError
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.evaluation.exam import settings_of
 from core.provisioning.policies import POLICIES, chosen
-from core.provisioning.recommendation.exports import Origin, export
-from core.provisioning.recommendation.recommend import Advice, RecommendSettings, recommend
 from core.units import MIB
 from core.workspace.cache import ByteCache
 from core.workspace.code_version import code_digest
-from core.workspace.files import disk_errors, publishing, sweep_older, write_atomically
+from core.workspace.files import disk_errors, publishing, sweep_older
 from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
@@ -239,45 +236,7 @@ class Evaluations:
             publishing(self._folder / key, self._scratch, replace=True) as draft,
         ):
             write_evaluation(made, draft)
-        if question.model:
-            # made here, so that showing the comparison reads no samples
-            settings = question.settings
-            with suppress(PhaseDockError):
-                alike = RecommendSettings(group_by=settings.group_by, tolerance=settings.tolerance)
-                self.recommend(question.trace_set, question.model, alike)
         return self.get(key)
-
-    def recommend(
-        self, trace_set: str, model: str, settings: RecommendSettings | None = None
-    ) -> tuple[Advice, ...]:
-        """Request and limit per group, phase and resource; kept on disk by what they depend on.
-
-        Raises
-        ------
-        MismatchError
-            If the model does not fit the set.
-        InputError
-            If there is nothing to allocate, or the group column does not exist.
-        """
-        settings = settings or RecommendSettings()
-        prints = (self._traces.fingerprint(trace_set), self._models.fingerprint(model))
-        parts = [_FORMAT, *prints, asdict(settings), code_digest(_CODE)]
-        path = self._folder / f"{_digest(parts)}.advice.json"
-        found = _read_advice(path)
-        if found is None:
-            found = recommend(self._traces.load(trace_set), self._models.load(model), settings)
-            try:
-                write_atomically(path, orjson.dumps([each.to_dict() for each in found]))
-            except OSError:
-                _LOG.warning("a recommendation could not be kept on the disk", exc_info=True)
-        return found
-
-    def export(
-        self, trace_set: str, model: str, style: str, date: str, settings: RecommendSettings | None = None
-    ) -> str:
-        """A recommendation as text: ``json``, ``csv``, ``docker``, ``vpa`` or ``patch``."""
-        origin = Origin(self._models.get(model).name, self._traces.get(trace_set).name, date)
-        return export(self.recommend(trace_set, model, settings), origin, style)
 
     def sweep(self) -> int:
         """Remove comparisons made long ago; they are made again when needed."""
@@ -306,10 +265,3 @@ def _asks(params: Mapping[str, Any], question: Question) -> bool:
 
 def _digest(parts: list[Any]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
-
-
-def _read_advice(path: Path) -> tuple[Advice, ...] | None:
-    try:
-        return tuple(Advice.from_dict(each) for each in orjson.loads(path.read_bytes())) or None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None

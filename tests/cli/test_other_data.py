@@ -20,7 +20,6 @@ COMMANDS = {
     "predict": ("--json",),
     "sequences": ("--json",),
     "evaluate": (*COMPARED, "--json"),
-    "recommend": ("--json",),
     "verdict": (*COMPARED, "--json"),
 }
 

@@ -1,17 +1,15 @@
-"""The command line compares policies and recommends; what it writes can be recomputed by anyone."""
+"""The command line compares policies and gives the verdict; what it writes can be recomputed by anyone."""
 
 from __future__ import annotations
 
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from core.cli import main
 from core.phases import PhaseSettings
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from core.provisioning.recommendation.recommend import RecommendSettings
 from core.settings_fields import describe
 from tests.builders import small_traces, write_csv
 from tests.cli.test_cli import RUNNER
@@ -67,17 +65,6 @@ def test_allocations_give_the_figures_again(model, csv, tmp_path):
         assert row["matched"]["against_best"]["base"] == report["best_reactive"][row["resource"]]
 
 
-@pytest.mark.parametrize("style", ["json", "csv", "docker", "vpa", "patch"])
-def test_every_format_says_where_it_is_from(model, csv, style):
-    shown = run("recommend", model, csv, "--format", style, "--group-by", "team").stdout
-    for word in ("model", "jobs.csv", "image-classifier", "2"):
-        assert word in shown
-    if style == "json":
-        assert len(json.loads(shown)["recommendations"]) > 8
-    if style == "docker":
-        assert np.sum([line.startswith("docker update --cpus ") for line in shown.splitlines()]) == 4
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -94,7 +81,12 @@ def test_what_cannot_be_is_said_in_a_sentence(model, csv, arguments, said):
 
 
 def test_a_format_that_is_not_there_and_a_file_that_cannot_be_written(model, csv, tmp_path):
-    assert "no format “yaml”" in run("recommend", model, csv, "--format", "yaml", code=1).stderr
+    assert (
+        "no format “yaml”"
+        in run(
+            "verdict", model, csv, "--cycle", 100, "--policies", "prev.step.max", "--format", "yaml", code=1
+        ).stderr
+    )
     out = tmp_path / "missing" / "a.csv"
     result = run(
         "evaluate", model, csv, "--cycle", 100, "--policies", "prev.step.max", "--allocations", out, code=1
@@ -155,7 +147,7 @@ def test_a_file_of_settings_with_something_else_in_it_is_said(fast, tmp_path):
     [
         (("model", "train"), PhaseSettings),
         (("evaluate",), EvaluationSettings),
-        (("recommend",), RecommendSettings),
+        (("verdict",), EvaluationSettings),
     ],
 )
 def test_options_are_those_of_the_settings(command, settings):

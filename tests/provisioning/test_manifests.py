@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import shlex
+import shutil
+import subprocess
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -15,18 +17,22 @@ import pytest
 import yaml
 
 from core.errors import InputError
+from core.phases import predict
 from core.provisioning.building import prepare
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
 from core.provisioning.manifests import FORMATS, write
 from core.provisioning.manifests.manifest_comments import About
+from core.provisioning.manifests.vpa_manifest import kubernetes_name, quantity
 from core.provisioning.verdict.answer import KEEP
 from core.provisioning.verdict.candidates import least_amounts
 from core.provisioning.verdict.verdict import verdict
-from tests.builders import small_traces
+from core.units import GIB, Unit
+from tests.builders import small_model, small_traces
 
 POLICIES = ("budget.oracle", "prev.step.max", "prev.step.rules", "static.p95", "static.peak")
 SCHEMAS = Path(__file__).parent / "schemas"
+AWKWARD = ("Spark ALS_large", "no", "1e3", "ü; $(reboot) `id`", "-" * 70, "a: b # c", "'", '"', "x" * 99)
 UNITS = {"m": 1e-3, "Mi": 2.0**20}
 
 
@@ -81,21 +87,21 @@ def applied(traces, resource, execution, limit):
     return np.array([short, by_five, whole, times, times > 0])
 
 
-def check_promises(traces, text):
+def check_promises(traces, manifests):
     """Read each manifest, apply it to the containers it names, and compare with what its comments promise."""
-    documents = text.split("\n---\n")[1:]
+    documents = manifests.split("\n---\n")[1:]
     for each in documents:
         said, manifest = evidence(each), yaml.safe_load(each)
         resources = manifest["spec"]["containers"][0]["resources"]
         assert resources["requests"] == resources["limits"]
-        for resource, quantity in resources["requests"].items():
+        for resource, text in resources["requests"].items():
             promised = said[resource]
-            assert amount(quantity) == pytest.approx(promised["request"])
+            assert amount(text) == pytest.approx(promised["request"])
             on = said["tested_on"] if promised["tested"] else promised["made_from"]
             assert on
             assert not promised["tested"] or not set(on) & set(promised.get("made_from", []))
             short, by_five, whole, times, containers = sum(
-                applied(traces, resource, name, amount(quantity)) for name in on
+                applied(traces, resource, name, amount(text)) for name in on
             )
             assert promised["time_short_0"] == pytest.approx(short / whole)
             assert promised["time_short_05"] == pytest.approx(by_five / whole)
@@ -249,6 +255,101 @@ def test_tables_hold_every_way_of_every_workload(report):
             settable = card.line(Resource(resource)).settable
             assert [row["exported"] for row in mine].count(True) == int(settable)
     assert {row["date"] for row in table} == {"2026-03-04"}
+
+
+def test_the_amounts_by_phase_follow_the_rule_of_the_fixed_amount(traces):
+    """Recomputed sample by sample: the tolerated share of each training container's time in the phase."""
+    model = small_model(traces)
+    report = evaluate(traces, model, EvaluationSettings(cycle=60.0, draws=200), ("prev.step.max",)).report
+    found, labels, cpu = verdict(report), predict(model, traces), traces.columns[0]
+    training = set(report["split"]["training"])
+    assert len(found.cards) > 1
+    for card in found.cards:
+        parts = [
+            (traces.ids[i] in training, slice(int(traces.offsets[i]), int(traces.offsets[i + 1])))
+            for i, workload in enumerate(traces.attributes["workload"])
+            if workload == card.name
+        ]
+        by_phase = card.line(Resource.CPU).by_phase
+        assert "φ1" in [each.name for each in by_phase]
+        for each in by_phase:
+            inside = [(learned, cpu[part][labels[part] == each.phase]) for learned, part in parts]
+            learned = [values for used, values in inside if used and len(values)]
+            assert each.made_from == len(learned)
+            assert all((values > each.amount).mean() <= 0.05 + 1e-9 for values in learned)
+            less = each.amount - 0.01
+            assert any((values > less).mean() > 0.05 for values in learned)
+            judged = np.concatenate([values for used, values in inside if not used])
+            assert each.tested == bool(len(judged))
+            short = (judged > each.amount).mean() if len(judged) else None
+            assert each.time_short == (short if short is None else pytest.approx(short))
+        for each in card.line(Resource.MEMORY).by_phase:
+            used = [traces.columns[1][part][labels[part] == each.phase] for learned, part in parts if learned]
+            peak = max(values.max() for values in used if len(values))
+            assert 0 <= each.amount - 1.1 * peak < 2**20
+    text = write(found, about(report), "patch")
+    assert "By phase, by the same rule: φ1 " in text
+    said = evidence(text.split("\n---\n")[1])["cpu"]["by_phase"]
+    rows = list(csv.DictReader(write(found, about(report), "csv").splitlines()))
+    cells = dict(part.rsplit(" ", 1) for part in rows[0]["by_phase"].split("; "))
+    assert {name: float(value) for name, value in cells.items()} == pytest.approx(said)
+
+
+def test_a_report_of_before_amounts_by_phase_still_has_a_verdict(report):
+    older = json.loads(json.dumps(report))
+    for part in older["resources"].values():
+        for each in (part["workloads"]["everything"], *part["workloads"]["each"]):
+            del each["phases"]
+    assert verdict(older) == verdict(report)
+
+
+def named(found, *names):
+    """A verdict whose first workload has each of some names."""
+    return replace(found, cards=tuple(replace(found.cards[0], name=name) for name in names))
+
+
+def test_workloads_of_one_name_stay_apart(report):
+    text = write(named(verdict(report), "a b", "a_b", "A b"), about(report), "vpa")
+    assert [each["metadata"]["name"] for each in documents_of(text)] == ["a-b", "a-b-2", "a-b-3"]
+
+
+@pytest.mark.parametrize(("style", "schema"), [("vpa", "vpa"), ("patch", "pod-resources")])
+def test_manifests_of_awkward_names_are_valid(report, style, schema):
+    check = jsonschema.Draft202012Validator(json.loads((SCHEMAS / f"{schema}.json").read_text()))
+    found = documents_of(write(named(verdict(report), *AWKWARD), about(report), style))
+    assert len({each["metadata"]["name"] for each in found}) == len(AWKWARD)
+    for each in found:
+        assert [error.message for error in check.iter_errors(each)] == []
+
+
+def test_docker_commands_reach_docker_as_they_stand(report, tmp_path):
+    """A shell runs the file with a `docker` that writes down its arguments."""
+    log, fake, script = tmp_path / "log", tmp_path / "docker", tmp_path / "update.sh"
+    fake.write_text(f'#!/bin/sh\nprintf "%s\\t" "$@" >> {log}\necho >> {log}\n')
+    fake.chmod(0o755)
+    script.write_text(write(named(verdict(report), *AWKWARD), about(report), "docker"), encoding="utf-8")
+    shell = shutil.which("sh")
+    assert shell
+    done = subprocess.run(
+        [shell, "-eu", str(script)], env={"PATH": str(tmp_path)}, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    commands = [line.rstrip("\t").split("\t") for line in log.read_text().splitlines()]
+    assert len(commands) == len(AWKWARD)
+    for words in commands:
+        assert words[0] == "update"
+        assert set(words[1:-1:2]) <= {"--cpus", "--memory", "--memory-swap"}
+        assert not words[-1].startswith("-")
+
+
+def test_quantities_and_names():
+    assert quantity(0.2501, Unit.CORES) == "251m"
+    assert quantity(0.25, Unit.CORES) == "250m"
+    assert quantity(GIB, Unit.BYTES) == "1024Mi"
+    assert quantity(0.0, Unit.CORES) == "1m"
+    assert kubernetes_name("Spark ALS_large / é") == "spark-als-large"
+    assert kubernetes_name("§") == "group"
+    assert len(kubernetes_name("x" * 99)) == 63
 
 
 def test_formats_are_known_by_name(report):

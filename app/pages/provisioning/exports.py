@@ -1,4 +1,4 @@
-"""The tables and figures of the Provisioning page as CSV, and the recommendation as a file."""
+"""The tables and figures of the Provisioning page as CSV, and the verdict as a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import orjson
 from flask import Blueprint, Response, request
 
 from app.api import file_answer
-from app.context import chosen, workspace
+from app.context import chosen
 from app.pages.provisioning import results
 from app.pages.provisioning.paper import PaperRow, paper_rows
 from app.pages.provisioning.query import View
@@ -19,7 +19,6 @@ from app.ui.export import page_export
 from app.ui.links import Query
 from core.csv_export import csv_lines
 from core.provisioning import manifests
-from core.provisioning.recommendation.exports import FORMATS
 
 if TYPE_CHECKING:
     from app.ui.basics import Node
@@ -176,14 +175,3 @@ def export_verdict(evaluation_id: str, style: str) -> Response:
     form = manifests.FORMATS[style]
     name = choice.traces.name if choice.traces else "verdict"
     return file_answer([text], f"{name}-{style}.{form.ending}", form.mime)
-
-
-@blueprint.get("/api/recommendation/<trace_set_id>/<model_id>/<style>")
-def export_recommendation(trace_set_id: str, model_id: str, style: str) -> Response:
-    """The recommendation in one of its formats."""
-    choice = chosen(trace_set_id, model_id)
-    settings = {name: request.args[name] for name in ("group_by", "tolerance") if request.args.get(name)}
-    text = results.recommendation(choice, settings, style)
-    form = FORMATS[style]
-    name = f"{workspace().traces.get(trace_set_id).name}-{style}.{form.ending}"
-    return file_answer([text], name, form.mime)

@@ -14,13 +14,12 @@ from dash import Input, Output, State, html
 from app.context import LOCATION, Choice, chosen
 from app.figures.provisioning.frontier import frontier
 from app.pages.provisioning import exports, form_callbacks, results
-from app.pages.provisioning.advice import advice_card, manifest_card
 from app.pages.provisioning.form import form, proposed
 from app.pages.provisioning.paper import paper_card
 from app.pages.provisioning.query import PATH, RESOURCES, SCALES, View
 from app.pages.provisioning.table import table, worst_card
 from app.pages.provisioning.values import resources_of
-from app.pages.provisioning.verdict import verdict_cards
+from app.pages.provisioning.verdict import manifest_card, phases_card, verdict_cards
 from app.ui import task_card
 from app.ui.basics import Node, card, notice, page_head
 from app.ui.errors import refused_policies, safe_page
@@ -125,8 +124,7 @@ def _shown(result: Result, view: View, choice: Choice) -> list[Node]:
         worst_card(values, view, choice, result.id, [download("containers", files["worst"])]),
         _notes(result.report),
     ]
-    file = results.file_address(choice, result, "csv")
-    below = advice_card(result, view, choice, [download("request and limit", file)])
+    below = None if found is None else phases_card(found, view, tolerance)
     cards: list[Node] = [
         html.Div(
             [

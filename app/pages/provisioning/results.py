@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from app.context import cached, workspace
+from app.context import workspace
 from app.pages.provisioning.query import PRICES, TAKEN
 from app.pages.provisioning.values import Values
 from app.ui import evaluations, task_card
@@ -15,20 +15,16 @@ from core.errors import ConflictError, NotFoundError
 from core.provisioning.fleet import Resource
 from core.provisioning.manifests import write
 from core.provisioning.manifests.manifest_comments import About
-from core.provisioning.recommendation.recommend import RecommendSettings
 from core.provisioning.verdict.savings import assumptions
 from core.provisioning.verdict.verdict import verdict
 from core.workspace.evaluations import Question
 from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from app.context import Choice
     from app.pages.provisioning.policy_settings import Own
     from app.pages.provisioning.query import View
     from core.provisioning.evaluation.evaluate import EvaluationSettings
-    from core.provisioning.recommendation.recommend import Advice
     from core.provisioning.verdict.answer import Verdict
     from core.workspace.records import TaskInfo
 
@@ -113,73 +109,6 @@ def is_done(task_id: str) -> bool:
 def typical_seconds(trace_set_id: str) -> float:
     """The median length of a trace set's executions."""
     return float(workspace().traces.summary(trace_set_id)["duration_s"].median())
-
-
-def recommend_settings(report: Mapping[str, Any]) -> dict[str, str]:
-    """The settings of a recommendation that belongs to a comparison: the same groups, the same risk."""
-    settings = report["settings"]
-    return {"group_by": str(settings["group_by"]), "tolerance": f"{settings['tolerance']:g}"}
-
-
-def _prints(choice: Choice) -> tuple[str, str]:
-    if choice.traces is None or choice.model is None:
-        raise ConflictError(
-            "A recommendation per phase needs a phase model, and none fits these traces yet.",
-            "Train one on Models, then come back.",
-        )
-    return choice.traces.fingerprint, choice.model.fingerprint
-
-
-def advice(choice: Choice, settings: Mapping[str, object]) -> tuple[Advice, ...]:
-    """What to give to each group in each phase.
-
-    Raises
-    ------
-    ConflictError
-        If there is no model.
-    """
-    prints = _prints(choice)
-    chosen = RecommendSettings.from_dict(settings)
-    pair = choice.pair()
-    if pair is None:
-        return ()
-    made: tuple[Advice, ...] = cached(
-        lambda: workspace().evaluations.recommend(pair[0].id, pair[1].id, chosen), "advice", *prints, chosen
-    )
-    return made
-
-
-def recommendation(choice: Choice, settings: Mapping[str, object], style: str) -> str:
-    """A recommendation as the text of a file.
-
-    Raises
-    ------
-    ConflictError
-        If there is no model.
-    InputError
-        If there is no such format, or the traces' units do not allow it.
-    """
-    prints = _prints(choice)
-    chosen = RecommendSettings.from_dict(settings)
-    pair = choice.pair()
-    today = datetime.now(UTC).date().isoformat()
-    names = "" if pair is None else f"{pair[0].name}|{pair[1].name}"
-
-    def make() -> str:
-        return (
-            ""
-            if pair is None
-            else workspace().evaluations.export(pair[0].id, pair[1].id, style, today, chosen)
-        )
-
-    return cached(make, "recommendation", style, today, names, *prints, chosen)
-
-
-def file_address(choice: Choice, result: Result, style: str) -> str:
-    """Where request and limit by phase can be downloaded."""
-    pair = choice.pair()
-    where = "/".join(info.id for info in pair) if pair else ""
-    return f"/api/recommendation/{where}/{style}?{urlencode(recommend_settings(result.report))}"
 
 
 def verdict_of(result: Result, view: View) -> Verdict | None:

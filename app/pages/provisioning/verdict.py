@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from dash import html
 
-from app.pages.provisioning.query import RESOURCES
-from app.ui.basics import Node, aria, card, icon, state_badge
+from app.pages.provisioning import results
+from app.pages.provisioning.query import FORMATS, RESOURCES
+from app.ui.basics import Node, aria, card, data, icon, notice, phase_badge, plain_table, state_badge
 from app.ui.export import download
+from app.ui.links import segments
+from core.errors import PhaseDockError
 from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.answer import FIXED, KEEP, STEERED
@@ -29,8 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from app.context import Choice
     from app.pages.provisioning.query import View
-    from core.provisioning.verdict.answer import Card, Line, Option, Verdict
+    from app.ui.evaluations import Result
+    from core.provisioning.verdict.answer import Card, Line, Option, PhaseAmount, Verdict
     from core.provisioning.verdict.savings import PriceSettings, Saved
     from core.provisioning.verdict.standing import Standing
 
@@ -444,3 +449,108 @@ def _fixed_instead(found: Verdict, line: Line, fixed: int, n: int) -> html.Li:
 
 def _reason(picture: str, kind: str, text: list[Node]) -> html.Li:
     return html.Li([html.Span(icon(picture), className=kind), html.Span(text)])
+
+
+def phases_card(found: Verdict, view: View, tolerance: float) -> html.Section | None:
+    """The fixed amount of every phase, a row per workload; None without phases."""
+    resource = Resource(view.resource)
+    lines = [(each, line) for each in found.cards if (line := each.line(resource)) is not None]
+    phases = sorted({each.phase for _, line in lines for each in line.by_phase}, key=lambda n: (n < 0, n))
+    if not phases:
+        return None
+    head = [("Workload", False), ("All phases", True), *((phase_badge(each), True) for each in phases)]
+    rows = [_phase_cells(each, line, phases, tolerance) for each, line in lines[:MOST]]
+    cut = f"; the first {MOST} of {len(lines):,} workloads" if len(lines) > MOST else ""
+    return card(
+        "Fixed amounts by phase",
+        html.Div(plain_table(head, rows, "Fixed amount of each workload in each phase"), className="byphase"),
+        note=f"{RESOURCES[view.resource]}, made and tested like the fixed amount of all phases{cut}",
+        flush=True,
+    )
+
+
+def _phase_cells(found: Card, line: Line, phases: Sequence[int], tolerance: float) -> list[Node]:
+    by_phase = {each.phase: each for each in line.by_phase}
+    whole = "–" if line.fixed is None else amount_of(line.fixed.amount, line.unit)
+    cells = [_phase_cell(by_phase.get(phase), line.unit, tolerance) for phase in phases]
+    return [html.B(found.name or "all containers"), html.Span(whole, className="strong"), *cells]
+
+
+def _phase_cell(each: PhaseAmount | None, unit: Unit, tolerance: float) -> Node:
+    """The amount, with how often it fell short, in red where that is more than tolerated."""
+    if each is None:
+        return "–"
+    made = f"from {each.made_from:,} container{'s' if each.made_from != 1 else ''}"
+    if each.time_short is None:
+        short, title = "not tested", f"{made}; no held-out container was in this phase"
+    else:
+        short = f"short {format_share(each.time_short)}"
+        title = f"{made}; {'tested on held-out containers' if each.tested else 'not tested on others'}"
+    bad = each.tested and each.time_short is not None and each.time_short > tolerance
+    return html.Span(
+        [amount_of(each.amount, unit), html.Span(short, className=f"small {'bad' if bad else 'ink3'}")],
+        title=title,
+    )
+
+
+_SHOWN_CHARACTERS = 12_000
+
+
+def manifest_card(found: Verdict, result: Result, view: View, choice: Choice) -> html.Section:
+    """The tabs of formats, and the file in the chosen one."""
+    tabs = segments(view, "format", FORMATS, view.form, "Format of the export")
+    body = html.Div([_what(found), *_export(tabs, result, view, choice)], className="stack")
+    return card("Set it", body, class_name="setit")
+
+
+def _what(found: Verdict) -> Node:
+    """Which policies are exported."""
+    chosen = [
+        f"{RESOURCES[resource.value]}: {each.policy}" for resource, each in found.picks.items() if each.policy
+    ]
+    text = (
+        ". A manifest holds one amount for a container’s whole life. Where a policy changes what it gives, "
+        "that is a fixed amount with the same promise, judged on its own."
+    )
+    return html.P([html.B(", ".join(chosen)), text], className="small ink2") if chosen else None
+
+
+def _export(tabs: Node, result: Result, view: View, choice: Choice) -> list[Node]:
+    try:
+        text = results.manifest(choice, result, view, view.form)
+    except PhaseDockError as error:
+        return [tabs, notice("warn", error.hint, strong=error.message)]
+    tools = _file_tools(results.manifest_address(choice, result, view, view.form))
+    long = len(text) > _SHOWN_CHARACTERS
+    cut = "The file is longer than what is shown here; download it for the rest."
+    return [
+        html.Div([tabs, tools], className="row between wrap"),
+        _manifest(text[:_SHOWN_CHARACTERS] + "\n…" if long else text, view.form),
+        html.P(cut, className="small ink3") if long else None,
+    ]
+
+
+def _file_tools(address: str) -> html.Div:
+    """The buttons that copy and download the file."""
+    return html.Div(
+        [
+            html.Button(
+                [icon("copy"), html.Span("Copy", **data(label="true"))],
+                type="button",
+                className="btn small",
+                **data(fetch=address),
+            ),
+            html.A([icon("download"), "Download"], href=address, className="btn small", download=""),
+        ],
+        className="row",
+    )
+
+
+def _manifest(text: str, form: str) -> html.Pre:
+    return html.Pre(
+        text,
+        className="manifest" if form in ("json", "csv") else "manifest wrap",
+        tabIndex="0",
+        role="region",
+        **aria(label=f"Verdict, {FORMATS[form]}"),
+    )

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from core.csv_export import csv_lines
 from core.errors import InputError
 from core.provisioning.fleet import Resource
-from core.provisioning.manifests.kubernetes import as_patch, as_vpa
 from core.provisioning.manifests.manifest_comments import (
     can_be_written,
     comments,
@@ -27,9 +26,10 @@ from core.provisioning.manifests.manifest_comments import (
     left_out,
     one_line,
 )
+from core.provisioning.manifests.vpa_manifest import as_patch, as_vpa
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from core.provisioning.manifests.manifest_comments import About
     from core.provisioning.verdict.answer import Card, Line, Option, Verdict
@@ -76,22 +76,12 @@ def _options(lines: Sequence[Line]) -> list[str]:
 
 
 _NAMES = (
-    *(
-        "workload",
-        "containers",
-        "learned_from",
-        "held_out",
-        "resource",
-        "unit",
-        "now",
-        "now_is",
-        "way",
-        "policy",
-    ),
-    *("recommended", "exported", "amount", "request", "saved_per_container", "saved_low", "saved_high"),
-    *("time_short_0", "time_short_05", "short_low", "short_high", "resizes_per_hour", "events"),
-    *("containers_short", "saved_at_once", "saved_per_day", "saved_money_per_day", "state", "said"),
-)
+    "workload", "containers", "learned_from", "held_out", "resource", "unit", "now", "now_is", "way",
+    "policy", "recommended", "exported", "amount", "request", "saved_per_container", "saved_low",
+    "saved_high", "time_short_0", "time_short_05", "short_low", "short_high", "resizes_per_hour", "events",
+    "containers_short", "saved_at_once", "saved_per_day", "saved_money_per_day", "state", "evidence",
+    "by_phase",
+)  # fmt: skip
 
 
 def rows(found: Verdict) -> Iterator[dict[str, Any]]:
@@ -138,7 +128,18 @@ def _row(card: Card, line: Line, option: Option) -> dict[str, Any]:
         "saved_per_day": option.saved.per_day,
         "saved_money_per_day": option.saved.money,
         "state": option.standing.state.value,
-        "said": option.standing.sentence,
+        "evidence": option.standing.sentence,
+        "by_phase": [
+            {
+                "phase": each.name,
+                "amount": each.amount,
+                "made_from": each.made_from,
+                "tested": each.tested,
+                "time_short_0": each.time_short,
+                "containers_short": each.containers_short,
+            }
+            for each in line.by_phase
+        ],
     }
 
 
@@ -163,8 +164,16 @@ def as_json(found: Verdict, about: About) -> str:
 def as_csv(found: Verdict, about: About) -> str:
     """One line per workload, resource and way; cells that a spreadsheet would run are escaped."""
     source = (about.traces, about.model, about.date)
-    cells = ([*(row[name] for name in _NAMES), *source] for row in rows(found))
+    cells = (
+        [*(_phases_cell(row[name]) if name == "by_phase" else row[name] for name in _NAMES), *source]
+        for row in rows(found)
+    )
     return "".join(csv_lines((*_NAMES, "traces", "model", "date"), cells, "\n"))
+
+
+def _phases_cell(phases: Sequence[Mapping[str, Any]]) -> str:
+    """The amounts of the phases in one cell, such as ``φ1 0.98; φ2 1.43``, in the row's unit."""
+    return "; ".join(f"{each['phase']} {each['amount']:.10g}" for each in phases)
 
 
 __all__ = ["FORMATS", "ManifestFormat", "write"]

@@ -131,7 +131,18 @@ def sentences(card: Card, lines: Sequence[Line]) -> list[str]:
             ]
             if option.standing.state is not State.SAFE:
                 said.append("  Nothing here is recommended as safe.")
+            if line.by_phase:
+                said.append(f"  By phase, by the same rule: {_phases(line)}.")
     return said
+
+
+def _phases(line: Line) -> str:
+    """What each phase needs, in a line."""
+    return ", ".join(
+        f"{each.name} {format_value(each.amount, line.unit)}"
+        + ("" if each.time_short is None else f" (short {format_share(each.time_short)})")
+        for each in line.by_phase
+    )
 
 
 def _withheld(card: Card) -> list[str]:
@@ -215,6 +226,7 @@ def facts(card: Card, lines: Sequence[Line]) -> list[str]:
             "now": line.now,
             "saved_per_container": line.now - found["amount"],
             "state": line.exported.standing.state.value,
+            "by_phase": {each.name: each.amount for each in line.by_phase},
         }
         said += [
             f"  {line.resource.value}:",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.standing import State
+from core.units import phase_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,6 +48,29 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
+class PhaseAmount:
+    """The fixed amount for a workload while it is in one phase."""
+
+    #: The phase's id; −1 is warm-up.
+    phase: int
+    #: The amount, in the resource's unit.
+    amount: float
+    #: How many containers in this phase it was made from.
+    made_from: int
+    #: Whether it was judged on other containers than those.
+    tested: bool
+    #: The share of the judged containers' time in this phase that exceeds it; None where they have none.
+    time_short: float | None
+    #: How many of them exceed it.
+    containers_short: int
+
+    @property
+    def name(self) -> str:
+        """The phase as people read it."""
+        return phase_name(self.phase)
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """One resource of one workload."""
 
@@ -66,6 +90,8 @@ class Line:
     #: What a manifest says: the policy itself where it never changes, else the fixed amount; None where there
     #: is neither, or nobody can give what the policy gives.
     exported: Option | None
+    #: The fixed amount of each phase, made and judged by the same rule; empty without a phase model.
+    by_phase: tuple[PhaseAmount, ...] = ()
 
     @property
     def tested(self) -> bool:

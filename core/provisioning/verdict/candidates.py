@@ -18,7 +18,7 @@ from core.provisioning.evaluation.intervals import LEAST_UNITS, bounds, resample
 from core.provisioning.evaluation.metrics import Tally, tally
 from core.provisioning.fleet import Resource
 from core.provisioning.policies.static import own_peak
-from core.provisioning.recommendation.recommend import rounded_up
+from core.units import Unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,21 +37,64 @@ _ROUNDING = 1e-12
 # Most policies change what they give, which no manifest can say. What is exported for them is a fixed
 # amount that keeps the same promise for each of the training containers: for CPU the least that none of them
 # exceeds for more than the tolerated share of its time, for memory the highest use plus headroom, because too
-# little memory kills. It is judged as policies are, on containers that it was not made from.
+# little memory kills. It is judged as policies are, on containers that it was not made from. The same rule on
+# the samples in one phase gives the amount of that phase.
 
 
 def least_amounts(demand: Demand, tolerance: float, headroom: float) -> Floats:
-    """The least fixed amount that is enough for each container, shape (n_containers,)."""
+    """The smallest fixed amount that is enough for each container, shape (n_containers,)."""
     fleet = demand.fleet
+    return _smallest_enough(demand, np.arange(fleet.n_samples), fleet.offsets, tolerance, headroom)
+
+
+def _smallest_enough(
+    demand: Demand, samples: Integers, offsets: Integers, tolerance: float, headroom: float
+) -> Floats:
+    """The smallest amount that is enough for each stretch of the chosen samples, shape (n_stretches,)."""
+    values, seconds = demand.values[samples], demand.fleet.seconds[samples]
     if demand.resource is Resource.MEMORY:
-        return np.maximum.reduceat(demand.values, fleet.offsets[:-1]) * (1.0 + headroom)
-    order = np.lexsort((-demand.values, fleet.container))
-    lasting = np.cumsum(fleet.seconds[order])
-    before = np.append(0.0, lasting)[fleet.offsets]
+        return np.maximum.reduceat(values, offsets[:-1]) * (1.0 + headroom)
+    lengths = np.diff(offsets)
+    order = np.lexsort((-values, np.repeat(np.arange(len(lengths)), lengths)))
+    lasting = np.cumsum(seconds[order])
+    before = np.append(0.0, lasting)[offsets]
     limit = before[:-1] + tolerance * np.diff(before) * (1.0 + _ROUNDING)
     # the first sample, from the highest down, at which more than the tolerated time lies at or above it
-    beyond = np.flatnonzero(lasting > np.repeat(limit, fleet.lengths))
-    return demand.values[order][beyond[np.searchsorted(beyond, fleet.offsets[:-1])]]
+    beyond = np.flatnonzero(lasting > np.repeat(limit, lengths))
+    return values[order][beyond[np.searchsorted(beyond, offsets[:-1])]]
+
+
+@dataclass(frozen=True, eq=False)
+class PhaseNeeds:
+    """The smallest amount that is enough for a container while it is in a phase."""
+
+    #: Which container and which phase (−1 is warm-up) each entry is of, shape (n_entries,).
+    container: Integers
+    phase: Integers
+    #: The amounts, shape (n_entries,).
+    amount: Floats
+
+
+def least_by_phase(demand: Demand, tolerance: float, headroom: float) -> PhaseNeeds | None:
+    """`least_amounts` of each container in each phase that it was in; None without a phase model."""
+    fleet = demand.fleet
+    if fleet.labels is None:
+        return None
+    order = np.lexsort((fleet.labels, fleet.container))
+    container, phase = fleet.container[order], fleet.labels[order].astype(np.int64)
+    changed = (container[1:] != container[:-1]) | (phase[1:] != phase[:-1])
+    begins = np.append(0, np.flatnonzero(changed) + 1)
+    least = _smallest_enough(demand, order, np.append(begins, fleet.n_samples), tolerance, headroom)
+    return PhaseNeeds(container[begins], phase[begins], least)
+
+
+_STEPS = {Unit.CORES: 0.01, Unit.BYTES: 2.0**20, Unit.SHARE: 0.001}
+
+
+def rounded_up(value: float, unit: Unit) -> float:
+    """Rounded up to a step that can be set: 10 millicores, 1 MiB, 0.1% of a machine."""
+    step = _STEPS.get(unit)
+    return value if step is None else max(float(np.ceil(value / step - 1e-9)), 1.0) * step
 
 
 # What containers have now: the limit that the traces give, or else their own peak.
@@ -106,6 +149,11 @@ class Side:
     def enough(self) -> Floats:
         """The fixed amount that would be enough for each container, shape (n_containers,)."""
         return least_amounts(self.demand, self.tolerance, self.headroom)
+
+    @cached_property
+    def enough_by_phase(self) -> PhaseNeeds | None:
+        """The same by phase; None without a phase model."""
+        return least_by_phase(self.demand, self.tolerance, self.headroom)
 
     @cached_property
     def seconds(self) -> Floats:
@@ -194,6 +242,7 @@ class _Maker:
             },
             "policies": self._policies(tried, exact=fixed),
             "fixed": self._fixed(tried, learned) if fixed else None,
+            "phases": self._by_phase(tried, learned) if fixed else [],
         }
 
     def _policies(self, tried: Integers, *, exact: bool) -> dict[str, Any]:
@@ -227,16 +276,48 @@ class _Maker:
 
     def _fixed(self, tried: Integers, learned: Integers) -> dict[str, Any]:
         """The fixed amount from training containers, or from the held-out ones where there are no others."""
-        same = self.held_out is self.training
-        side, made_from = (self.training, learned) if len(learned) else (self.held_out, tried)
+        side, made_from, judged, on = self._sides(tried, learned)
         amount = rounded_up(float(side.enough[made_from].max()), side.demand.unit)
-        tested = bool(len(tried)) and bool(len(learned)) and not same
-        judged, on = (self.held_out, tried) if tested else (side, made_from)
         ids = side.demand.fleet.ids
         return {
-            **self._judged(amount, judged, on, tested=tested),
+            **self._judged(amount, judged, on, tested=judged is not side),
             "made_from": [ids[i] for i in made_from.tolist()],
         }
+
+    def _sides(self, tried: Integers, learned: Integers) -> tuple[Side, Integers, Side, Integers]:
+        """Which containers a fixed amount is made from, and which it is judged on: others where possible."""
+        side, made_from = (self.training, learned) if len(learned) else (self.held_out, tried)
+        tested = len(tried) and len(learned) and self.held_out is not self.training
+        return (side, made_from, self.held_out, tried) if tested else (side, made_from, side, made_from)
+
+    def _by_phase(self, tried: Integers, learned: Integers) -> list[dict[str, Any]]:
+        """The fixed amount of each phase, by the same rule, judged on the samples in that phase alone."""
+        side, made_from, judged, on = self._sides(tried, learned)
+        needs = side.enough_by_phase
+        if needs is None:
+            return []
+        mine = np.isin(needs.container, made_from)
+        demand = judged.demand.only(on)
+        labels, seconds = demand.fleet.labels, demand.fleet.seconds
+        found = []
+        for phase in sorted(set(needs.phase[mine].tolist()), key=lambda number: (number < 0, number)):
+            learned_from = needs.amount[mine & (needs.phase == phase)]
+            amount = rounded_up(float(learned_from.max()), demand.unit)
+            inside = np.flatnonzero(labels == phase)
+            lasting = float(seconds[inside].sum())
+            short = inside[demand.values[inside] > amount]
+            found.append(
+                {
+                    "phase": phase,
+                    "request": amount,
+                    "made_from": len(learned_from),
+                    "tested": judged is not side and lasting > 0,
+                    "judged_seconds": lasting,
+                    "under_time_0": float(seconds[short].sum()) / lasting if lasting > 0 else None,
+                    "containers_short": len(np.unique(demand.fleet.container[short])),
+                }
+            )
+        return found
 
     def _figures(self, sums: Tally, tried: Integers, interval: dict[str, Any]) -> dict[str, Any]:
         ids = self.held_out.demand.fleet.ids

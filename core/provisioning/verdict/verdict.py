@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.provisioning.fleet import Resource
-from core.provisioning.verdict.answer import EXACT, FIXED, KEEP, STEERED, Card, Line, Option, Verdict
+from core.provisioning.verdict.answer import (
+    EXACT,
+    FIXED,
+    KEEP,
+    STEERED,
+    Card,
+    Line,
+    Option,
+    PhaseAmount,
+    Verdict,
+)
 from core.provisioning.verdict.choice import kind_of, pick, units
 from core.provisioning.verdict.savings import PriceSettings, running, saved
 from core.provisioning.verdict.standing import Standing, State, standing
@@ -201,6 +211,7 @@ class _Maker:
             fixed=fixed,
             recommended=recommended,
             exported=(exact or fixed) if given else None,
+            by_phase=tuple(_phase_amount(each) for each in entry.get("phases", ())),
         )
 
     def _option(
@@ -283,6 +294,17 @@ def _recommended(
     allowed = max(float(steered.found["under_time_0"]), tolerance)
     better = fixed.amount <= steered.amount and fixed.found["under_time_0"] <= allowed
     return fixed if better or not steered.kept else steered
+
+
+def _phase_amount(entry: Mapping[str, Any]) -> PhaseAmount:
+    return PhaseAmount(
+        phase=entry["phase"],
+        amount=entry["request"],
+        made_from=entry["made_from"],
+        tested=entry["tested"],
+        time_short=entry["under_time_0"],
+        containers_short=entry["containers_short"],
+    )
 
 
 def can_be_given(policy: str, part: Mapping[str, Any]) -> bool:

@@ -15,7 +15,6 @@ from core.errors import Cancelled, InputError, NotFoundError
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES as REGISTER
-from core.provisioning.recommendation.recommend import RecommendSettings, recommend
 from core.workspace import code_version
 from core.workspace.evaluations import Question
 from core.workspace.phase_labels import PhaseLabels
@@ -164,19 +163,13 @@ def test_a_comparison_is_made_anew_when_it_is_asked_for_again(stored):
     assert list((workspace.settings.home / "tmp").iterdir()) == []
 
 
-def test_recommendations_and_labels_belong_to_the_code_that_made_them(stored, monkeypatch, tmp_path):
+def test_labels_belong_to_the_code_that_made_them(stored, monkeypatch, tmp_path):
     workspace, _, question = stored
     home = workspace.settings.home
-    for kept, make in (
-        ("evaluations/*.advice.json", workspace.evaluations.recommend),
-        ("labels/*.npz", PhaseLabels(workspace.traces, workspace.models, home / "labels").get),
-    ):
-        make(question.trace_set, question.model)
-        assert len(list(home.glob(kept))) == 1
-    changed(monkeypatch, tmp_path, "core.phases")
-    workspace.evaluations.recommend(question.trace_set, question.model)
     PhaseLabels(workspace.traces, workspace.models, home / "labels").get(question.trace_set, question.model)
-    assert len(list(home.glob("evaluations/*.advice.json"))) == 2
+    assert len(list(home.glob("labels/*.npz"))) == 1
+    changed(monkeypatch, tmp_path, "core.phases")
+    PhaseLabels(workspace.traces, workspace.models, home / "labels").get(question.trace_set, question.model)
     assert len(list(home.glob("labels/*.npz"))) == 2
 
 
@@ -202,52 +195,6 @@ def test_what_is_not_there_is_said(stored):
         workspace.evaluations.submit(Question(question.trace_set, question.model, SETTINGS, ("best",)))
     with pytest.raises(InputError, match="no column “team”"):
         workspace.evaluations.make(Question(question.trace_set, None, EvaluationSettings(group_by="team")))
-
-
-def test_recommendations_carry_names_and_date(stored):
-    workspace, _, question = stored
-    text = workspace.evaluations.export(question.trace_set, question.model, "docker", "2026-03-04")
-    assert "# model: model\n# traces: set\n# date: 2026-03-04\n" in text
-    rows = workspace.evaluations.recommend(question.trace_set, question.model)
-    assert {row.resource.value for row in rows} == {"cpu", "memory"}
-
-
-def test_a_recommendation_is_made_with_the_comparison_and_read_without_a_sample(
-    stored, settings, monkeypatch
-):
-    workspace, traces, question = stored
-    workspace.evaluations.make(question)
-    alike = RecommendSettings(group_by="workload", tolerance=SETTINGS.tolerance)
-    expected = recommend(traces, workspace.models.load(question.model), alike)
-    monkeypatch.setattr("core.workspace.evaluations.recommend", None)
-    other = open_workspace(settings)
-    assert other.evaluations.recommend(question.trace_set, question.model, alike) == expected
-    assert "VerticalPodAutoscaler" in other.evaluations.export(
-        question.trace_set, question.model, "vpa", "2026-01-02", alike
-    )
-    other.close()
-
-
-def test_a_damaged_recommendation_is_made_anew(stored, settings):
-    workspace, _, question = stored
-    alike = RecommendSettings()
-    first = workspace.evaluations.recommend(question.trace_set, question.model, alike)
-    (path,) = (settings.home / "evaluations").glob("*.advice.json")
-    for damage in (b"", b"{}", b'[{"group": 1}]'):
-        path.write_bytes(damage)
-        found = workspace.evaluations.recommend(question.trace_set, question.model, alike)
-        assert found == first
-
-
-def test_a_disk_that_keeps_nothing_does_not_hide_the_recommendation(stored, monkeypatch, caplog):
-    workspace, _, question = stored
-
-    def full(*_args):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("core.workspace.evaluations.write_atomically", full)
-    assert workspace.evaluations.recommend(question.trace_set, question.model)
-    assert "could not be kept" in caplog.text
 
 
 def test_settings_of_policies_go_through_json_and_older_tasks_have_none():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from core.provisioning.manifests.manifest_comments import (
@@ -9,13 +11,7 @@ from core.provisioning.manifests.manifest_comments import (
     exportable,
     left_out,
 )
-from core.provisioning.recommendation.exports import (
-    autoscaler,
-    block_yaml,
-    free_name,
-    kubernetes_name,
-    quantity,
-)
+from core.units import Unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -93,3 +89,69 @@ def _pod(name: str, amounts: Mapping[str, str]) -> dict[str, Any]:
 
 def _vpa(name: str, amounts: Mapping[str, str]) -> dict[str, Any]:
     return autoscaler(name, amounts, amounts)
+
+
+def autoscaler(name: str, lowest: Mapping[str, str], highest: Mapping[str, str]) -> dict[str, Any]:
+    """A VerticalPodAutoscaler for the container of a job."""
+    policy = {
+        "containerName": name,
+        "minAllowed": dict(lowest),
+        "maxAllowed": dict(highest),
+        "controlledResources": list(lowest),
+        "controlledValues": "RequestsAndLimits",
+    }
+    return {
+        "apiVersion": "autoscaling.k8s.io/v1",
+        "kind": "VerticalPodAutoscaler",
+        "metadata": {"name": name},
+        "spec": {
+            "targetRef": {"apiVersion": "batch/v1", "kind": "Job", "name": name},
+            "updatePolicy": {"updateMode": "Initial"},
+            "resourcePolicy": {"containerPolicies": [policy]},
+        },
+    }
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """The name, numbered where another group has it already."""
+    number, free = 2, name
+    while free in taken:
+        free, number = f"{name[:58]}-{number}", number + 1
+    taken.add(free)
+    return free
+
+
+def quantity(value: float, unit: Unit) -> str:
+    """A Kubernetes quantity: millicores, or MiB, both rounded up."""
+    whole = value * 1000 if unit is Unit.CORES else value / 2**20
+    return f"{max(ceil(whole), 1)}{'m' if unit is Unit.CORES else 'Mi'}"
+
+
+def kubernetes_name(text: str) -> str:
+    """A name that Kubernetes takes (DNS-1123 label): lower-case letters, digits and dashes, at most 63."""
+    name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:63].strip("-")
+    return name or "group"
+
+
+def block_yaml(value: Mapping[str, Any] | Sequence[Any], indent: int = 0) -> list[str]:
+    """A document in block style; scalars are written as JSON, which YAML reads."""
+    pad, lines = "  " * indent, []
+    if isinstance(value, dict):
+        for key, each in value.items():
+            if isinstance(each, dict | list) and each:
+                lines += [f"{pad}{key}:", *block_yaml(each, indent + 1)]
+            else:
+                lines.append(f"{pad}{key}: {json.dumps(each, ensure_ascii=False)}")
+        return lines
+    for each in value:
+        if isinstance(each, dict | list):
+            first, *rest = block_yaml(each, indent + 1)
+            lines += [f"{pad}- {first.strip()}", *rest]
+        else:
+            lines.append(f"{pad}- {json.dumps(each, ensure_ascii=False)}")
+    return lines
+
+
+def ceil(value: float) -> int:
+    """The next whole number, unless rounding alone put the value above one."""
+    return -int(-(value - 1e-6) // 1)

@@ -1,1 +1,0 @@
-"""Requests and limits to set, with their reasons, and the files that set them."""
