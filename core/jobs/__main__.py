@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from .agent import Agent
 from .catalogue import CATALOGUE, make
-from .course import Course
-from .running import Plan, run
+from .running import DataOptions, Plan, run
 from .threads import fix_pools, set_threads
 
 if TYPE_CHECKING:
@@ -30,16 +29,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as error:
         agent.finish("failed")
         image = f"phasedock-jobs:{CATALOGUE[chosen.name].image}"
-        _say(f"{chosen.name} needs {error.name}, which this image does not have; use {image}.")
+        _say(f"{chosen.name} needs {error.name}, which this image lacks. Use {image}.")
         return 2
     checkpoint = chosen.checkpoint
     if checkpoint is None and agent.folder is not None:
         checkpoint = agent.folder / f"checkpoint{program.suffix}"
-    course = Course(chosen.load, chosen.augment, chosen.renew, chosen.judge, chosen.second)
+    options = DataOptions(chosen.load, chosen.augment, chosen.renew, chosen.judge, chosen.second)
     try:
-        run(program, Plan(chosen.steps, checkpoint, chosen.every, course, chosen.seed), agent, _say)
+        run(program, Plan(chosen.steps, checkpoint, chosen.every, options, chosen.seed), agent, _say)
     except ValueError as error:
-        if course.plain:
+        if options.is_default:
             raise
         _say(str(error))
         return 2
@@ -52,7 +51,7 @@ def _say(line: str) -> None:
 
 
 def _threads(chosen: str) -> Callable[[int | None], int]:
-    """Return what handles a request for threads: follow it, leave the libraries alone, or keep a number."""
+    """Return the handler of requests for threads: follow them, ignore them or keep a fixed number."""
     if chosen == "follow":
         return set_threads
     return lambda _: set_threads(int(chosen) if chosen.isdigit() else None)

@@ -8,10 +8,8 @@ import pytest
 from core.jobs.__main__ import main
 from core.jobs.agent import Agent
 from core.jobs.catalogue import make
-from core.jobs.course import Course, Following
-from core.jobs.programs.digits import SIDE
-from core.jobs.programs.distortions import distorted_digits
-from core.jobs.running import Plan, run
+from core.jobs.programs.data import SIDE, generate_distorted_digits
+from core.jobs.running import DataOptions, DataPipeline, Plan, run
 
 
 def nothing():
@@ -30,12 +28,12 @@ def trained(steps, path, course, stop=None):
 
 
 def test_varied_digits_are_images_that_depend_on_their_seed():
-    images, labels = distorted_digits(300, (1, 2, 3))
+    images, labels = generate_distorted_digits(300, (1, 2, 3))
     assert images.shape == (300, SIDE * SIDE)
     assert images.dtype == np.float32
     assert 0 <= images.min() < images.max() <= 1
     assert set(labels.tolist()) == set(range(10))
-    again, other = distorted_digits(300, (1, 2, 3)), distorted_digits(300, (1, 2, 4))
+    again, other = generate_distorted_digits(300, (1, 2, 3)), generate_distorted_digits(300, (1, 2, 4))
     np.testing.assert_array_equal(images, again[0])
     assert (images != other[0]).any()
     middle = images.reshape(-1, SIDE, SIDE)[:, 5:11, 5:11].mean()
@@ -43,7 +41,7 @@ def test_varied_digits_are_images_that_depend_on_their_seed():
 
 
 def test_what_is_said_happens_and_the_second_stage_has_larger_batches(tmp_path):
-    course = Course(load=2, augment=1, judge=1, second=0.5)
+    course = DataOptions(load=2, augment=1, judge=1, second=0.5)
     program, said = trained(40, tmp_path / "c.npz", course)
     text = "\n".join(said)
     assert "2 thousand images read" in text
@@ -56,7 +54,7 @@ def test_what_is_said_happens_and_the_second_stage_has_larger_batches(tmp_path):
 
 @pytest.mark.parametrize("renew", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_resumed_run_meets_the_same_data(tmp_path, renew):
-    course = Course(augment=1, renew=renew)
+    course = DataOptions(augment=1, renew=renew)
     whole, _ = trained(30, None, course)
     trained(30, tmp_path / "c.npz", course, stop=25)
     resumed, said = trained(30, tmp_path / "c.npz", course)
@@ -69,6 +67,6 @@ def test_a_resumed_run_meets_the_same_data(tmp_path, renew):
 def test_who_cannot_be_given_other_data_says_so(capsys):
     assert main(["elman", "--steps", "1", "--augment", "1"]) == 2
     assert "Only programs on digits" in capsys.readouterr().out
-    Following(Course(), make("elman", 1, 0.05), 1, 1, print, nothing)
+    DataPipeline(DataOptions(), make("elman", 1, 0.05), 1, 1, print, nothing)
     with pytest.raises(SystemExit):
         main(["mlp", "--second", "0"])

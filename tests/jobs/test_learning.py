@@ -5,13 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.jobs.programs.digits import SIDE, made_digits, real_digits, seen_rows
-from core.jobs.programs.numpy.elman import Elman
-from core.jobs.programs.numpy.factors import Factors
-from core.jobs.programs.numpy.layers import backward, dense_layers, forward, softmax
-from core.jobs.programs.text import ALPHABET, characters, unspaced, words
-from core.jobs.programs.waves import AHEAD, SEEN, made_waves
-from core.jobs.threads import set_threads, usable_cores
+from core.jobs.programs.data import (
+    ALPHABET,
+    HORIZON,
+    INPUT_LENGTH,
+    SIDE,
+    characters,
+    draw_visible_rows,
+    generate_digits,
+    generate_waves,
+    letters_with_positions,
+    real_digits,
+    words,
+)
+from core.jobs.programs.numpy.program import backward, dense_layers, forward, softmax
+from core.jobs.programs.numpy.text import Elman, Factors
+from core.jobs.threads import count_usable_cores, set_threads
 
 
 def test_threads_of_the_linear_algebra_follow() -> None:
@@ -21,7 +30,7 @@ def test_threads_of_the_linear_algebra_follow() -> None:
         assert set_threads(None) == 1
     finally:
         assert set_threads(own) == own
-    assert usable_cores() >= 1
+    assert count_usable_cores() >= 1
 
 
 def test_digits_are_the_real_ones_and_made_ones_are_like_them() -> None:
@@ -29,7 +38,7 @@ def test_digits_are_the_real_ones_and_made_ones_are_like_them() -> None:
     assert images.shape == (1797, 8, 8)
     assert np.bincount(labels).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
     ticks: list[int] = []
-    made, told = made_digits(4500, 3, lambda: ticks.append(1))
+    made, told = generate_digits(4500, 3, lambda: ticks.append(1))
     assert made.shape == (4500, 256)
     assert len(ticks) == 3
     assert 0 <= made.min() < made.max() <= 1
@@ -46,7 +55,7 @@ def test_the_text_is_read_as_characters_and_words() -> None:
 
 
 def test_letters_without_spaces_have_places_that_give_the_words_back() -> None:
-    letters, places = unspaced()
+    letters, places = letters_with_positions()
     found, word = [], ""
     for letter, place in zip(letters, places, strict=True):
         assert (word == "") == (place in {0, 3}), "a word begins where none is open"
@@ -58,20 +67,20 @@ def test_letters_without_spaces_have_places_that_give_the_words_back() -> None:
 
 
 def test_half_of_an_images_rows_to_all_are_seen() -> None:
-    rows = seen_rows(4000, 3)
+    rows = draw_visible_rows(4000, 3)
     assert set(rows) == set(range(SIDE // 2, SIDE + 1))
-    assert not np.array_equal(rows, seen_rows(4000, 3, held_out=True))
-    assert np.array_equal(rows, seen_rows(4000, 3))
+    assert not np.array_equal(rows, draw_visible_rows(4000, 3, held_out=True))
+    assert np.array_equal(rows, draw_visible_rows(4000, 3))
 
 
 def test_waves_can_be_forecast_but_not_from_their_mean() -> None:
-    seen, ahead = made_waves(3000, 1)
-    assert (seen.shape, ahead.shape) == ((3000, SEEN, 1), (3000, AHEAD))
+    seen, ahead = generate_waves(3000, 1)
+    assert (seen.shape, ahead.shape) == ((3000, INPUT_LENGTH, 1), (3000, HORIZON))
     assert 0.7 < ahead.var() < 1.2
     rows = np.hstack([seen[:, :, 0], np.ones((3000, 1), np.float32)])
     weights = np.linalg.lstsq(rows[:2000], ahead[:2000], rcond=None)[0]
     assert (rows[2000:] @ weights - ahead[2000:]).var() < 0.5 * ahead.var()
-    assert not np.array_equal(seen, made_waves(3000, 1, held_out=True)[0])
+    assert not np.array_equal(seen, generate_waves(3000, 1, held_out=True)[0])
 
 
 def test_gradients_of_dense_layers_are_right() -> None:

@@ -165,8 +165,8 @@ def test_the_command_runs_a_program(
         signal.signal(signal.SIGTERM, handler)
     printed = capsys.readouterr().out
     assert "step 2/2 loss=" in printed
-    assert "vae needs torch, which this image does not have; use phasedock-jobs:torch." in printed
-    assert "needs tensorflow, which this image does not have; use phasedock-jobs:tensorflow." in printed
+    assert "vae needs torch, which this image lacks. Use phasedock-jobs:torch." in printed
+    assert "needs tensorflow, which this image lacks. Use phasedock-jobs:tensorflow." in printed
 
 
 WRONG = ("nothing", "mlp --size 0", "mlp --size nan", "mlp --size x", "mlp --steps 0", "mlp --seed -1")

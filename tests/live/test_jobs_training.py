@@ -145,7 +145,7 @@ def test_a_killed_job_does_its_last_steps_again_and_says_no_loss_twice(
 
 MARGINALS = """
 import torch
-from phasedock_jobs.programs.torch.labels import marginals
+from phasedock_jobs.programs.torch.sequences import marginals
 torch.manual_seed(1)
 scores, transitions = torch.randn(3, 4, 3, dtype=torch.float64), torch.randn(3, 3, dtype=torch.float64)
 found = marginals(scores, transitions)
@@ -168,7 +168,7 @@ def test_marginals_of_labels_are_those_of_all_labellings_added_up(torch_image: s
 CELLS = """
 import numpy as np
 import tensorflow as tf
-from phasedock_jobs.programs.tensorflow.cells import GATES, draw_layer, read, read_until
+from phasedock_jobs.programs.tensorflow.program import GATES, draw_layer, run_layer, run_layer_until
 rng = np.random.default_rng(1)
 x, lengths = rng.normal(size=(3, 5, 2)).astype(np.float32), np.array([5, 1, 3], np.int32)
 for kind in GATES:
@@ -177,12 +177,12 @@ for kind in GATES:
     W, U, b = (layer[f"one.{name}"].tolist() for name in "WUb")
     right = [units_over_time(kind, series.tolist(), W, U, b) for series in x]
     variables = {name: tf.Variable(value) for name, value in layer.items()}
-    assert np.abs(read(variables, "one", kind, x) - np.array(right)).max() < 1e-5, kind
+    assert np.abs(run_layer(variables, "one", kind, x) - np.array(right)).max() < 1e-5, kind
     turned = [units_over_time(kind, series[::-1].tolist(), W, U, b)[::-1] for series in x]
-    assert np.abs(read(variables, "one", kind, x, backwards=True) - np.array(turned)).max() < 1e-5, kind
+    assert np.abs(run_layer(variables, "one", kind, x, backwards=True) - np.array(turned)).max() < 1e-5, kind
     if kind == "plain":
         ends = np.array([series[length - 1] for series, length in zip(right, lengths)])
-        assert np.abs(read_until(variables, "one", x, lengths) - ends).max() < 1e-5
+        assert np.abs(run_layer_until(variables, "one", x, lengths) - ends).max() < 1e-5
 print("equal")
 """
 

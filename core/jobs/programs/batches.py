@@ -20,8 +20,8 @@ STEPS_PER_EPOCH = 20
 """Printed steps in which a program sees its data once."""
 
 
-class Order:
-    """Goes through 0 … count−1 again and again, each time in a new order."""
+class ShuffledOrder:
+    """An endless sequence of 0 … count−1, shuffled anew in each round."""
 
     def __init__(self, count: int, rng: np.random.Generator) -> None:
         self._rng, self._order, self._position = rng, rng.permutation(count), 0
@@ -39,17 +39,17 @@ class Order:
         return {"order": self._order, "position": np.array(self._position)}
 
     def load(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on from what `state` returned."""
+        """Restore what `state` returned."""
         self._order, self._position = np.array(state["order"]), int(state["position"])
 
 
-def generator_text(rng: np.random.Generator) -> str:
+def generator_state_json(rng: np.random.Generator) -> str:
     """Return a generator's state as JSON."""
     return json.dumps(rng.bit_generator.state)
 
 
 def restore_generator(rng: np.random.Generator, text: str) -> None:
-    """Bring a generator to the state that `generator_text` returned."""
+    """Bring a generator to the state that `generator_state_json` returned."""
     rng.bit_generator.state = json.loads(text)
 
 
@@ -59,13 +59,13 @@ class BatchProgram(ABC):
     suffix: ClassVar[str]
     rate: ClassVar[float] = 1e-3
     batch: ClassVar[int] = 64
-    usual: ClassVar[int]
+    default_examples: ClassVar[int]
     """Examples at size 1."""
 
     def __init__(self, seed: int, size: float) -> None:
         self.seed, self.size = seed, size
         self.rng = np.random.default_rng(seed)
-        self.order = Order(self.examples(), self.rng)
+        self.order = ShuffledOrder(self.example_count(), self.rng)
 
     @abstractmethod
     def prepare(self, tick: Callable[[], None]) -> str:
@@ -76,27 +76,27 @@ class BatchProgram(ABC):
 
     @abstractmethod
     def learn(self, chosen: Indices) -> float:
-        """Learn the chosen examples, moving the parameters once, and return their mean loss before that."""
+        """Update the parameters once on the chosen examples and return their mean loss before the update."""
 
     @abstractmethod
     def evaluate(self) -> dict[str, float]:
-        """Return the metrics on data that were not learned from, without drawing random numbers."""
+        """Return the metrics on held-out data, without drawing random numbers."""
 
     @abstractmethod
     def save(self, path: Path, step: int) -> None:
-        """Write everything that the next step depends on."""
+        """Write a checkpoint with everything that the next step depends on."""
 
     @abstractmethod
     def load(self, path: Path) -> int:
-        """Go on from a checkpoint and return its step."""
+        """Restore a checkpoint and return its step."""
 
-    def examples(self) -> int:
-        """Return how many examples there are to learn from."""
-        return max(5 * STEPS_PER_EPOCH, round(self.usual * self.size))
+    def example_count(self) -> int:
+        """Return the number of training examples."""
+        return max(5 * STEPS_PER_EPOCH, round(self.default_examples * self.size))
 
     def step(self) -> float:
         """Train on the next twentieth of the data and return the mean loss."""
-        left, losses = self.examples() // STEPS_PER_EPOCH, []
+        left, losses = self.example_count() // STEPS_PER_EPOCH, []
         while left > 0:
             chosen = self.order.take(min(left, self.batch))
             left -= len(chosen)

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ..batches import STEPS_PER_EPOCH
-from ..digits import SIDE, made_digits
-from .layers import backward, dense_layers, forward, softmax
-from .program import NumpyProgram
+from ..data import SIDE, generate_digits
+from .program import NumpyProgram, backward, dense_layers, forward, softmax
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..digits import Images, Labels
-    from .optimiser import Array
+    from ..data import Images, Labels
+    from .program import Array
 
 
 class DigitProgram(NumpyProgram):
@@ -34,28 +33,30 @@ class DigitProgram(NumpyProgram):
         """Draw the layers."""
         return dense_layers(self.widths, self.rng)
 
-    def examples(self) -> int:
+    def example_count(self) -> int:
         """Return the number of images."""
         return max(100, round(self.images * self.size))
 
     def prepare(self, tick: Callable[[], None]) -> str:
         """Make the images."""
-        count = self.examples()
-        self._x, self._labels = made_digits(count, self._seed, tick)
-        self._test_x, self._test_labels = made_digits(max(50, count // 4), self._seed, tick, held_out=True)
+        count = self.example_count()
+        self._x, self._labels = generate_digits(count, self._seed, tick)
+        self._test_x, self._test_labels = generate_digits(
+            max(50, count // 4), self._seed, tick, held_out=True
+        )
         return f"{count} images of {SIDE} x {SIDE} points"
 
     def renew(self, images: Images, labels: Labels) -> None:
-        """Learn from other images from now on."""
+        """Replace the training images."""
         self._x, self._labels = images, labels
 
-    def judge_by(self, images: Images, labels: Labels) -> None:
-        """Evaluate on other images from now on."""
+    def set_validation_data(self, images: Images, labels: Labels) -> None:
+        """Replace the validation images."""
         self._test_x, self._test_labels = images, labels
 
     def step(self) -> float:
         """Train on the next twentieth of the images."""
-        left, losses = max(1, self.examples() // STEPS_PER_EPOCH), []
+        left, losses = max(1, self.example_count() // STEPS_PER_EPOCH), []
         while left > 0:
             chosen = self.order.take(min(left, self.batch))
             left -= len(chosen)
@@ -69,13 +70,13 @@ class DigitProgram(NumpyProgram):
         """Return the loss of images made of digits never seen, and a classifier's accuracy on them."""
         output = forward(self.parameters, self._test_x)[-1]
         loss, _ = self.loss(output, self._test_x, self._test_labels)
-        return {"val_loss": loss} | self.figures(output)
+        return {"val_loss": loss} | self.extra_metrics(output)
 
     @abstractmethod
     def loss(self, output: Array, x: Array, labels: Labels) -> tuple[float, Array]:
         """Return the mean loss and its gradient with respect to the output."""
 
-    def figures(self, output: Array) -> dict[str, float]:  # noqa: ARG002 - a classifier looks at it
+    def extra_metrics(self, output: Array) -> dict[str, float]:  # noqa: ARG002 - a classifier looks at it
         """Return what else is worth printing after an evaluation."""
         return {}
 
@@ -93,7 +94,7 @@ class Classifier(DigitProgram):
         chances[rows, labels] -= 1
         return float(loss), chances / np.float32(len(labels))
 
-    def figures(self, output: Array) -> dict[str, float]:
+    def extra_metrics(self, output: Array) -> dict[str, float]:
         """Return the share of digits classified correctly."""
         return {"val_accuracy": float((output.argmax(axis=1) == self._test_labels).mean())}
 

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from ...files import write_atomically
-from ..batches import BatchProgram, generator_text, restore_generator
+from ..batches import BatchProgram, generator_state_json, restore_generator
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,8 +43,8 @@ class TorchProgram(BatchProgram):
         """Return the mean loss of the chosen examples, as a tensor."""
 
     @abstractmethod
-    def judge(self) -> dict[str, float]:
-        """Return the metrics on data that were not learned from."""
+    def validation_metrics(self) -> dict[str, float]:
+        """Return the metrics on held-out data."""
 
     def learn(self, chosen: Indices) -> float:
         """Move the parameters against the gradients of the chosen examples' loss."""
@@ -57,26 +57,26 @@ class TorchProgram(BatchProgram):
         return float(loss.detach())
 
     def evaluate(self) -> dict[str, float]:
-        """Return the metrics on data that were not learned from, without drawing random numbers."""
+        """Return the metrics on held-out data, without drawing random numbers."""
         self.model.eval()
         with torch.no_grad():
-            return self.judge()
+            return self.validation_metrics()
 
     def save(self, path: Path, step: int) -> None:
-        """Write everything that the next step depends on."""
+        """Write a checkpoint with everything that the next step depends on."""
         order = {name: torch.from_numpy(np.asarray(value)) for name, value in self.order.state().items()}
         state = {
             "step": step,
             "model": self.model.state_dict(),
             "adam": self._adam.state_dict(),
             "torch_rng": torch.get_rng_state(),
-            "rng": generator_text(self.rng),
+            "rng": generator_state_json(self.rng),
             "order": order,
         }
         write_atomically(path, lambda file: torch.save(state, file))
 
     def load(self, path: Path) -> int:
-        """Go on from a checkpoint and return its step."""
+        """Restore a checkpoint and return its step."""
         state = torch.load(path, weights_only=True)
         self.model.load_state_dict(state["model"])
         self._adam.load_state_dict(state["adam"])

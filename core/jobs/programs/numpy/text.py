@@ -1,4 +1,4 @@
-"""A recurrent network in NumPy that reads a text character by character (Elman 1990)."""
+"""NumPy programs on a text: a recurrent network (Elman 1990) and word factors by least squares."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..batches import STEPS_PER_EPOCH
-from ..text import ALPHABET, characters
-from .layers import softmax
-from .program import NumpyProgram
+from ..data import ALPHABET, characters, words
+from .program import NumpyProgram, softmax
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy.typing as npt
 
-    from ..text import Codes
-    from .optimiser import Array
+    from ..batches import Indices
+    from ..data import Codes
+    from .program import Array
+
 
 HIDDEN, LANES, LENGTH = 320, 16, 24
 """Units, positions of the text that are read side by side, and characters between two updates."""
@@ -50,22 +51,22 @@ class Elman(NumpyProgram):
             "c": np.zeros(letters, np.float32),
         }
 
-    def examples(self) -> int:
+    def example_count(self) -> int:
         """Return how many stretches of text are read in an epoch."""
         return max(STEPS_PER_EPOCH, round(800 * self.size))
 
     def prepare(self, tick: Callable[[], None]) -> str:
-        """Read the text; its last tenth is never learned from."""
+        """Read the text; its last tenth is held out."""
         text = characters()
         cut = len(text) * 9 // 10
         self._text, self._test = text[:cut], text[cut:]
         self._places = np.linspace(0, cut, LANES, endpoint=False).astype(np.int64)
         self._h = np.zeros((LANES, HIDDEN), np.float32)
-        self.load_extra(self._carried)
+        self.load_extra(self._initial_state)
         tick()
         return f"{len(text)} characters"
 
-    _carried: dict[str, Any] = {}  # noqa: RUF012 - replaced, never changed
+    _initial_state: dict[str, Any] = {}  # noqa: RUF012 - replaced, never changed
 
     def extra(self) -> dict[str, npt.NDArray[Any]]:
         """Return the positions in the text and the units' values."""
@@ -73,14 +74,14 @@ class Elman(NumpyProgram):
 
     def load_extra(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Read on from there, now or once the text is there."""
-        self._carried = state
+        self._initial_state = state
         if state:
             self._places, self._h = np.array(state["places"]), np.array(state["h"])
 
     def step(self) -> float:
         """Read a twentieth of an epoch's stretches and return the mean cross-entropy."""
         losses = []
-        for _ in range(self.examples() // STEPS_PER_EPOCH):
+        for _ in range(self.example_count() // STEPS_PER_EPOCH):
             reading = (self._places + np.arange(LENGTH + 1)[:, None]) % len(self._text)
             text = self._text[reading]
             misread = self.rng.integers(len(ALPHABET), size=text.shape)
@@ -92,7 +93,7 @@ class Elman(NumpyProgram):
         return float(np.mean(losses))
 
     def evaluate(self) -> dict[str, float]:
-        """Return the cross-entropy on the text that was not learned from."""
+        """Return the cross-entropy on the held-out text."""
         text = self._test[: len(self._test) // 8 * 8].reshape(8, -1).T
         hidden = self._run(text[:-1], np.zeros((8, HIDDEN), np.float32))
         return {"val_loss": self._cross_entropy(hidden[1:], text[1:])[0]}
@@ -108,14 +109,14 @@ class Elman(NumpyProgram):
     def _cross_entropy(self, hidden: Array, codes: Codes) -> tuple[float, Array]:
         """Return the mean cross-entropy and its gradient for the scores (time, lanes, letters)."""
         chances = softmax(hidden @ self.parameters["V"] + self.parameters["c"])
-        told = np.take_along_axis(chances, codes[..., None], axis=-1)
-        np.put_along_axis(chances, codes[..., None], told - 1, axis=-1)
-        return float(-np.log(np.maximum(told, 1e-12)).mean()), chances / np.float32(codes.size)
+        target = np.take_along_axis(chances, codes[..., None], axis=-1)
+        np.put_along_axis(chances, codes[..., None], target - 1, axis=-1)
+        return float(-np.log(np.maximum(target, 1e-12)).mean()), chances / np.float32(codes.size)
 
-    def _learn(self, seen: Codes, told: Codes, h: Array) -> tuple[float, dict[str, Array], Array]:
+    def _learn(self, seen: Codes, target: Codes, h: Array) -> tuple[float, dict[str, Array], Array]:
         """Return the loss of guessing (time, lanes) from what is seen, the gradients, and the last units."""
         p, hidden = self.parameters, self._run(seen, h)
-        loss, error = self._cross_entropy(hidden[1:], told)
+        loss, error = self._cross_entropy(hidden[1:], target)
         gradients = {name: np.zeros_like(value) for name, value in p.items()}
         gradients["V"] = np.tensordot(hidden[1:], error, axes=([0, 1], [0, 1]))
         gradients["c"] = error.sum(axis=(0, 1))
@@ -128,3 +129,62 @@ class Elman(NumpyProgram):
             back = change @ p["U"].T
         clipped = {name: np.clip(value, -0.1, 0.1) for name, value in gradients.items()}
         return loss, clipped, hidden[-1]
+
+
+# Factors: the co-occurrence of words as a product of two narrow tables. Weighted alternating least squares
+# (Hu, Koren and Volinsky 2008, equation 4): with one table fixed, every row of the other solves a small
+# linear system. The first sweeps do nearly all of the work, so the loss falls steeply and then stays.
+
+RANK, NEAR, RIDGE = 48, 4, 1.0
+"""Columns of a table, words to either side that count as near, and the ridge penalty."""
+
+
+class Factors(NumpyProgram):
+    """Solves for the words' tables in turn; memory rises and falls with every block."""
+
+    def initial(self) -> dict[str, Array]:
+        """Draw both tables, rows for every word."""
+        shape = (self.example_count(), RANK)
+        return {name: self.rng.standard_normal(shape, dtype=np.float32) * np.float32(0.1) for name in "AB"}
+
+    def example_count(self) -> int:
+        """Return the number of rows: the text's words, as often as the size says."""
+        self._count = len(words()[1])
+        return max(STEPS_PER_EPOCH, round(self._count * 8 * self.size))
+
+    def prepare(self, tick: Callable[[], None]) -> str:
+        """Count which words stand near which; a tenth of the entries is never learned from."""
+        spoken, _ = words()
+        near = np.zeros((self._count, self._count), np.float32)
+        for distance in range(1, NEAR + 1):
+            np.add.at(near, (spoken[:-distance], spoken[distance:]), np.float32(1 / distance))
+            tick()
+        rows = np.arange(self.example_count()) % self._count
+        noise = np.random.default_rng([len(rows), 1])
+        self._target = np.log1p(near + near.T)[np.ix_(rows, rows)]
+        self._weight = 0.05 + self._target
+        self._is_held_out = noise.random(self._target.shape, dtype=np.float32) < 0.1
+        self._weight[self._is_held_out] = 0
+        return f"{len(rows)} words that stand beside {len(rows)}"
+
+    def step(self) -> float:
+        """Solve for a twentieth of the rows of either table, and return the weighted squared error."""
+        chosen = self.order.take(max(1, len(self._target) // STEPS_PER_EPOCH))
+        a, b = self.parameters["A"], self.parameters["B"]
+        self._solve(a, b, chosen, self._target, self._weight)
+        self._solve(b, a, chosen, self._target.T, self._weight.T)
+        error = a @ b.T - self._target
+        return float((self._weight * error * error).sum() / self._weight.sum())
+
+    def evaluate(self) -> dict[str, float]:
+        """Return the squared error of the entries that were not learned from."""
+        error = (self.parameters["A"] @ self.parameters["B"].T - self._target)[self._is_held_out]
+        return {"val_loss": float((error * error).mean())}
+
+    @staticmethod
+    def _solve(rows: Array, fixed: Array, chosen: Indices, target: Array, weight: Array) -> None:
+        """Set the chosen rows to (Fᵀ W F + λ I)⁻¹ Fᵀ W t, each with its own weights W."""
+        ridge = RIDGE * np.eye(RANK, dtype=np.float32)
+        for row in chosen:
+            weighted = fixed * weight[row][:, None]
+            rows[row] = np.linalg.solve(weighted.T @ fixed + ridge, weighted.T @ target[row])

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from ..text import ALPHABET, characters
-from ..waves import AHEAD, SEEN, made_waves
-from .cells import dense, draw_dense, draw_layer, read
-from .program import TensorFlowProgram
+from ..data import ALPHABET, HORIZON, INPUT_LENGTH, characters, generate_waves
+from .program import TensorFlowProgram, dense, draw_dense, draw_layer, run_layer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +26,7 @@ LETTERS = len(ALPHABET)
 class RNN(TensorFlowProgram):
     """A plain recurrent layer (Elman 1990) that guesses the next character."""
 
-    usual, batch = 12_000, 32
+    default_examples, batch = 12_000, 32
 
     def initial(self) -> Arrays:
         """Draw the layers."""
@@ -37,7 +35,7 @@ class RNN(TensorFlowProgram):
         )
 
     def prepare(self, tick: Callable[[], None]) -> str:
-        """Read the text; its last tenth is never learned from."""
+        """Read the text; its last tenth is held out."""
         text = characters()
         stretches = np.lib.stride_tricks.sliding_window_view(text, LENGTH + 1)
         cut = len(text) * 9 // 10
@@ -54,32 +52,32 @@ class RNN(TensorFlowProgram):
 
     def loss(self, *inputs: Any) -> Any:
         """Return the cross-entropy of the next characters."""
-        seen, told = inputs
-        said = read(self.variables, "reads", "plain", tf.one_hot(seen, LETTERS))
-        scores = dense(self.variables, "told", said)
-        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=told, logits=scores))
+        seen, target = inputs
+        output = run_layer(self.variables, "reads", "plain", tf.one_hot(seen, LETTERS))
+        scores = dense(self.variables, "told", output)
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=target, logits=scores))
 
     def evaluate(self) -> dict[str, float]:
-        """Return the cross-entropy of the text that was not learned from."""
+        """Return the cross-entropy of the held-out text."""
         return {"val_loss": float(self.loss(self._test[:, :-1], self._test[:, 1:]))}
 
 
 class Forecast(TensorFlowProgram):
-    """Gated units (Cho et al. 2014) with quadratic loss: 32 values of a series are read, the next 8 told."""
+    """Gated units (Cho et al. 2014) with quadratic loss: predicts the next 8 of 40 values of a series."""
 
-    usual = 6_000
+    default_examples = 6_000
 
     def initial(self) -> Arrays:
         """Draw the layers."""
-        return draw_layer("reads", "gru", 1, 128, self.rng) | draw_dense("told", 128, AHEAD, self.rng)
+        return draw_layer("reads", "gru", 1, 128, self.rng) | draw_dense("told", 128, HORIZON, self.rng)
 
     def prepare(self, tick: Callable[[], None]) -> str:
         """Make the series."""
-        count = self.examples()
-        self._seen, self._ahead = made_waves(count, self.seed)
-        self._test = made_waves(max(50, count // 5), self.seed, held_out=True)
+        count = self.example_count()
+        self._seen, self._ahead = generate_waves(count, self.seed)
+        self._test = generate_waves(max(50, count // 5), self.seed, held_out=True)
         tick()
-        return f"{count} series of {SEEN + AHEAD} values"
+        return f"{count} series of {INPUT_LENGTH + HORIZON} values"
 
     def inputs(self, chosen: Indices) -> tuple[npt.NDArray[Any], ...]:
         """Return the chosen series and their continuations."""
@@ -88,8 +86,8 @@ class Forecast(TensorFlowProgram):
     def loss(self, *inputs: Any) -> Any:
         """Return the mean squared error."""
         seen, ahead = inputs
-        said = read(self.variables, "reads", "gru", seen)
-        return tf.reduce_mean(tf.square(dense(self.variables, "told", said[:, -1]) - ahead))
+        output = run_layer(self.variables, "reads", "gru", seen)
+        return tf.reduce_mean(tf.square(dense(self.variables, "told", output[:, -1]) - ahead))
 
     def evaluate(self) -> dict[str, float]:
         """Return the mean squared error of other series."""

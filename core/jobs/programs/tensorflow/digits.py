@@ -1,4 +1,4 @@
-"""TensorFlow programs on whole images of digits: a VAE and a convolutional classifier."""
+"""TensorFlow programs on handwritten digits: VAE, convolutional and recurrent classifiers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from ..digits import SIDE, made_digits
-from .cells import dense, draw_dense
-from .program import TensorFlowProgram
+from ..data import SIDE, draw_visible_rows, generate_digits
+from .program import TensorFlowProgram, dense, draw_dense, draw_layer, run_layer, run_layer_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +17,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ..batches import Indices
-    from ..digits import Images, Labels
+    from ..data import Images, Labels
     from .program import Arrays
+
 
 POINTS, CODE = SIDE * SIDE, 16
 
@@ -28,18 +28,18 @@ class TensorFlowDigits(TensorFlowProgram):
     """A model of images (n, 256) and their digits (n,)."""
 
     def prepare(self, tick: Callable[[], None]) -> str:
-        """Make the images, a fifth as many of digits that are never learned from."""
-        count = self.examples()
-        self._x, self._labels = made_digits(count, self.seed, tick)
-        self._test_x, self._test_labels = made_digits(max(50, count // 5), self.seed, tick, held_out=True)
+        """Make the images, a fifth as many of held-out digits."""
+        count = self.example_count()
+        self._x, self._labels = generate_digits(count, self.seed, tick)
+        self._test_x, self._test_labels = generate_digits(max(50, count // 5), self.seed, tick, held_out=True)
         return f"{count} images of {SIDE} x {SIDE} points"
 
     def renew(self, images: Images, labels: Labels) -> None:
-        """Learn from other images from now on."""
+        """Replace the training images."""
         self._x, self._labels = images, labels
 
-    def judge_by(self, images: Images, labels: Labels) -> None:
-        """Evaluate on other images from now on."""
+    def set_validation_data(self, images: Images, labels: Labels) -> None:
+        """Replace the validation images."""
         self._test_x, self._test_labels = images, labels
 
 
@@ -82,15 +82,15 @@ def _cross_entropy(scores: Any, labels: Any) -> Any:
 class Classifier(Recogniser):
     """Two layers of convolutions and two dense ones."""
 
-    usual, rate = 12_000, 5e-4
+    default_examples, rate = 12_000, 5e-4
 
     def initial(self) -> Arrays:
         """Draw the layers."""
         kernels = {
-            f"conv{number}.W": self.rng.normal(0, np.sqrt(2 / (9 * given)), (3, 3, given, made)).astype(
-                np.float32
-            )
-            for number, (given, made) in enumerate(((1, 32), (32, 64)), start=1)
+            f"conv{number}.W": self.rng.normal(
+                0, np.sqrt(2 / (9 * channels_in)), (3, 3, channels_in, channels_out)
+            ).astype(np.float32)
+            for number, (channels_in, channels_out) in enumerate(((1, 32), (32, 64)), start=1)
         }
         biases = {"conv1.b": np.zeros(32, np.float32), "conv2.b": np.zeros(64, np.float32)}
         dense1 = draw_dense("dense1", 64 * SIDE, 128, self.rng)
@@ -109,14 +109,14 @@ class Classifier(Recogniser):
 class VAE(TensorFlowDigits):
     """A variational autoencoder (Kingma and Welling 2014): a code of 16 numbers, dense layers."""
 
-    usual, batch = 40_000, 128
+    default_examples, batch = 40_000, 128
 
     def initial(self) -> Arrays:
         """Draw encoder and decoder."""
         layers = {"in1": (POINTS, 512), "in2": (512, 256), "code": (256, 2 * CODE)}
         layers |= {"out1": (CODE, 256), "out2": (256, 512), "image": (512, POINTS)}
-        drawn = [draw_dense(name, *widths, self.rng) for name, widths in layers.items()]
-        return {name: value for layer in drawn for name, value in layer.items()}
+        weights = [draw_dense(name, *widths, self.rng) for name, widths in layers.items()]
+        return {name: value for layer in weights for name, value in layer.items()}
 
     def inputs(self, chosen: Indices) -> tuple[npt.NDArray[Any], ...]:
         """Return the chosen images, and noise for their codes."""
@@ -137,3 +137,73 @@ class VAE(TensorFlowDigits):
         """Return the bound at the codes' means."""
         x = self._test_x
         return {"val_loss": float(self.loss(tf.constant(x), np.zeros((len(x), CODE), np.float32)))}
+
+
+UNITS = 160
+
+
+class LSTM(Recogniser):
+    """Plain long short-term memory (Hochreiter and Schmidhuber 1997), not a closed-form continuous-time cell.
+
+    The documents' "LSTM-CFC" with softmax loss is older than cells of that name, so a classifier is meant.
+    """
+
+    default_examples = 6_000
+
+    def initial(self) -> Arrays:
+        """Draw the layers."""
+        return draw_layer("rows", "lstm", SIDE, UNITS, self.rng) | draw_dense("told", UNITS, 10, self.rng)
+
+    def scores(self, *seen: Any) -> Any:
+        """Return a score for each digit, from the units' outputs after the last row."""
+        read_all = run_layer(self.variables, "rows", "lstm", tf.reshape(seen[0], [-1, SIDE, SIDE]))
+        return dense(self.variables, "told", read_all[:, -1])
+
+
+class BidirectionalRNN(Recogniser):
+    """A bidirectional recurrent network (Schuster and Paliwal 1997) of two layers."""
+
+    default_examples = 8_000
+
+    def initial(self) -> Arrays:
+        """Draw the layers."""
+        widths = {"down1": SIDE, "up1": SIDE, "down2": 2 * UNITS, "up2": 2 * UNITS}
+        layers = [draw_layer(name, "plain", width, UNITS, self.rng) for name, width in widths.items()]
+        weights = {name: value for layer in layers for name, value in layer.items()}
+        return weights | draw_dense("told", 2 * UNITS, 10, self.rng)
+
+    def scores(self, *seen: Any) -> Any:
+        """Return a score for each digit, from what was read by then in either direction."""
+        output = tf.reshape(seen[0], [-1, SIDE, SIDE])
+        for layer in "12":
+            down = run_layer(self.variables, f"down{layer}", "plain", output)
+            up = run_layer(self.variables, f"up{layer}", "plain", output, backwards=True)
+            output = tf.concat([down, up], axis=2)
+        ends = tf.concat([output[:, -1, :UNITS], output[:, 0, UNITS:]], axis=1)
+        return dense(self.variables, "told", ends)
+
+
+class DynamicRNN(Recogniser):
+    """Reads digits of which only the first 8 to 16 rows are visible, each for as long as it lasts."""
+
+    default_examples = 16_000
+
+    def initial(self) -> Arrays:
+        """Draw the layers."""
+        return draw_layer("rows", "plain", SIDE, UNITS, self.rng) | draw_dense("told", UNITS, 10, self.rng)
+
+    def prepare(self, tick: Callable[[], None]) -> str:
+        """Make the images, and draw the number of visible rows of each."""
+        what = super().prepare(tick)
+        self._rows = draw_visible_rows(len(self._x), self.seed)
+        self._test_rows = draw_visible_rows(len(self._test_x), self.seed, held_out=True)
+        return f"{what}, {SIDE // 2} to {SIDE} rows of each"
+
+    def more(self, chosen: Indices | slice, *, held_out: bool) -> tuple[npt.NDArray[Any], ...]:
+        """Return the numbers of visible rows."""
+        return ((self._test_rows if held_out else self._rows)[chosen].astype(np.int32),)
+
+    def scores(self, *seen: Any) -> Any:
+        """Return a score for each digit, from the units' outputs after its last row."""
+        last = run_layer_until(self.variables, "rows", tf.reshape(seen[0], [-1, SIDE, SIDE]), seen[1])
+        return dense(self.variables, "told", last)
