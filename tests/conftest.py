@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from core.application import Workspace
     from core.config import Settings
 
+pytest_plugins = ("tests.sentences",)
+
 HERE = Path(__file__).resolve().parent
 ALL_REQUIRED = os.environ.get("PHASEDOCK_TESTS_ALL") == "1"
 for _name in [name for name in os.environ if name.startswith("PHASEDOCK_") or name == "PORT"]:

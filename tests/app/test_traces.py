@@ -122,19 +122,19 @@ def test_a_column_that_was_cpu_and_is_no_longer_is_a_plain_feature() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    "changes",
     [
-        ({"memory": "c"}, "“c” is mapped twice"),
-        ({"features": ["t"]}, "“t” is mapped to a feature and to time"),
-        ({"cpu": NOTHING, "memory": NOTHING, "features": []}, "No CPU or memory column"),
-        ({"period": 0}, "sampling period is 0"),
-        ({"max_gap": 0}, "longest gap is 0"),
-        ({"cores": 0}, "number of cores is 0"),
-        ({"memory_gib": 0}, "memory is 0"),
+        {"memory": "c"},
+        {"features": ["t"]},
+        {"cpu": NOTHING, "memory": NOTHING, "features": []},
+        {"period": 0},
+        {"max_gap": 0},
+        {"cores": 0},
+        {"memory_gib": 0},
     ],
 )
-def test_what_cannot_be_is_said(changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_cannot_be_is_said(changes: dict[str, Any], refuses) -> None:
+    with refuses(InputError):
         mapping_of(form(**changes), None)
 
 

@@ -123,6 +123,6 @@ def test_a_link_becomes_an_address(link, address):
     assert task_card.address_of(link) == address
 
 
-def test_a_kind_that_is_not_there_is_named():
-    with pytest.raises(NotFoundError, match="kind of task"):
+def test_a_kind_that_is_not_there_is_named(refuses):
+    with refuses(NotFoundError):
         KINDS["dance"]

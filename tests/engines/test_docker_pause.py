@@ -38,15 +38,15 @@ def test_a_container_that_cannot_be_frozen_is_asked_again(host, monkeypatch, tim
     assert doing.asked == times + 1
 
 
-def test_one_that_never_can_is_refused(host, monkeypatch):
+def test_one_that_never_can_is_refused(host, monkeypatch, refuses):
     monkeypatch.setattr(host, "_do", doing := Refusing(BUSY, 99))
-    with pytest.raises(ChangeRefused, match="unable to freeze"):
+    with refuses(ChangeRefused):
         host.pause("a")
     assert doing.asked == hosts.FREEZES
 
 
-def test_any_other_refusal_stands(host, monkeypatch):
+def test_any_other_refusal_stands(host, monkeypatch, refuses):
     monkeypatch.setattr(host, "_do", doing := Refusing("Container a is not running.", 1))
-    with pytest.raises(ChangeRefused, match="not running"):
+    with refuses(ChangeRefused):
         host.pause("a")
     assert doing.asked == 1

@@ -38,19 +38,19 @@ def test_addresses():
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    "text",
     [
-        ("a=unix:///x;a=unix:///y", "Two Docker hosts are called “a”"),
-        ("a=ftp://x", "not the address of a Docker host"),
-        ("a=unix://", "does not say where"),
-        ("a=tcp://", "does not say where"),
-        ("=unix:///x", "does not begin with the name"),
-        ("just-a-word", "not the address of a Docker host"),
-        ("a=tcp://h?password=x", "sets “password”"),
+        "a=unix:///x;a=unix:///y",
+        "a=ftp://x",
+        "a=unix://",
+        "a=tcp://",
+        "=unix:///x",
+        "just-a-word",
+        "a=tcp://h?password=x",
     ],
 )
-def test_addresses_that_cannot_be_used(text, why):
-    with pytest.raises(SettingsError, match=why):
+def test_addresses_that_cannot_be_used(text, refuses):
+    with refuses(SettingsError):
         parse_addresses(text)
 
 

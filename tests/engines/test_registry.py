@@ -47,10 +47,10 @@ def settings(tmp_path):
     return Settings(home=tmp_path / "home", docker=f"here=unix://{tmp_path}/none.sock", control=True)
 
 
-def test_experiments_and_the_register_say_the_same_of_engines():
+def test_experiments_and_the_register_say_the_same_of_engines(refuses):
     able = {name: kind for name, kind in registry.ENGINES.items() if kind.open is not None}
     assert {name: (kind.title, kind.real) for name, kind in able.items()} == spec.ENGINES
-    with pytest.raises(ValueError, match="twice"):
+    with refuses(ValueError):
         registry.add(SIMULATOR)
 
 
@@ -71,9 +71,9 @@ def test_another_engine_is_watched_steered_and_put_back_like_every_other(setting
         space.close()
 
 
-def test_two_engines_of_one_name_stop_the_start_whatever_their_kinds(tmp_path, add):
+def test_two_engines_of_one_name_stop_the_start_whatever_their_kinds(tmp_path, add, refuses):
     add(PRACTICE)
-    with pytest.raises(SettingsError, match="Two engines are called “practice”"):
+    with refuses(SettingsError):
         Engines(Settings(home=tmp_path, docker="practice=unix:///nowhere.sock"))
 
 
@@ -93,12 +93,11 @@ def test_another_engine_runs_experiments_that_name_it(settings, add):
         space.close()
 
 
-def test_an_engine_that_runs_nothing_is_in_no_experiment(add):
+def test_an_engine_that_runs_nothing_is_in_no_experiment(add, refuses):
     add(PRACTICE)
-    with pytest.raises(InputError, match="practice"):
+    with refuses(InputError):
         read_experiment(EXPERIMENT)
-    with pytest.raises(InputError, match="cannot run on Practice") as caught:
+    with refuses(InputError):
         registry.begin("practice", None)
-    assert "simulated, docker" in caught.value.hint
     with pytest.raises(NotFoundError):
         registry.begin("elsewhere", None)

@@ -102,7 +102,7 @@ def test_with_the_mean_as_demand_a_job_takes_alone_as_long_as_recorded():
     assert result.jobs[0].completion == pytest.approx(made.durations["run-0"], rel=1e-4)
 
 
-def test_what_cannot_be_made_is_named():
+def test_what_cannot_be_made_is_named(refuses):
     missing = [(0.0, 1.0), (2.0, np.nan), (4.0, 1.0)]
     made = jobs_from_traces(traces(STEADY, [(5.0, 1.0)], [(0.0, 0.0), (2.0, 0.0)], missing, []))
     assert [job.id for job in made.jobs] == ["run-0"]
@@ -113,19 +113,19 @@ def test_what_cannot_be_made_is_named():
         "run-3": "“run-3” has no CPU for 33% of its time.",
         "run-4": "“run-4” has 0 samples: its time is not known.",
     }
-    with pytest.raises(InputError, match=r"None of these .* can become a job\. “run-0” has 1 sample"):
+    with refuses(InputError):
         jobs_from_traces(traces([(5.0, 1.0)]))
 
 
-def test_a_set_without_cpu_in_cores_is_refused():
+def test_a_set_without_cpu_in_cores_is_refused(refuses):
     share = Feature("cpu", Role.CPU, Unit.SHARE)
-    with pytest.raises(InputError, match="is not in cores"):
+    with refuses(InputError):
         jobs_from_traces(traces(STEADY, features=(share,)))
-    with pytest.raises(InputError, match="has no CPU column"):
+    with refuses(InputError):
         jobs_from_traces(traces(STEADY, features=(Feature("memory", Role.MEMORY, Unit.BYTES),)))
 
 
-def test_what_is_uncertain_is_said():
+def test_what_is_uncertain_is_said(refuses):
     full, idle = [(0.0, 0.99, 1.0), (2.0, 1.0, 1.0), (40.0, 1.0, 1.0)], [(0.0, 0.2, 1.0), (2.0, 0.2, 1.0)]
     limit = Feature("limit", Role.CPU_LIMIT, Unit.CORES)
     limited = traces(full, idle, features=(CORES, limit), gaps=(2,))
@@ -137,7 +137,7 @@ def test_what_is_uncertain_is_said():
         "2 jobs without a falling recorded loss",
     ):
         assert words in notes, words
-    with pytest.raises(InputError, match="nothing to compress"):
+    with refuses(InputError):
         jobs_from_traces(limited, TraceJobs(spacing="compressed"))
 
 
@@ -161,7 +161,7 @@ def test_recorded_losses_are_replayed_against_the_work_that_was_done():
     assert not jobs_from_traces(set_, TraceJobs(losses=False)).kinds["run-0"].losses
 
 
-def test_an_experiment_of_traces_has_room_for_its_jobs():
+def test_an_experiment_of_traces_has_room_for_its_jobs(refuses):
     made = jobs_from_traces(small_traces(6))
     values = experiment_values(made, "Mine")
     experiment = from_dict(values)
@@ -170,7 +170,7 @@ def test_an_experiment_of_traces_has_room_for_its_jobs():
     assert cores >= max(job.demand for job in experiment.jobs)
     assert experiment.n_jobs == 6
     assert from_dict(experiment.to_dict()) == experiment
-    with pytest.raises(InputError, match="do not fall"):
+    with refuses(InputError):
         from_dict(values | {"kinds": {**values["kinds"], "x": {"losses": [1.0, 2.0]}}})
 
 

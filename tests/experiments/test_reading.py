@@ -311,26 +311,25 @@ def test_an_experiment_in_containers():
     assert from_dict(made.to_dict()) == made
 
 
-def test_a_policy_may_have_threads_of_its_own():
+def test_a_policy_may_have_threads_of_its_own(refuses):
     text = REAL.replace("[free, flowcon]", "[free, {policy: flowcon, label: A, threads: follow}]")
     made = read_experiment(text)
     assert [arm.threads for arm in made.policies] == ["", "follow"]
     assert from_dict(made.to_dict()) == made
-    with pytest.raises(InputError, match="Line 10: Threads"):
+    with refuses(InputError):
         read_experiment(text.replace("threads: follow", "threads: many"))
 
 
 @pytest.mark.parametrize(
-    ("was", "wrong", "line", "said"),
+    ("was", "wrong"),
     [
-        ("cores: 1", "cores: 0.5", 5, "containers are pinned to whole processors"),
-        ("program: mlp --size 2", "program: ' '", 8, "no program"),
-        ("drawn: {count: 2}", "jobs: [{id: a, work: 3}]", 9, "Job “a” has no kind"),
-        ("[free, flowcon]", "[free, srpt]", 10, "needs to know how much work is left"),
-        ("threads: static", "threads: some", 6, "Threads"),
+        ("cores: 1", "cores: 0.5"),
+        ("program: mlp --size 2", "program: ' '"),
+        ("drawn: {count: 2}", "jobs: [{id: a, work: 3}]"),
+        ("[free, flowcon]", "[free, srpt]"),
+        ("threads: static", "threads: some"),
     ],
 )
-def test_what_only_a_simulator_can_run_is_refused(was, wrong, line, said):
-    with pytest.raises(InputError, match=said) as error:
+def test_what_only_a_simulator_can_run_is_refused(was, wrong, refuses):
+    with refuses(InputError):
         read_experiment(REAL.replace(was, wrong))
-    assert error.value.message.startswith(f"Line {line}:")

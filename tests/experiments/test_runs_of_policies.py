@@ -116,8 +116,8 @@ def test_a_kind_s_early_fall_is_that_of_its_curve(family, early):
     assert [float(curve.reduction(np.array(x))) for x in goals] == pytest.approx([0.9, 0.95, 0.99])
 
 
-def test_an_early_fall_that_no_curve_has_is_refused():
-    with pytest.raises(InputError, match="No Weibull curve"):
+def test_an_early_fall_that_no_curve_has_is_refused(refuses):
+    with refuses(InputError):
         loss_curve(JobKind(early=0.2), "weibull")
 
 
@@ -237,8 +237,8 @@ def test_any_ledger_survives_as_bytes(entries):
 
 
 @pytest.mark.parametrize("data", [b"", b"not compressed", pack([])[:-3]])
-def test_bytes_that_are_no_ledger_are_refused(data):
-    with pytest.raises(InputError, match="cannot be read"):
+def test_bytes_that_are_no_ledger_are_refused(data, refuses):
+    with refuses(InputError):
         unpack(data)
 
 

@@ -163,14 +163,14 @@ def test_columns_of_any_kind(kind):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("length", [3, 4, 64, 67, 68, 200])
-def test_a_value_that_is_not_a_number_is_found_anywhere(length, value):
+def test_a_value_that_is_not_a_number_is_found_anywhere(length, value, refuses):
     rng = np.random.default_rng(2)
     model = a_model(Layout(2, 3, 4), rng)
     traces = some_traces(model, [length], rng)
     for place in {0, length // 2, length - 1}:
         broken = traces.columns[1].copy()
         broken[place] = value
-        with pytest.raises(InputError, match="“f1” has 1 values that are not numbers"):
+        with refuses(InputError):
             predict(model, replace(traces, columns=(traces.columns[0], broken)))
 
 

@@ -69,11 +69,11 @@ def test_trace_sets_are_put_together_by_what_the_model_reads():
     assert both.segments()[-1] == both.n_samples
 
 
-def test_what_cannot_be_continued_is_refused():
+def test_what_cannot_be_continued_is_refused(refuses):
     model = small_model(OLD)
-    with pytest.raises(InputError, match="divided"):
+    with refuses(InputError):
         continue_training(expand(model, OLD, model.phases[0], 2), OLD)
-    with pytest.raises(InputError, match="different periods: 10 s, 1 s"):
+    with refuses(InputError):
         together(model, [OLD, replace(OLD, period=1.0)])
     shares = tuple(replace(each, unit=Unit.SHARE) if each.role is Role.CPU else each for each in OLD.features)
     with pytest.raises(MismatchError):

@@ -49,8 +49,8 @@ def test_the_choice_is_the_same_every_time_and_can_be_cancelled():
         choose_k(codes, progress=cancel)
 
 
-def test_too_few_different_codes():
-    with pytest.raises(InputError, match="do not differ enough"):
+def test_too_few_different_codes(refuses):
+    with refuses(InputError):
         choose_k(np.zeros((50, 3), np.float32))
     few = np.repeat(np.eye(3, dtype=np.float32), 20, axis=0)
     assert [each.k for each in choose_k(few, refits=2).candidates] == [2, 3]
@@ -167,16 +167,16 @@ def test_the_split_is_by_execution():
     assert [len(part) for part in split_executions(two, 0.9, 0)] == [1, 1]
 
 
-def test_searches_that_cannot_be():
-    with pytest.raises(InputError, match="no combination"):
+def test_searches_that_cannot_be(refuses):
+    with refuses(InputError):
         search(three_phases(2), SearchSpace(hidden=()))
-    with pytest.raises(InputError, match="at least two executions"):
+    with refuses(InputError):
         search(three_phases(1))
-    with pytest.raises(InputError, match="history"):
+    with refuses(InputError):
         search(three_phases(2), SearchSpace(history=(128,)))
     rng = np.random.default_rng(0)
     uneven = trace_set([rng.normal(size=(40, 2)), rng.normal(size=(3, 2))])
-    with pytest.raises(InputError, match="No held-out execution is long enough for a history of 5"):
+    with refuses(InputError):
         search(uneven, features=["cpu"], seed=_seed_that_holds_out(uneven, "e1"))
 
 

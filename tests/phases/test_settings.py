@@ -58,25 +58,24 @@ def test_text_becomes_values():
 
 
 @pytest.mark.parametrize(
-    ("values", "says"),
+    "values",
     [
-        ({"count": 0}, "Count (count) cannot be “0”. It must be a whole number from 1 to 9."),
-        ({"count": "2.5"}, "It must be a whole number"),
-        ({"count": "many"}, "“many”"),
-        ({"count": True}, "“True”"),
-        ({"count": None}, "“None”"),
-        ({"share": "nan"}, "“nan”"),
-        ({"share": "inf"}, "“inf”"),
-        ({"most": 6}, "up to 5"),
-        ({"on": "perhaps"}, "true or false"),
-        ({"way": "z"}, "one of x, y"),
-        ({"colour": 1}, "There is no setting called “colour”."),
+        {"count": 0},
+        {"count": "2.5"},
+        {"count": "many"},
+        {"count": True},
+        {"count": None},
+        {"share": "nan"},
+        {"share": "inf"},
+        {"most": 6},
+        {"on": "perhaps"},
+        {"way": "z"},
+        {"colour": 1},
     ],
 )
-def test_wrong_values_are_refused_by_name_and_bounds(values, says):
-    with pytest.raises(InputError) as caught:
+def test_wrong_values_are_refused_by_name_and_bounds(values, refuses):
+    with refuses(InputError):
         build(Example, values)
-    assert says in str(caught.value)
 
 
 def test_phase_settings_go_through_json_and_have_presets():

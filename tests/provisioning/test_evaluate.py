@@ -151,10 +151,10 @@ def test_it_is_said_what_the_model_has_seen(report, traces, model):
     assert not fresh["notes"]
 
 
-def test_without_a_model_phases_are_left_out(traces):
+def test_without_a_model_phases_are_left_out(traces, refuses):
     found = evaluate(traces, None, SETTINGS, ("prev.step.max", "phase.rule")).report
     assert found["unavailable"] == [{"policy": "phase.rule", "reason": "It needs the phases of a model."}]
-    with pytest.raises(InputError, match="None of the chosen policies"):
+    with refuses(InputError):
         evaluate(traces, None, SETTINGS, ("phase.rule",))
 
 
@@ -175,9 +175,9 @@ def test_progress_grows_and_cancels(traces, model):
         evaluate(traces, model, SETTINGS, CORE, progress=stop)
 
 
-def test_a_model_that_does_not_fit(traces, model):
+def test_a_model_that_does_not_fit(traces, model, refuses):
     other = replace(traces, features=traces.features[:1], columns=traces.columns[:1])
-    with pytest.raises(MismatchError, match="model needs"):
+    with refuses(MismatchError):
         evaluate(other, model, replace(SETTINGS, group_by=""), CORE)
 
 
@@ -192,21 +192,21 @@ def test_executions_that_are_empty_or_short_are_said():
 
 
 @pytest.mark.parametrize(
-    ("lengths", "message"),
+    "lengths",
     [
-        ([], "no samples"),
-        ([0, 0], "no samples"),
-        ([1, 1, 1], "No execution is longer than one cycle"),
+        [],
+        [0, 0],
+        [1, 1, 1],
     ],
 )
-def test_too_little_is_said(lengths, message):
-    with pytest.raises(InputError, match=message):
+def test_too_little_is_said(lengths, refuses):
+    with refuses(InputError):
         evaluate(traces_of(lengths), None, EvaluationSettings(cycle=100.0), ("prev.step.max",))
 
 
-def test_one_group_cannot_be_split(traces):
+def test_one_group_cannot_be_split(traces, refuses):
     same = replace(traces, attributes={"workload": ["one"] * traces.n_executions})
-    with pytest.raises(InputError, match="1 group of 20 containers cannot be split"):
+    with refuses(InputError):
         evaluate(same, None, SETTINGS, ("prev.step.max",))
 
 
@@ -217,15 +217,15 @@ def test_a_single_phase_is_no_trouble(traces):
     assert set(found) == {"phase.rule", "phase.lookahead", "prev.step.max"}
 
 
-def test_values_that_are_no_numbers_are_named():
+def test_values_that_are_no_numbers_are_named(refuses):
     broken = traces_of([20, 20], values=[1.0] * 25 + [np.nan] + [1.0] * 14)
-    with pytest.raises(InputError, match=r"“cpu” has 1 values that are not numbers.*“c1”"):
+    with refuses(InputError):
         prepare(broken, 60.0)
 
 
-def test_traces_without_cpu_and_memory():
+def test_traces_without_cpu_and_memory(refuses):
     bare = replace(traces_of([20, 20]), features=(Feature("a"), Feature("b")))
-    with pytest.raises(InputError, match="neither CPU nor memory"):
+    with refuses(InputError):
         prepare(bare, 60.0)
 
 

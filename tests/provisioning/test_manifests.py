@@ -136,7 +136,7 @@ def test_a_policy_that_never_changes_is_exported_as_it_is(traces, report):
         assert 0 <= cpu - level * row["matched"]["factor"] < 0.0101
 
 
-def test_what_broke_its_promise_on_held_out_containers_is_not_exported(traces, report):
+def test_what_broke_its_promise_on_held_out_containers_is_not_exported(traces, report, refuses):
     """Held-out containers need ten times as much: what was learned says nothing of them."""
     held_out = set(report["split"]["held_out"])
     owner = np.repeat([name in held_out for name in traces.ids], np.diff(traces.offsets))
@@ -151,7 +151,7 @@ def test_what_broke_its_promise_on_held_out_containers_is_not_exported(traces, r
         assert set(yaml.safe_load(each)["spec"]["containers"][0]["resources"]["limits"]) == {"memory"}
     more = replace(apart, columns=(apart.columns[0], np.where(owner, 10 * memory, memory), *others))
     report = compared(more)
-    with pytest.raises(InputError, match="No fixed amount did what it should"):
+    with refuses(InputError):
         write(verdict(report), about(report), "patch")
 
 
@@ -215,7 +215,7 @@ def test_manifests_are_valid(report, style, schema):
 
 
 @pytest.mark.parametrize("style", ["patch", "vpa", "docker"])
-def test_nothing_is_exported_for_a_workload_without_a_name(traces, style):
+def test_nothing_is_exported_for_a_workload_without_a_name(traces, style, refuses):
     names = ["*", "", "nan", "real"]
     attributes = {"workload": [names[i % 4] for i in range(traces.n_executions)]}
     report = compared(replace(traces, attributes=attributes))
@@ -227,14 +227,14 @@ def test_nothing_is_exported_for_a_workload_without_a_name(traces, style):
         assert [each["metadata"]["name"] for each in documents_of(text)] == ["real"]
     for without in ({}, {"workload": ["*"] * traces.n_executions}):
         bare = compared(replace(traces, attributes=without))
-        with pytest.raises(InputError, match="do not name workloads"):
+        with refuses(InputError):
             write(verdict(bare), about(bare), style)
         assert write(verdict(bare), about(bare), "json")
 
 
-def test_what_nobody_can_give_is_not_exported(report):
+def test_what_nobody_can_give_is_not_exported(report, refuses):
     oracles = dict.fromkeys(Resource, "static.peak")
-    with pytest.raises(InputError, match="know the future"):
+    with refuses(InputError):
         write(verdict(report, oracles), about(report), "patch")
     text = write(verdict(report, {Resource.CPU: "budget.oracle"}), about(report), "patch")
     assert "# cpu is left out: its policy knows the future." in text
@@ -352,7 +352,7 @@ def test_quantities_and_names():
     assert len(kubernetes_name("x" * 99)) == 63
 
 
-def test_formats_are_known_by_name(report):
-    with pytest.raises(InputError, match="no format “yaml”"):
+def test_formats_are_known_by_name(report, refuses):
+    with refuses(InputError):
         write(verdict(report), about(report), "yaml")
     assert list(FORMATS) == ["patch", "vpa", "docker", "json", "csv"]

@@ -161,19 +161,19 @@ def test_a_constant_demand_is_never_short():
         assert (demand.values[warm] <= found[warm]).all(), name
 
 
-def test_names():
+def test_names(refuses):
     assert [each.name for each in chosen(["all"])] == list(POLICIES)
     assert [each.name for each in chosen(["vpa", "prev.step.max", "vpa"])] == ["vpa", "prev.step.max"]
     assert policy("vpa+conformal").name == "vpa+conformal"
     rules = [name for name, entry in POLICIES.items() if entry.kind is PolicyKind.REACTIVE]
     assert rules == ["prev.step.max", "prev.step.rules", "prev.step.p95"]
-    with pytest.raises(NotFoundError, match="no policy called “best”"):
+    with refuses(NotFoundError):
         chosen(["best"])
 
 
-def test_what_a_policy_needs_is_said():
+def test_what_a_policy_needs_is_said(refuses):
     bare = demand_of([[1.0, 2.0, 3.0]])
-    with pytest.raises(InputError, match="needs the phases of a model"):
+    with refuses(InputError):
         fit_policy(POLICIES["phase.rule"], bare)
-    with pytest.raises(InputError, match="do not say what the containers were given"):
+    with refuses(InputError):
         fit_policy(POLICIES["static.request"], bare)

@@ -143,26 +143,27 @@ def test_processes_get_the_settings_and_the_programs_beside_python(settings, tmp
     assert str(tmp_path) in out
 
 
-def test_without_a_procfile_that_is_said(settings, tmp_path):
-    with pytest.raises(NotFoundError, match="Procfile"):
+def test_without_a_procfile_that_is_said(settings, tmp_path, refuses):
+    with refuses(NotFoundError):
         serving.serve(settings, lambda _: None, root=tmp_path)
 
 
 @pytest.mark.loopback
-def test_a_taken_port_is_said_with_a_way_out(settings):
+def test_a_taken_port_is_said_with_a_way_out(settings, sentence):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        taken = replace(settings, port=other.getsockname()[1])
-        with pytest.raises(ConflictError, match=f"Port {taken.port}") as caught:
+        port = other.getsockname()[1]
+        taken = replace(settings, port=port)
+        with pytest.raises(ConflictError) as caught:
             serving.check_port(taken)
-    assert f"PORT={taken.port + 1}" in caught.value.hint
+    sentence(str(caught.value).replace(str(port), "PORT").replace(str(port + 1), "NEXT"))
     serving.check_port(taken)
 
 
 @pytest.mark.loopback
-def test_an_address_of_another_machine_is_said(tmp_path):
-    with pytest.raises(ConflictError, match="cannot listen"):
+def test_an_address_of_another_machine_is_said(tmp_path, refuses):
+    with refuses(ConflictError):
         serving.check_port(Settings(home=tmp_path, host="192.0.2.1"))
 
 

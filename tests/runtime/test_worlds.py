@@ -35,22 +35,19 @@ def worlds(home, **more):
     )
 
 
-def test_containers_are_not_started_while_control_is_off(tmp_path):
-    with pytest.raises(ConflictError, match="PHASEDOCK_CONTROL") as error:
+def test_containers_are_not_started_while_control_is_off(tmp_path, refuses):
+    with refuses(ConflictError):
         worlds(tmp_path).check(read_experiment(REAL))
-    assert "simulator" in error.value.hint
 
 
-def test_an_engine_that_does_not_answer_is_said(tmp_path):
-    with pytest.raises(ConflictError) as error:
+def test_an_engine_that_does_not_answer_is_said(tmp_path, refuses):
+    with refuses(ConflictError):
         worlds(tmp_path, control=True).check(read_experiment(REAL))
-    assert "here" in error.value.message
-    assert error.value.hint
 
 
-def test_an_engine_that_is_not_named_is_said(tmp_path):
+def test_an_engine_that_is_not_named_is_said(tmp_path, refuses):
     other = REAL.replace("cores: 1}", "cores: 1, host: there}")
-    with pytest.raises(NotFoundError, match="there"):
+    with refuses(NotFoundError):
         worlds(tmp_path, control=True).check(read_experiment(other))
 
 

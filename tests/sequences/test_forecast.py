@@ -51,14 +51,14 @@ def test_far_ahead_all_have_ended():
     assert outlook.phases[0].probability == pytest.approx(1.0)
 
 
-def test_what_cannot_be_forecast_is_said():
+def test_what_cannot_be_forecast_is_said(refuses):
     made_from = forecaster(sequences([[0, 1]], phases=[0, 1, 2]))
-    with pytest.raises(NotFoundError, match="ever in φ3"):
+    with refuses(NotFoundError):
         made_from.ahead((2,))
     for after, steps in (((), 1), ((0,), 0)):
-        with pytest.raises(InputError, match="at least one"):
+        with refuses(InputError):
             made_from.ahead(after, steps)
-    with pytest.raises(InputError, match="remember runs"):
+    with refuses(InputError):
         forecaster(sequences([[0]]), step=Step.WINDOW)
 
 

@@ -54,24 +54,24 @@ def test_where_clocks_are_put_forward_a_morning_is_an_hour_nearer():
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    "text",
     [
-        ("6", "is no time"), ("soon", "is no time"), ("2 weeks", "is no time"), ("in 5", "is no time"),
-        ("25:00", "is no time of day"), ("13 pm", "is no time of day"), ("0 am", "is no time of day"),
-        ("18:75", "is no time of day"), ("7:00", "It is 08:00 now"), ("0 s", "is over"),
-        ("2027-01-20", "has no time of day"), ("2026-01-20 18:00", "is over"),
-        ("2037-01-20 18:00", "more than a year"), ("9999 h", "more than a year"),
+        "6", "soon", "2 weeks", "in 5",
+        "25:00", "13 pm", "0 am",
+        "18:75", "7:00", "0 s",
+        "2027-01-20", "2026-01-20 18:00",
+        "2037-01-20 18:00", "9999 h",
     ],
 )  # fmt: skip
-def test_what_is_not_clear_or_over_is_refused_with_what_to_write(text, why):
-    with pytest.raises(ValueError, match=why) as caught:
+def test_what_is_not_clear_or_over_is_refused_with_what_to_write(text, refuses):
+    with refuses(ValueError) as caught:
         read_deadline(text, NOW, "UTC")
     assert "18:00" in str(caught.value) or "tomorrow" in str(caught.value)
 
 
-def test_a_zone_that_is_not_known_is_not_taken_for_another():
+def test_a_zone_that_is_not_known_is_not_taken_for_another(refuses):
     for name in ("Mars/Olympus", "../../etc/passwd", "\0"):
-        with pytest.raises(ValueError, match="is not known here"):
+        with refuses(ValueError):
             read_deadline("18:00", NOW, name)
     assert read_deadline("2 h", NOW, "Mars/Olympus") == NOW + 7200
 

@@ -208,10 +208,10 @@ def test_a_loss_is_printed_when_it_changes():
     assert recorded.printed([1.0, 2.0]) == [(2.0, 3.0)]
 
 
-def test_what_is_no_recording_is_refused():
-    with pytest.raises(ValueError, match="one length"):
+def test_what_is_no_recording_is_refused(refuses):
+    with refuses(ValueError):
         Recording("a", 1.0, (1.0,), (1.0, 2.0), (1.0,), (1.0,))
-    with pytest.raises(ValueError, match="less than no work"):
+    with refuses(ValueError):
         Recording("a", 1.0, (-1.0,), (1.0,), (1.0,), (1.0,))
 
 

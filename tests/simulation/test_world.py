@@ -135,40 +135,40 @@ def test_before_and_after_its_training_a_job_computes_with_one_thread(follows):
     assert ends(run(Scenario(two, (other, spec))))["j"] == pytest.approx(expected)
 
 
-def test_a_job_that_never_trains_is_refused():
-    with pytest.raises(InputError, match="take all of its work"):
+def test_a_job_that_never_trains_is_refused(refuses):
+    with refuses(InputError):
         JobSpec("j", 5.0, prepare=3.0, finish=2.0)
 
 
-def test_a_policy_that_starts_nothing_is_told_so():
+def test_a_policy_that_starts_nothing_is_told_so(refuses):
     idle = SchedulingPolicy("idle", "", lambda *_: None, lambda *_: Decision(None))
-    with pytest.raises(ConflictError, match="Nothing more can happen"):
+    with refuses(ConflictError):
         run(Scenario(NODE, (JobSpec("j", 1.0),)), idle)
     asking = SchedulingPolicy(
         "asking", "", lambda *_: None, lambda _, seen: Decision(None, wake=seen.time + 10)
     )
-    with pytest.raises(ConflictError, match="horizon"):
+    with refuses(ConflictError):
         run(Scenario(NODE, (JobSpec("j", 1.0),), horizon=1000.0), asking)
 
 
 @pytest.mark.parametrize(
-    ("make", "says"),
+    "make",
     [
-        (lambda: Scenario((), (JobSpec("j", 1.0),)), "no workers"),
-        (lambda: Scenario(NODE, (JobSpec("j", 1.0), JobSpec("j", 2.0))), "two jobs “j”"),
-        (lambda: Scenario((*NODE, *NODE), (JobSpec("j", 1.0),)), "two workers “node”"),
-        (lambda: JobSpec("j", -1.0), "work is -1"),
-        (lambda: JobSpec("j", float("nan")), "work is nan"),
-        (lambda: JobSpec("j", 1.0, demand=0.0), "demand is 0"),
-        (lambda: JobSpec("j", 1.0, noise_phi=1.0), "noise_phi"),
-        (lambda: WorkerSpec("w", 0.0), "cores is 0"),
-        (lambda: Scenario(NODE, (JobSpec("j", 1.0),), gamma=-1.0), "gamma is -1"),
-        (lambda: Scenario(NODE, (JobSpec("j", 1.0),), contention="much"), "contention"),
-        (lambda: Scenario(NODE, (JobSpec("j", 1.0),), restore_failure=2.0), "restore_failure"),
+        lambda: Scenario((), (JobSpec("j", 1.0),)),
+        lambda: Scenario(NODE, (JobSpec("j", 1.0), JobSpec("j", 2.0))),
+        lambda: Scenario((*NODE, *NODE), (JobSpec("j", 1.0),)),
+        lambda: JobSpec("j", -1.0),
+        lambda: JobSpec("j", float("nan")),
+        lambda: JobSpec("j", 1.0, demand=0.0),
+        lambda: JobSpec("j", 1.0, noise_phi=1.0),
+        lambda: WorkerSpec("w", 0.0),
+        lambda: Scenario(NODE, (JobSpec("j", 1.0),), gamma=-1.0),
+        lambda: Scenario(NODE, (JobSpec("j", 1.0),), contention="much"),
+        lambda: Scenario(NODE, (JobSpec("j", 1.0),), restore_failure=2.0),
     ],
 )
-def test_an_impossible_world_is_refused(make, says):
-    with pytest.raises(InputError, match=says):
+def test_an_impossible_world_is_refused(make, refuses):
+    with refuses(InputError):
         make()
 
 

@@ -67,13 +67,13 @@ def test_a_foreign_model_stays_small(make, tmp_path):
     answered(lambda: import_ai4dl(path))
 
 
-def test_what_is_built_is_counted_not_what_is_read(monkeypatch):
+def test_what_is_built_is_counted_not_what_is_read(monkeypatch, refuses):
     monkeypatch.setattr(safe_pickle, "MAX_BUILT", 10_000)
     assert len(read_pickle(used_often(8, 1_000))) == 9
-    with pytest.raises(InputError, match="takes more than"):
+    with refuses(InputError):
         read_pickle(used_often(12, 1_000))
     assert read_pickle(built_often(10, 5))
-    with pytest.raises(InputError, match="takes more than"):
+    with refuses(InputError):
         read_pickle(built_often(10, 9))
 
 

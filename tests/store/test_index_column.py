@@ -147,13 +147,12 @@ def test_other_uneven_files_have_no_index(tmp_path, text, header):
         ("timestamp,cpu_cores,memory_bytes", "17698608{0:02},0,{1},500833848"),
     ],
 )
-def test_decimal_commas_between_commas_make_no_index(tmp_path, header, row):
+def test_decimal_commas_between_commas_make_no_index(tmp_path, header, row, refuses):
     lines = [header, *(row.format(5 * i % 60, 40 + i) for i in range(10))]
     path = tmp_path / "de.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match="one cell fewer than the rows") as caught:
+    with refuses(InputError):
         inspect_file(path)
-    assert "semicolons if numbers have a decimal comma" in caught.value.hint
 
 
 @pytest.mark.parametrize("index", ["{0}", "row {0}"])

@@ -80,11 +80,11 @@ def test_the_mark_changes_with_what_is_predicted_only(model):
     assert model_fingerprint(replace(model, settings=replace(model.settings, warmup="zeros"))) != mark
 
 
-def test_a_place_that_cannot_be_written_is_a_sentence(model, tmp_path):
+def test_a_place_that_cannot_be_written_is_a_sentence(model, tmp_path, refuses):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be saved"):
+    with refuses(InputError):
         save_model(model, tmp_path / "file" / "model")
-    with pytest.raises(InputError, match="cannot be saved"):
+    with refuses(InputError):
         save_model(model, tmp_path / "file" / "model.zip")
 
 
@@ -130,7 +130,7 @@ def with_arrays(model, change):
     return zipped({"model.json": json.dumps(facts).encode(), "arrays.npz": buffer.getvalue()})
 
 
-def test_other_files_are_not_models(tmp_path, model):
+def test_other_files_are_not_models(tmp_path, model, refuses):
     assert "zip is damaged" in refused(b"")
     assert "zip is damaged" in refused(b"hello")
     assert "zip is damaged" in refused(model_archive(model)[:-30])
@@ -139,9 +139,9 @@ def test_other_files_are_not_models(tmp_path, model):
     assert "not a PhaseDock model" in refused(changed(model, format="other"))
     assert "description is damaged" in refused(zipped({**parts_of(model), "model.json": b"{"}))
     assert "not a PhaseDock model" in refused(zipped({**parts_of(model), "model.json": b"[]"}))
-    with pytest.raises(InputError, match="There is no model at “nowhere”"):
+    with refuses(InputError):
         load_model(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="There is no model"):
+    with refuses(InputError):
         load_model(tmp_path)
 
 
@@ -260,11 +260,11 @@ def test_a_file_with_changed_bytes_is_a_model_or_a_sentence(model, data):
         read_model_archive(bytes(archive))
 
 
-def test_half_a_folder_is_not_a_model(model, tmp_path: Path):
+def test_half_a_folder_is_not_a_model(model, tmp_path: Path, refuses):
     save_model(model, tmp_path / "m")
     (tmp_path / "m" / "arrays.npz").write_bytes(b"")
-    with pytest.raises(InputError, match="not the ones it was saved with"):
+    with refuses(InputError):
         load_model(tmp_path / "m")
     (tmp_path / "m" / "arrays.npz").unlink()
-    with pytest.raises(InputError, match="There is no model"):
+    with refuses(InputError):
         load_model(tmp_path / "m")

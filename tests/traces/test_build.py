@@ -173,13 +173,12 @@ def test_attributes_are_those_of_the_first_row_in_time():
     assert report.count("mixed_attribute") == 2
 
 
-def test_nothing_at_all_is_said():
-    with pytest.raises(UnusableError, match="no rows") as caught:
+def test_nothing_at_all_is_said(refuses):
+    with refuses(UnusableError) as caught:
         build(raw([], [], []), PLAIN)
     assert caught.value.report.rows_read == 0
-    with pytest.raises(UnusableError, match="None of the 1 rows") as caught:
+    with refuses(UnusableError) as caught:
         build(raw(["a"], [0], [1]), ColumnMapping((CPU,), execution="e", time="t"))
-    assert "fewer than 2 samples" in caught.value.hint
     assert caught.value.report.count("too_short") == 1
 
 

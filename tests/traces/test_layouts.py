@@ -225,14 +225,13 @@ def test_numbers_and_dates_are_told_apart():
     assert not is_date("20240131")
 
 
-def test_at_most_64_features_are_suggested_and_none_is_an_error():
+def test_at_most_64_features_are_suggested_and_none_is_an_error(refuses):
     header = ",".join(f"c{i}" for i in range(5000))
     found = table(header, header.replace("c", "1"))
     assert len(found.mapping.features) == 64
     assert "Only the first 64 columns of numbers are chosen." in found.reasons
-    with pytest.raises(InputError, match="“a”, “b”") as caught:
+    with refuses(InputError):
         table("a,b", "x,y")
-    assert caught.value.hint
 
 
 def test_prometheus_metrics_have_roles():

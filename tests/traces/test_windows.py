@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,11 +30,11 @@ def test_no_window_crosses_a_break():
     assert {3, 29, 33} <= set(ends.tolist())
 
 
-def test_what_cannot_be_is_said():
+def test_what_cannot_be_is_said(refuses):
     traces = synthetic_traces(1, 1, samples=60)[0]
-    with pytest.raises(InputError, match="is not possible"):
+    with refuses(InputError):
         trace_windows(traces, ("cpu_cores",), -1)
-    with pytest.raises(InputError, match="No feature"):
+    with refuses(InputError):
         trace_windows(traces, (), 1)
-    with pytest.raises(NotFoundError, match="nothing"):
+    with refuses(NotFoundError):
         trace_windows(traces, ("nothing",), 1)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import pytest
-
 from app.pages.runs import page
 from app.pages.runs.ledger.moment import lines
 from app.ui.attached_runs import address, attached_card
@@ -67,7 +65,7 @@ def test_one_that_saw_nothing_says_so(place: Workspace) -> None:
     assert "No decisions yet" in shown(look="ledger", run=attached(place, 0))
 
 
-def test_one_that_is_gone_is_refused_in_words(place: Workspace) -> None:
+def test_one_that_is_gone_is_refused_in_words(place: Workspace, refuses) -> None:
     assert place
-    with pytest.raises(NotFoundError, match="no run with this id"):
+    with refuses(NotFoundError):
         shown(look="ledger", run="0" * 16)

@@ -106,9 +106,9 @@ def test_a_replay_of_other_recordings_is_begun_anew(demo):
     assert not {each.id for each in old} & {each.id for each in demo.host().containers()}
 
 
-def test_a_folder_that_cannot_be_written_is_a_lost_host(tmp_path):
+def test_a_folder_that_cannot_be_written_is_a_lost_host(tmp_path, refuses):
     (tmp_path / "file").write_text("")
-    with pytest.raises(HostLost, match="cannot be written"):
+    with refuses(HostLost):
         Demo(tmp_path / "file", plan_of(flat("one"))).host().containers()
 
 
@@ -201,10 +201,10 @@ def test_only_what_the_guard_allows_is_changed_and_only_with_a_keeper(demo):
         demo.host(guard=lambda _: False).stop(one.id)
 
 
-def test_a_memory_limit_below_what_a_job_holds_is_refused(demo):
+def test_a_memory_limit_below_what_a_job_holds_is_refused(demo, refuses):
     host = demo.host()
     one = job_of(host, "one")
-    with pytest.raises(ChangeRefused, match=r"holds 95.37 MiB"):
+    with refuses(ChangeRefused):
         host.set_limits(one.id, one.limits.with_memory(90 * 2**20))
     assert demo.keeper.kept_limits == {}
 

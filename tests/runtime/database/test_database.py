@@ -63,13 +63,13 @@ def test_an_error_undoes_a_transaction(tmp_path):
     database.close()
 
 
-def test_tables_of_a_newer_program_are_left_alone(tmp_path):
+def test_tables_of_a_newer_program_are_left_alone(tmp_path, refuses):
     url = f"sqlite:///{tmp_path / 'a.db'}"
     database = Database(url)
     with database.write() as session:
         session.execute(update(SchemaRow).values(version=99))
     database.close()
-    with pytest.raises(ConflictError, match="99"):
+    with refuses(ConflictError):
         Database(url)
 
 
@@ -81,23 +81,22 @@ def test_tables_of_a_newer_program_are_left_alone(tmp_path):
         "sqlite+nodriver:///x.db",
     ],
 )
-def test_a_database_that_cannot_be_used_is_said_without_secrets(url):
-    with pytest.raises(SettingsError, match="DATABASE_URL") as caught:
+def test_a_database_that_cannot_be_used_is_said_without_secrets(url, refuses):
+    with refuses(SettingsError) as caught:
         Database(url)
     assert "hunter22" not in str(caught.value)
-    assert caught.value.hint
 
 
-def test_a_file_that_is_no_database_is_said(tmp_path):
+def test_a_file_that_is_no_database_is_said(tmp_path, refuses):
     (tmp_path / "a.db").write_bytes(b"not a database at all" * 100)
-    with pytest.raises(SettingsError, match="DATABASE_URL"):
+    with refuses(SettingsError):
         Database(f"sqlite:///{tmp_path / 'a.db'}")
 
 
-def test_a_home_that_cannot_be_made_is_said(tmp_path, monkeypatch):
+def test_a_home_that_cannot_be_made_is_said(tmp_path, monkeypatch, refuses):
     def refuse(*_args, **_kwargs):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("pathlib.Path.mkdir", refuse)
-    with pytest.raises(SettingsError, match="PHASEDOCK_HOME"):
+    with refuses(SettingsError):
         open_workspace(Settings(home=tmp_path / "home"))

@@ -62,19 +62,19 @@ def test_a_model_that_cannot_be_used_is_tried_only_once(space, monkeypatch):
     assert asked == ["gone", "gone"]
 
 
-def test_what_needs_the_engine_says_that_it_is_missing(space):
+def test_what_needs_the_engine_says_that_it_is_missing(space, refuses):
     for act in (
         lambda: space.live.limits.set_limit("here", "a", 0.5),
         lambda: space.live.limits.pick("here", "a"),
         lambda: space.live.policies.attach("here", "flowcon", {}, Mode.WATCH),
         lambda: space.live.recordings.record("here", "name"),
     ):
-        with pytest.raises(ConflictError, match="Nothing answers"):
+        with refuses(ConflictError):
             act()
     assert space.live.limits.release().failed == ()
 
 
-def test_an_unknown_engine_is_said_with_those_there_are(space):
+def test_an_unknown_engine_is_said_with_those_there_are(space, refuses):
     for act in (
         lambda: space.live.view.request_view("other"),
         lambda: space.live.view.history("other", []),
@@ -85,18 +85,18 @@ def test_an_unknown_engine_is_said_with_those_there_are(space):
         lambda: space.live.limits.release("other"),
         lambda: space.live.limits.undo("other", "a"),
     ):
-        with pytest.raises(NotFoundError, match="other"):
+        with refuses(NotFoundError):
             act()
 
 
-def test_nothing_to_end_is_said(space):
-    with pytest.raises(ConflictError, match="No policy is attached"):
+def test_nothing_to_end_is_said(space, refuses):
+    with refuses(ConflictError):
         space.live.policies.detach("here")
-    with pytest.raises(ConflictError, match="Nothing is being recorded"):
+    with refuses(ConflictError):
         space.live.recordings.stop("here")
     with pytest.raises(NotFoundError):
         space.live.recordings.finish("0123456789abcdef")
-    with pytest.raises(ConflictError, match="nothing to undo"):
+    with refuses(ConflictError):
         space.live.limits.undo("here", "a")
 
 
@@ -139,29 +139,29 @@ def test_an_old_sample_is_not_shown_as_if_it_were_new(space):
 
 
 @pytest.mark.parametrize("text", ["=unix:///x", "a=ftp://x", "a=unix:///x;a=unix:///y"])
-def test_a_wrong_list_of_engines_stops_the_start(tmp_path, text):
+def test_a_wrong_list_of_engines_stops_the_start(tmp_path, text, refuses):
     settings = load_settings({"PHASEDOCK_HOME": str(tmp_path / "home"), "PHASEDOCK_DOCKER": text})
-    with pytest.raises(SettingsError, match="PHASEDOCK_DOCKER"):
+    with refuses(SettingsError):
         open_workspace(settings)
 
 
-def test_a_policy_that_only_a_simulator_can_serve_is_refused(space, monkeypatch):
+def test_a_policy_that_only_a_simulator_can_serve_is_refused(space, monkeypatch, refuses):
     monkeypatch.setattr(space.live.engines, "get", lambda name: EngineInfo(name, "", EngineState.READY))
-    with pytest.raises(InputError, match="only a simulator"):
+    with refuses(InputError):
         space.live.policies.attach("here", "srpt", {}, Mode.WATCH)
     with pytest.raises(InputError):
         space.live.policies.attach("here", "flowcon", {"alpha": -1}, Mode.WATCH)
     with pytest.raises(NotFoundError):
         space.live.policies.attach("here", "nobody", {}, Mode.WATCH)
-    with pytest.raises(InputError, match="not a mode"):
+    with refuses(InputError):
         space.live.policies.attach("here", "flowcon", {}, "steer")
     task = space.live.policies.attach("here", "flowcon", {}, Mode.WATCH)
-    with pytest.raises(ConflictError, match="already"):
+    with refuses(ConflictError):
         space.live.policies.attach("here", "flowcon", {}, Mode.WATCH)
     assert space.live.policies.detach("here") == task
-    with pytest.raises(InputError, match="No container"):
+    with refuses(InputError):
         space.live.recordings.record("here", "x", [])
-    with pytest.raises(InputError, match="name"):
+    with refuses(InputError):
         space.live.recordings.record("here", "  ")
     with pytest.raises(NotFoundError):
         space.live.recordings.record("here", "x", model="0123456789abcdef")

@@ -138,7 +138,9 @@ def test_a_unit_that_a_model_lacks_is_no_other_unit(throttled_model, tmp_path):
     PhaseTracker(unknown(throttled_model))
 
 
-def test_a_model_of_percentages_without_a_unit_is_not_taken_for_one_of_shares(throttled_model, tmp_path):
+def test_a_model_of_percentages_without_a_unit_is_not_taken_for_one_of_shares(
+    throttled_model, tmp_path, refuses
+):
     traces = tape(tmp_path / "tape", list(docker_moments()))
     scaler = replace(
         throttled_model.scaler,
@@ -146,13 +148,13 @@ def test_a_model_of_percentages_without_a_unit_is_not_taken_for_one_of_shares(th
         scale=throttled_model.scaler.scale * 100,
     )
     percent = replace(unknown(throttled_model), scaler=scaler)
-    with pytest.raises(MismatchError, match="does not know the unit of “throttled”"):
+    with refuses(MismatchError):
         predict(percent, traces)
-    with pytest.raises(MismatchError, match="throttled"):
+    with refuses(MismatchError):
         PhaseTracker(percent)
 
 
-def test_values_without_a_unit_that_are_no_shares_are_refused(throttled_model, tmp_path):
+def test_values_without_a_unit_that_are_no_shares_are_refused(throttled_model, tmp_path, refuses):
     traces = tape(tmp_path / "tape", list(docker_moments()))
     plain = tuple(
         Feature(each.name, each.role, Unit.PLAIN) if each.name == "throttled" else each
@@ -166,11 +168,11 @@ def test_values_without_a_unit_that_are_no_shares_are_refused(throttled_model, t
     assert predict(known, replace(traces, features=plain)).tolist() == predict(known, traces).tolist()
     at = [feature.name for feature in traces.features].index("throttled")
     columns = tuple(values * 100 if i == at else values for i, values in enumerate(traces.columns))
-    with pytest.raises(MismatchError, match="“throttled”"):
+    with refuses(MismatchError):
         predict(known, replace(traces, features=plain, columns=columns))
 
 
-def test_other_units_are_never_guessed(model, tmp_path):
+def test_other_units_are_never_guessed(model, tmp_path, refuses):
     traces = tape(tmp_path / "tape", list(docker_moments()))
-    with pytest.raises(MismatchError, match="memory_bytes"):
+    with refuses(MismatchError):
         predict(unknown(model, "memory_bytes"), traces)

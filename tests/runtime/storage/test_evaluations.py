@@ -185,15 +185,15 @@ def test_it_can_be_cancelled_and_keeps_nothing(stored):
     assert workspace.evaluations.find(question) is None
 
 
-def test_what_is_not_there_is_said(stored):
+def test_what_is_not_there_is_said(stored, refuses):
     workspace, _, question = stored
-    with pytest.raises(NotFoundError, match="no longer exists"):
+    with refuses(NotFoundError):
         workspace.evaluations.get("0" * 32)
-    with pytest.raises(NotFoundError, match="no longer exists"):
+    with refuses(NotFoundError):
         workspace.evaluations.get("../models")
-    with pytest.raises(NotFoundError, match="no policy called"):
+    with refuses(NotFoundError):
         workspace.evaluations.submit(Question(question.trace_set, question.model, SETTINGS, ("best",)))
-    with pytest.raises(InputError, match="no column “team”"):
+    with refuses(InputError):
         workspace.evaluations.make(Question(question.trace_set, None, EvaluationSettings(group_by="team")))
 
 

@@ -46,11 +46,11 @@ def test_strips_shares_and_the_table_follow_from_the_labels(labelled):
         assert mine["start"].iloc[0] == 0
 
 
-def test_labels_are_kept_in_memory_and_on_disk(labelled, settings, monkeypatch):
+def test_labels_are_kept_in_memory_and_on_disk(labelled, settings, monkeypatch, refuses):
     workspace, info, model, _ = labelled
     first = workspace.labels.get(info.id, model.id)
     assert workspace.labels.get(info.id, model.id) is first
-    with pytest.raises(ValueError, match="read-only"):
+    with refuses(ValueError):
         first.labels[0] = 9
     monkeypatch.setattr("core.workspace.phase_labels.predict", None)
     monkeypatch.setattr("core.workspace.trace_sets.TraceLibrary.load", None)

@@ -38,9 +38,9 @@ def test_a_file_arrives_in_pieces(uploads):
 
 
 @pytest.mark.parametrize("chunks", [[b"123"], [b"123456"], [], [b"12345", b"6"]])
-def test_a_wrong_size_leaves_nothing(uploads, tmp_path, chunks):
+def test_a_wrong_size_leaves_nothing(uploads, tmp_path, chunks, refuses):
     upload = uploads.begin("a.csv", 5)
-    with pytest.raises(InputError, match=r"arrived|announced"):
+    with refuses(InputError):
         uploads.receive(upload, chunks)
     assert uploads.list() == []
     assert files_in(tmp_path) == [f"uploads/{upload}/info.json"]
@@ -58,27 +58,27 @@ def test_a_broken_connection_leaves_nothing(uploads, tmp_path):
     assert files_in(tmp_path) == [f"uploads/{upload}/info.json"]
 
 
-@pytest.mark.parametrize(("size", "said"), [(0, "empty"), (-1, "empty"), (1001, "at most 1000 B")])
-def test_sizes_are_bounded_before_a_byte_arrives(uploads, size, said):
-    with pytest.raises(InputError, match=said):
+@pytest.mark.parametrize("size", [0, -1, 1001])
+def test_sizes_are_bounded_before_a_byte_arrives(uploads, size, refuses):
+    with refuses(InputError):
         uploads.begin("a.csv", size)
 
 
-def test_a_file_larger_than_the_disk_is_refused_at_once(tmp_path):
+def test_a_file_larger_than_the_disk_is_refused_at_once(tmp_path, refuses):
     uploads = Uploads(tmp_path, max_size=2**60)
-    with pytest.raises(StorageError, match="left; the file needs"):
+    with refuses(StorageError):
         uploads.begin("a.csv", 2**59)
 
 
-def test_a_complete_upload_is_not_overwritten(uploads):
+def test_a_complete_upload_is_not_overwritten(uploads, refuses):
     upload = uploads.begin("a.csv", 1)
     uploads.receive(upload, [b"1"])
-    with pytest.raises(ConflictError, match="already"):
+    with refuses(ConflictError):
         uploads.receive(upload, [b"2"])
     assert uploads.path(upload).read_bytes() == b"1"
 
 
-def test_two_requests_for_one_upload_do_not_mix(uploads):
+def test_two_requests_for_one_upload_do_not_mix(uploads, refuses):
     upload = uploads.begin("a.csv", 4)
     begun, go_on = threading.Event(), threading.Event()
 
@@ -91,7 +91,7 @@ def test_two_requests_for_one_upload_do_not_mix(uploads):
     first = threading.Thread(target=lambda: uploads.receive(upload, slow()))
     first.start()
     begun.wait(10)
-    with pytest.raises(ConflictError, match="being sent"):
+    with refuses(ConflictError):
         uploads.receive(upload, [b"abcd"])
     assert uploads.sweep() == 0
     go_on.set()
@@ -106,11 +106,11 @@ def test_ids_are_never_paths(uploads, upload):
             act(upload)
 
 
-def test_an_unknown_or_incomplete_upload_has_no_path(uploads):
+def test_an_unknown_or_incomplete_upload_has_no_path(uploads, refuses):
     with pytest.raises(NotFoundError):
         uploads.path("0" * 16)
     upload = uploads.begin("a.csv", 3)
-    with pytest.raises(ConflictError, match="completely"):
+    with refuses(ConflictError):
         uploads.path(upload)
 
 

@@ -6,7 +6,6 @@ import json
 import sqlite3
 from dataclasses import replace
 
-import pytest
 from huey import RedisHuey
 
 from core.bootstrap import worker_for
@@ -41,16 +40,17 @@ def test_who_only_submits_does_no_work(settings, workspace, caplog):
     queue.close()
 
 
-def test_redis_is_used_where_it_is_named_and_said_when_it_is_not_there(settings, workspace, monkeypatch):
+def test_redis_is_used_where_it_is_named_and_said_when_it_is_not_there(
+    settings, workspace, monkeypatch, refuses
+):
     elsewhere = replace(settings, redis_url="redis://127.0.0.1:1/0")
     queue = WorkQueue(elsewhere)
     assert isinstance(queue.ordinary, RedisHuey)
-    with pytest.raises(SettingsError, match="cannot be reached"):
+    with refuses(SettingsError):
         queue.check()
     workspace.settings = elsewhere
-    with pytest.raises(SettingsError) as caught:
+    with refuses(SettingsError):
         worker_for(workspace).start()
-    assert "REDIS_URL" in caught.value.hint
     assert not workspace.tasks.worker().alive
 
 

@@ -62,8 +62,8 @@ def test_time_left_is_told_while_running(workspace, worker):
     assert 40 * 0.05 * rest - lasted <= info.seconds_left <= lasted * rest / info.progress
 
 
-def test_unknown_kinds_and_tasks_are_named(workspace):
-    with pytest.raises(NotFoundError, match="count"):
+def test_unknown_kinds_and_tasks_are_named(workspace, refuses):
+    with refuses(NotFoundError):
         workspace.tasks.submit("dance", "Dance", {})
     for task in ("0" * 16, "../x"):
         with pytest.raises(NotFoundError):
@@ -167,7 +167,7 @@ def test_cancelling_while_queued_is_at_once(workspace):
     assert workspace.tasks.metrics(task) == []
 
 
-def test_cancelling_while_running_takes_less_than_half_a_second(workspace, worker):
+def test_cancelling_while_running_takes_less_than_half_a_second(workspace, worker, refuses):
     def seconds_to_cancel():
         task = workspace.tasks.submit("count", "Count", {"steps": 1000, "pause": 0.01})
         until(lambda: workspace.tasks.get(task).state is TaskState.RUNNING)
@@ -176,7 +176,7 @@ def test_cancelling_while_running_takes_less_than_half_a_second(workspace, worke
         info = ended(workspace, task)
         taken = time.monotonic() - begun
         assert (info.state, info.error) == (TaskState.CANCELLED, None)
-        with pytest.raises(ConflictError, match="already ended"):
+        with refuses(ConflictError):
             workspace.tasks.cancel(task)
         return taken
 
@@ -195,9 +195,9 @@ def test_a_retry_is_a_new_attempt_with_the_same_parameters(workspace, worker):
     assert [info.id for info in workspace.tasks.list(1, ["failed"])] == [third.id]
 
 
-def test_what_succeeded_is_not_retried(workspace, worker):
+def test_what_succeeded_is_not_retried(workspace, worker, refuses):
     info = ended(workspace, workspace.tasks.submit("count", "Count", {"steps": 1}))
-    with pytest.raises(ConflictError, match="done"):
+    with refuses(ConflictError):
         workspace.tasks.retry(info.id)
 
 

@@ -62,8 +62,8 @@ def test_a_table_of_rates_is_one_over_the_time_per_step_until_more_cores_cost(pa
         assert useful == 0 or table.speed[useful - 1] < table.speed[k]
 
 
-def test_a_step_of_cores_that_no_job_can_have_is_refused():
-    with pytest.raises(InputError, match="in steps of 1"):
+def test_a_step_of_cores_that_no_job_can_have_is_refused(refuses):
+    with refuses(InputError):
         rates(StepTime(0.0, 1.0).seconds, 0.2, 0.9, 1.0)
 
 

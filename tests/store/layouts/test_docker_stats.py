@@ -175,23 +175,22 @@ def test_a_header_counts_more_than_how_sizes_are_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    "row",
     [
-        ("{time},a,12.0%,250.{i}%,2.5GiB / 62GiB", "which percentage is CPU"),
-        ("{time},a,5{i}.0%,1.2MB / 3MB", "which of the sizes are memory"),
-        ("{time},a,5{i}.0%,1MiB / 2MiB,3MiB / 4MiB", "which of the sizes are memory"),
+        "{time},a,12.0%,250.{i}%,2.5GiB / 62GiB",
+        "{time},a,5{i}.0%,1.2MB / 3MB",
+        "{time},a,5{i}.0%,1MiB / 2MiB,3MiB / 4MiB",
     ],
 )
-def test_what_nothing_tells_is_not_guessed(tmp_path, row, said):
+def test_what_nothing_tells_is_not_guessed(tmp_path, row, refuses):
     text = "".join(row.format(time=1_700_000_000 + i, i=i) + "\n" for i in range(6))
-    with pytest.raises(InputError, match=said) as caught:
+    with refuses(InputError):
         read_with_report(write(tmp_path, "stats.csv", text))
-    assert "columns' names above the rows" in caught.value.hint
 
 
-def test_columns_that_change_their_order_are_refused(tmp_path):
+def test_columns_that_change_their_order_are_refused(tmp_path, refuses):
     text = cells(("time", "name", "cpu%", "mem")) + cells(("time", "name", "mem", "cpu%"))
-    with pytest.raises(InputError, match="Row 12 names other columns"):
+    with refuses(InputError):
         read_with_report(write(tmp_path, "stats.csv", text))
     same = cells(("time", "name", "cpu%", "mem"), n=5)
     _, report = read_with_report(

@@ -115,10 +115,10 @@ def test_what_breaks_off_in_a_list_is_told(tmp_path):
     assert [(one.kind, one.row) for one in report.harmful] == [("ragged", 12)]
 
 
-def test_a_document_is_no_sample_of_a_list(tmp_path, monkeypatch):
+def test_a_document_is_no_sample_of_a_list(tmp_path, monkeypatch, refuses):
     monkeypatch.setattr(json_lines, "MOST_LINE", 300)
     text = json.dumps([*SAMPLES, {**SAMPLES[0], "log": "x" * 1_000}])
-    with pytest.raises(InputError, match="Object 13"):
+    with refuses(InputError):
         read_with_report(write(tmp_path, "own.json", text))
 
 

@@ -133,12 +133,12 @@ def test_a_table_of_containers_leaves_out_the_sums_of_their_pods(tmp_path):
     assert [one.kind for one in report.harmful] == ["pod_network"]
 
 
-def test_several_prometheus_answers_one_per_line(tmp_path):
+def test_several_prometheus_answers_one_per_line(tmp_path, refuses):
     one = answer([{"metric": {"name": "x"}, "values": [[10 * i, str(i)] for i in range(4)]}])
     two = answer([{"metric": {"name": "y"}, "values": [[10 * i, "2"] for i in range(4)]}])
     path = write(tmp_path, "answers.json", json.dumps(one) + "\n" + json.dumps(two))
     mapping = inspect_file(path).mapping
-    with pytest.raises(InputError, match="Nothing says what column “value” measures"):
+    with refuses(InputError):
         read_traces(path)
     traces = read_traces(path, replace(mapping, features=(MappedColumn("value"),)))
     assert traces.ids == ("x", "y")
@@ -167,10 +167,10 @@ def result_alone():
     return json.dumps([{**one, "values": two} for one, two in zip(BARE, pairs, strict=True)], indent=1)
 
 
-def test_a_large_answer_that_is_too_deep_is_refused(tmp_path, monkeypatch):
+def test_a_large_answer_that_is_too_deep_is_refused(tmp_path, monkeypatch, refuses):
     monkeypatch.setattr(prometheus_json, "HEAD_BYTES", 16)
     text = '{"data": {"result": [' + '{"a":' * 100_000
-    with pytest.raises(InputError, match="neither a response"):
+    with refuses(InputError):
         PrometheusSource.open(write(tmp_path, "deep.json", text))
 
 
@@ -246,23 +246,22 @@ def test_a_prometheus_table_with_one_value_per_row(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    "text",
     [
-        ('{"status": "error", "error": "bad query"}', "bad query"),
-        ('{"status": "success", "data": {"result": []}}', "without a single sample"),
-        ('{"some": "thing"}', "neither a response"),
-        ("[1, 2]", "neither a response"),
-        ('{"data": ', "row 1, column"),
-        ('{"data": {"result": [{"metric": {}, "values": [[1, "x"]]}]}}', "Series 1"),
-        ('{"data": {"result": [3]}}', "Series 1"),
-        ('{"data": {"result": [{"metric": {}, "values": [[' + "9" * 400 + ', "1"]]}]}}', "Series 1"),
-        ("[" * 100_000, "row 1"),
+        '{"status": "error", "error": "bad query"}',
+        '{"status": "success", "data": {"result": []}}',
+        '{"some": "thing"}',
+        "[1, 2]",
+        '{"data": ',
+        '{"data": {"result": [{"metric": {}, "values": [[1, "x"]]}]}}',
+        '{"data": {"result": [3]}}',
+        '{"data": {"result": [{"metric": {}, "values": [[' + "9" * 400 + ', "1"]]}]}}',
+        "[" * 100_000,
     ],
 )
-def test_json_that_is_no_answer_is_refused(tmp_path, text, said):
-    with pytest.raises(InputError, match=said) as caught:
+def test_json_that_is_no_answer_is_refused(tmp_path, text, refuses):
+    with refuses(InputError):
         read_traces(write(tmp_path, "a.json", text))
-    assert caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -274,14 +273,13 @@ def test_json_that_is_no_answer_is_refused(tmp_path, text, said):
         {"attributes": ("n",)},
     ],
 )
-def test_metrics_are_features_and_nothing_else(tmp_path, changes):
+def test_metrics_are_features_and_nothing_else(tmp_path, changes, refuses):
     names = changes.pop("features", ("l",))
     found = [series(name, "a", [[i, "1"] for i in range(3)]) for name in "lmn"]
     path = write(tmp_path, "a.json", json.dumps(answer(found)))
     mapping = ColumnMapping(tuple(MappedColumn(name) for name in names), **changes)
-    with pytest.raises(InputError, match="cannot be mapped") as caught:
+    with refuses(InputError):
         read_traces(path, mapping)
-    assert "Map only metrics" in caught.value.hint
 
 
 @pytest.mark.parametrize(

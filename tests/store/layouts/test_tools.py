@@ -149,13 +149,13 @@ def test_a_size_in_a_column_of_plain_numbers_is_called_so(tmp_path):
     assert "row 2 has “3 MiB”, which is no plain number" in " ".join(report.sentences())
 
 
-def test_a_long_table_without_a_whole_row_is_refused(tmp_path):
+def test_a_long_table_without_a_whole_row_is_refused(tmp_path, refuses):
     text = "\ftimestamp,__name__,container,value\n0,container_memory_usage_bytes,a,0\n1"
-    with pytest.raises(InputError, match="Row 1"):
+    with refuses(InputError):
         read_with_report(write(tmp_path, "cut.csv", text))
 
 
-def test_formatted_values_of_a_long_table_have_their_own_units(tmp_path):
+def test_formatted_values_of_a_long_table_have_their_own_units(tmp_path, refuses):
     text = "metric,pod,time,value\n" + "".join(
         f"cpu_percent,a,{10 * i},{50 + i}%\nmemory,a,{10 * i},{1 + i}.5 GiB\n" for i in range(4)
     )
@@ -170,7 +170,7 @@ def test_formatted_values_of_a_long_table_have_their_own_units(tmp_path):
     traces, _ = read_with_report(path, mapping)
     assert of(traces, Role.CPU) == pytest.approx([0.5, 0.51, 0.52, 0.53])
     assert of(traces, Role.MEMORY) == [(1.5 + i) * GIB for i in range(4)]
-    with pytest.raises(InputError, match="say their unit"):
+    with refuses(InputError):
         read_with_report(
             path,
             ColumnMapping(

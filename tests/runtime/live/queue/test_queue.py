@@ -65,35 +65,35 @@ def test_names_are_given_once(queue):
     assert queue.submit("demo", MLP).name == "mlp-4"
 
 
-def test_a_waiting_job_can_be_put_first_or_cancelled(queue):
+def test_a_waiting_job_can_be_put_first_or_cancelled(queue, refuses):
     first, second = queue.submit("demo", MLP), queue.submit("demo", MLP)
     assert queue.set_priority("demo", "mlp-2", 9).priority == 9
-    with pytest.raises(InputError, match="priority of 10"):
+    with refuses(InputError):
         queue.set_priority("demo", "mlp-2", 10)
     assert queue.cancel("demo", first.id).state is QueueState.CANCELLED
     assert states(queue) == {"mlp-2": QueueState.WAITING, "mlp": QueueState.CANCELLED}
     for act in (queue.cancel, lambda *of: queue.set_priority(*of, 1)):
-        with pytest.raises(ConflictError, match="mlp"):
+        with refuses(ConflictError):
             act("demo", "mlp")
-    with pytest.raises(ConflictError, match="is waiting"):
+    with refuses(ConflictError):
         queue.remove("demo", second.id)
     queue.remove("demo", "mlp")
     assert list(states(queue)) == ["mlp-2"]
-    with pytest.raises(NotFoundError, match="“mlp”"):
+    with refuses(NotFoundError):
         queue.cancel("demo", "mlp")
 
 
-def test_what_cannot_be_taken_says_why(queue, space, settings, tmp_path):
-    with pytest.raises(ConflictError, match="PHASEDOCK_CONTROL is off"):
+def test_what_cannot_be_taken_says_why(queue, space, settings, tmp_path, refuses):
+    with refuses(ConflictError):
         queue.submit("here", MLP)
-    with pytest.raises(NotFoundError, match="other"):
+    with refuses(NotFoundError):
         queue.submit("other", MLP)
-    with pytest.raises(InputError, match="steps"):
+    with refuses(InputError):
         queue.submit("demo", {"steps": 3})
-    with pytest.raises(InputError, match="Priority"):
+    with refuses(InputError):
         queue.submit("demo", {**MLP, "priority": 12})
     controlled = open_workspace(replace(space.settings, control=True))
-    with pytest.raises(ConflictError, match="Nothing answers"):
+    with refuses(ConflictError):
         controlled.live.queue.submit("here", MLP)
     controlled.close()
     assert queue.list("demo") == ()
@@ -111,11 +111,13 @@ def test_an_image_that_is_not_there_is_refused_where_it_was_named(queue, monkeyp
         assert how in caught.value.fields[field]
 
 
-def test_an_engine_that_takes_no_jobs_says_so_and_its_policies_are_not_fed(queue, space, monkeypatch):
+def test_an_engine_that_takes_no_jobs_says_so_and_its_policies_are_not_fed(
+    queue, space, monkeypatch, refuses
+):
     engines = space.live.engines
     kind = replace(engines.kind("demo"), takes_jobs=False)
     monkeypatch.setattr(engines, "kind", lambda _: kind)
-    with pytest.raises(ConflictError, match="cannot be submitted to demo"):
+    with refuses(ConflictError):
         queue.submit("demo", MLP)
     engine = object()
     assert queue.fed("demo", engine, engine, starts=True) is engine
