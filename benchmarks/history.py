@@ -16,10 +16,10 @@ import numpy as np
 
 from app.figures.live import history_figure
 from app.pages.live.record import RANGES
-from core.live.history.chunks import HistoryWriter, Known, size
-from core.live.history.reader import look_back
-from core.sampling.ring_buffer import FIELDS
-from core.sampling.values import History
+from core.live.history.chunks import RecordedContainer, size
+from core.live.history.reader import read_points
+from core.live.history.writer import HistoryWriter
+from core.sampling.values import FIELDS, History
 from core.store import read_traces
 from core.workspace.samples import RECORDED
 
@@ -43,9 +43,11 @@ def _used() -> npt.NDArray[np.float32]:
     return used
 
 
-def _remember(folder: Path, until: float) -> list[Known]:
+def _remember(folder: Path, until: float) -> list[RecordedContainer]:
     rng, used = np.random.default_rng(1), _used()
-    containers = [Known(f"{at:064x}", f"job-{at:02}", "phasedock-jobs:torch") for at in range(_CONTAINERS)]
+    containers = [
+        RecordedContainer(f"{at:064x}", f"job-{at:02}", "phasedock-jobs:torch") for at in range(_CONTAINERS)
+    ]
     known = {each.id: each for each in containers}
     places = rng.integers(len(used), size=_CONTAINERS)
     writer = HistoryWriter(folder)
@@ -58,9 +60,9 @@ def _remember(folder: Path, until: float) -> list[Known]:
     return containers
 
 
-def _chart(folder: Path, container: Known, seconds: float, now: float) -> float:
+def _chart(folder: Path, container: RecordedContainer, seconds: float, now: float) -> float:
     begun = time.perf_counter()
-    past = look_back(folder, [container.id], now - seconds, now, now)[container.id]
+    past = read_points(folder, [container.id], now - seconds, now, now)[container.id]
     lines: dict[str, Any] = {line: past.values[:, FIELDS.index(line)] for line in _LINES}
     history_figure(History(past.time, **lines), container.name).to_json()
     return time.perf_counter() - begun

@@ -19,9 +19,8 @@ from core.live.control.saved_limits import SavedLimitsStore
 from core.live.queue.service import JobQueue
 from core.live.queue.spec import Mounts
 from core.live.queue.store import SubmittedJobs
-from core.live.recording.recorder import Recordings
-from core.live.sessions import Sessions
-from core.live.view.builder import ViewBuilder
+from core.live.recordings import Recordings
+from core.live.view import Sessions, ViewBuilder
 from core.live.watcher import Watcher
 from core.plugins import load_policies
 from core.runs.service import Runs

@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.live.history.chunks import FINEST, RecordedContainer
+from core.live.history.reader import make_traces, read_span
+from core.live.history.writer import HistoryWriter
 from core.phases import PhaseSettings, fit
 from tests.synthetic import synthetic_traces
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from core.phases import PhaseModel
@@ -51,3 +55,12 @@ def write_csv(path: Path, traces: TraceSet) -> Path:
     ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
+
+
+def remembered(folder: Path, moments: Sequence[tuple[float, Mapping[str, Sequence[float]]]]) -> TraceSet:
+    """The trace set of samples that went through the history: (when, values of `FIELDS` by container)."""
+    known = {name: RecordedContainer(name, name) for _, rows in moments for name in rows}
+    writer = HistoryWriter(folder)
+    for at, rows in moments:
+        writer.add(at, rows, known)
+    return make_traces(read_span(folder, FINEST, None, moments[0][0], moments[-1][0]).values(), 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.context import workspace
-from core.live.sessions import ATTACH
+from core.live.view import ATTACH
 from core.sampling.values import EngineState
 from core.workspace.records import TaskState
 

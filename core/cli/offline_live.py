@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core.errors import Cancelled, ConflictError, NotFoundError
-from core.live.recording.recorder import record as record_until_ended
+from core.live.recordings import record as record_until_ended
 from core.sampling.values import EngineState
 from core.workspace.files import new_id
 from core.workspace.repository import checked_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from core.live.sessions import ATTACH as NAME
+from core.live.view import ATTACH as NAME
 from core.tasks.kind import Kind, ResultLink
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Making a trace set of a stretch of the past of running containers."""
+"""Making a trace set of a stretch of the history of running containers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core.live.history.reader import traces_of
-from core.live.recording.recorder import source_of
-from core.live.sessions import KEEP_PAST as NAME
-from core.live.view.snapshot import LiveFiles
+from core.live.recordings import source_of
+from core.live.view import KEEP_PAST as NAME
+from core.live.view import LiveFiles
 from core.tasks.kind import Kind
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
-    """Read what is kept, and store it; see `core.live.recording.recorder.Recordings.keep_past`."""
+    """Read the history and store it; see `core.live.recordings.Recordings.keep_past`."""
     space, engine = context.workspace, str(params["engine"])
     folder, ids = LiveFiles(space.settings.home, engine).history, params.get("containers")
-    context.progress(0.1, "Reading what is remembered")
+    context.progress(0.1, "Reading the history")
     found = traces_of(folder, ids, float(params["start"]), float(params["end"]), time.time())
     context.progress(0.6, "Storing the trace set")
     source = source_of(space.live.engines, engine)

@@ -1,11 +1,11 @@
-"""Recording running containers into a trace set, until somebody ends it."""
+"""Recording running containers into a trace set, until it is stopped."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.live.recording.recorder import record
-from core.live.sessions import RECORD as NAME
+from core.live.recordings import record
+from core.live.view import RECORD as NAME
 from core.tasks.kind import Kind
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
-    """Record; see `core.live.recording.recorder.record`. Cancelling it is how it is ended."""
+    """Record until the task is cancelled; see `core.live.recordings.record`."""
 
     def say(text: str) -> None:
         context.progress(0.0, text)

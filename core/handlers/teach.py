@@ -1,4 +1,4 @@
-"""Training a model further on containers that it has seen nothing like."""
+"""Training a model further on the history of containers that it does not know."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import ConflictError
 from core.live.history.reader import traces_of
-from core.live.recording.recorder import source_of
-from core.live.sessions import TEACH as NAME
-from core.live.view.snapshot import LiveFiles
+from core.live.recordings import source_of
+from core.live.view import TEACH as NAME
+from core.live.view import LiveFiles
 from core.phases.drift import continue_training, together
 from core.progress_reporting import part_of
 from core.tasks.kind import Kind
@@ -25,18 +25,19 @@ _READ = 0.3
 
 
 def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
-    """Put what is remembered beside the model's training, store both, and train further.
+    """Put the history beside the model's training set, store both, and train further.
 
-    See `core.live.recording.recorder.Recordings.teach`.
+    See `core.live.recordings.Recordings.teach`.
     """
     space, engine = context.workspace, str(params["engine"])
     info = space.models.get(str(params["model"]))
     if info.trace_set_id is None:
         raise ConflictError(
-            f"What “{info.name}” was trained on is not here.", "Train a new model on a recording."
+            f"The trace set that “{info.name}” was trained on is not stored here.",
+            "Train a new model on a recording.",
         )
     model = space.models.load_with_limits(info.id)
-    context.progress(0.0, "Reading what is remembered")
+    context.progress(0.0, "Reading the history")
     folder, now = LiveFiles(space.settings.home, engine).history, time.time()
     new = traces_of(folder, params["containers"], float(params["start"]), float(params["end"]), now)
     both = together(model, [space.traces.load(info.trace_set_id), new])

@@ -1,7 +1,7 @@
-"""Sampling engines once a second, as long as somebody wants it.
+"""Sampling engines once a second, as long as samples are wanted or remembered.
 
 Every worker process has a watcher, with one thread for each engine; of all threads for one engine only the
-one that has its lock samples. A killed process gives its lock back by dying.
+one that has its lock samples. The system releases the lock of a killed process.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 
 from core.engines.errors import HostLost
 from core.errors import PhaseDockError
-from core.live.history.chunks import HistoryWriter, Known
-from core.live.view.snapshot import LiveFiles, write
+from core.live.history.chunks import RecordedContainer
+from core.live.history.pins import pins_of
+from core.live.history.writer import HistoryWriter
+from core.live.view import LiveFiles, write
 from core.sampling.engines import lost, silent
 from core.sampling.gpus import gpu_reader
-from core.sampling.losses import LossReader
 from core.sampling.phases import PhaseTracker
-from core.sampling.ring_buffer import RingWriter
-from core.sampling.sampler import Sampler
+from core.sampling.sampler import LossReader, Sampler
 from core.sampling.values import LiveView
 from core.units import GIB
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from core.engines.ports import WatchedHost
     from core.live.control.saved_limits import SavedLimitsStore
+    from core.live.history.chunks import Span
     from core.sampling.engines import Engines
     from core.sampling.sampler import Rows
     from core.workspace.models import ModelLibrary
@@ -41,11 +42,11 @@ if TYPE_CHECKING:
 PERIOD = 1.0
 _LOOK_EVERY = 0.5
 _IDLE_PERIOD = 5.0
-"""Seconds between two samples of an engine without labelled containers that nobody looks at."""
+"""Seconds between two samples of an engine without labelled containers that no page shows."""
 _AGAIN_AFTER = 2.0
 _UNWANTED_AGAIN_AFTER = 60.0
-MOST_BYTES = 2 * GIB
-"""That the past of one engine may take."""
+MAX_BYTES = 2 * GIB
+"""Bytes that the history of one engine may take, beside what is pinned."""
 _LOG = logging.getLogger("phasedock.watcher")
 
 
@@ -113,7 +114,7 @@ class _Watch:
         self._seen = LiveView(silent(engines.address(files.engine)))
 
     def run(self) -> None:
-        """Sample whenever it is wanted or remembered, whatever comes."""
+        """Sample whenever it is wanted or remembered, whatever fails."""
         due = 0.0
         while not self._stopping.wait(_LOOK_EVERY):
             wanted = self.files.is_wanted()
@@ -127,7 +128,7 @@ class _Watch:
                 self._say_lost(error)
             except Exception:  # noqa: BLE001 - whatever it is, the next attempt may do better
                 _LOG.exception("sampling %s failed", self.files.engine)
-            # an engine that nobody looks at and that does not answer is not asked all the time
+            # an engine that no page shows and that does not answer is not asked all the time
             due = time.monotonic() + _UNWANTED_AGAIN_AFTER
             self._stopping.wait(_AGAIN_AFTER - _LOOK_EVERY)
 
@@ -140,15 +141,13 @@ class _Watch:
             host.close()
 
     def _follow(self, host: WatchedHost, sampler: Sampler) -> None:
-        ring, due = RingWriter(self.files.ring), time.monotonic()
-        history = _History(self.files.history) if self._remembers else None
+        self.files.remove_earlier()
+        history, due = _History(self.files, remembers=self._remembers), time.monotonic()
         while (self._remembers or self.files.is_wanted()) and not self._stopping.is_set():
             model, phaser = self._chosen()
             view, rows = sampler.sample(phaser, model)
             if view.at is not None:
-                ring.append(view.at, rows)
-                if history is not None:
-                    history.take(view, rows)
+                history.add(view.at, view, rows)
             write(self.files.snapshot, view)
             self._seen = view
             period = PERIOD if view.rows or self.files.is_wanted() else _IDLE_PERIOD
@@ -157,10 +156,10 @@ class _Watch:
             # a moment that was missed is left out; nothing is caught up with
             due += max(0.0, late // period + 1.0) * period if late > 0 else 0.0
             self._pause(due, period)
-        _LOG.info("nobody looks at %s any more", host.name)
+        _LOG.info("samples of %s are not wanted any more", host.name)
 
     def _pause(self, due: float, period: float) -> None:
-        """Wait until then; less long if somebody begins to look in the meantime."""
+        """Wait until then, or until samples become wanted."""
         while not self._stopping.wait(min(max(due - time.monotonic(), 0.0), PERIOD)):
             if time.monotonic() >= due or (period > PERIOD and self.files.is_wanted()):
                 return
@@ -187,31 +186,35 @@ class _Watch:
 
 
 class _History:
-    """Remembers samples; a disk that is full or fails costs the past, never the present."""
+    """Writes samples to the history; a disk that fails costs the past, never the present."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, files: LiveFiles, *, remembers: bool) -> None:
+        self._files, self._remembers = files, remembers
         self._writer: HistoryWriter | None = None
         self._failed = False
 
-    def take(self, view: LiveView, rows: Rows) -> None:
-        known = {row.id: Known(row.id, row.name, row.image) for row in view.rows}
+    def add(self, at: float, view: LiveView, rows: Rows) -> None:
+        containers = {row.id: RecordedContainer(row.id, row.name, row.image) for row in view.rows}
         try:
             if self._writer is None:
-                self._writer = HistoryWriter(self._folder, MOST_BYTES)
-            own = {name: values for name, values in rows.items() if name in known}
-            self._writer.add(view.at or time.time(), own, known)
+                self._writer = HistoryWriter(
+                    self._files.history, MAX_BYTES, remembers=self._remembers, pins=self._pins
+                )
+            self._writer.add(at, rows, containers)
             self._failed = False
         except OSError:
             self._writer = None
             if not self._failed:
-                _LOG.exception("what the containers of %s do is not remembered", view.engine.name)
+                _LOG.exception("samples of %s cannot be stored", view.engine.name)
             self._failed = True
+
+    def _pins(self) -> list[Span]:
+        return [pin.span for pin in pins_of(self._files.home, self._files.engine)]
 
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[bool]:
-    """Hold a file's lock if nobody else does; tells whether that was so."""
+    """Hold a file's lock if it is free; yields whether it was."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:

@@ -13,7 +13,7 @@ import numpy as np
 from core.phases.matching import match
 from core.phases.model import WARM_UP
 from core.phases.online import OnlineDetector
-from core.sampling.ring_buffer import ROW
+from core.sampling.values import FIELDS
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit
 
@@ -36,13 +36,13 @@ LIVE_FEATURES = (
     Feature("gpu_memory_bytes", Role.GPU_MEMORY, Unit.BYTES),
     Feature("gpu_power_watts", Role.GPU_POWER, Unit.WATTS),
 )
-"""What is sampled of a container, as a trace set has it: one feature for each of the ring's `FIELDS`."""
+"""What is sampled of a container, as a trace set has it: a feature for each of `FIELDS` but the last."""
 
 KNOWN_ZERO = ("throttled", "io", "network")
 """Of `FIELDS`, those that are 0 where they were not measured: no period passed, or no device was there."""
 
 _FORGET_AFTER = 60.0
-_ZERO = frozenset(ROW.index(name) for name in (*KNOWN_ZERO, "withheld"))
+_ZERO = frozenset(FIELDS.index(name) for name in (*KNOWN_ZERO, "withheld"))
 
 
 class PeriodMeans:

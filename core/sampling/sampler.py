@@ -7,21 +7,22 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from core.engines.errors import ChangeRefused, ContainerGone
 from core.engines.terms import read_terms
-from core.engines.values import AGENT, labelled
+from core.engines.values import AGENT, GOAL, LOSS, labelled
+from core.errors import InputError
 from core.phases.model import WARM_UP
+from core.progress import Evaluation, ProgressReader, read_goal
 from core.sampling.engines import ready
-from core.sampling.ring_buffer import ROW, TOTALS
-from core.sampling.values import ContainerRow, LiveView, Totals
+from core.sampling.values import FIELDS, TOTALS, ContainerRow, LiveView, Totals
 from core.units import phase_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from core.engines.ports import Container, WatchedHost
+    from core.engines.ports import Container, Readings, WatchedHost
     from core.engines.values import Counters, EngineKey
     from core.sampling.gpus import GpuReader
-    from core.sampling.losses import LossReader
     from core.sampling.phases import PhaseTracker
 
 
@@ -79,7 +80,7 @@ def between(before: Counters | None, now: Counters) -> Usage:
 
 
 Rows: TypeAlias = "dict[str, tuple[float, ...]]"
-"""Values of the ring's `ROW` by container id."""
+"""Values of `FIELDS` by container id, and those of the host (`TOTALS`) last."""
 
 _FOREIGN_SHOWN = 500
 
@@ -111,7 +112,7 @@ class Sampler:
         self._usage = UsageReader()
 
     def sample(self, phaser: PhaseTracker | None = None, model: str | None = None) -> tuple[LiveView, Rows]:
-        """Look once: what is shown, and what goes into the ring.
+        """Sample once: what is shown, and what goes into the history.
 
         Raises
         ------
@@ -135,7 +136,7 @@ class Sampler:
             for key, use in self._gpus.read(rows).items():
                 known = {"gpu": use.share, "gpu_memory": use.memory, "gpu_power": use.power}
                 rows[key] = _with(rows[key], **{name: _known(value) for name, value in known.items()})
-        values = {key: ring_row(row) for key, row in rows.items() if row.cpu is not None}
+        values = {key: field_values(row) for key, row in rows.items() if row.cpu is not None}
         if phaser is not None:
             for key, phase in phaser.push(at, values).items():
                 rows[key] = _with(rows[key], phase=phase)
@@ -179,8 +180,8 @@ def row_of(container: Container, usage: Usage | None, picked: bool, held: bool, 
     )
 
 
-def ring_row(row: ContainerRow) -> tuple[float, ...]:
-    """A row's values of the ring's `ROW`."""
+def field_values(row: ContainerRow) -> tuple[float, ...]:
+    """A row's values of `FIELDS`, NaN where one is not known."""
     return tuple(
         map(
             _number,
@@ -252,7 +253,7 @@ def _foreign(containers: Iterable[Container]) -> Iterable[ContainerRow]:
 def _totals_row(totals: Totals) -> tuple[float, ...]:
     nan = math.nan
     known = (totals.cpu, totals.cores, totals.memory, totals.memory_total, None, totals.throttled)
-    return (*map(_number, known), *[nan] * (len(ROW) - len(known)))
+    return (*map(_number, known), *[nan] * (len(FIELDS) - len(known)))
 
 
 def _known(value: float) -> float | None:
@@ -261,3 +262,106 @@ def _known(value: float) -> float | None:
 
 def _number(value: float | None) -> float:
     return math.nan if value is None else float(value)
+
+
+Loss: TypeAlias = "tuple[float | None, str]"
+"""The last value of E, and where there is none a sentence that says why."""
+
+_AT_MOST = 8
+_FOR_AT_MOST = 0.1
+_SOONEST, _LATEST, _SLOWER = 2.0, 20.0, 1.5
+_FIRST_LINES, _LINES = 400, 4000
+_NOTHING_YET = "Its agent has reported nothing yet: wait for its first step."
+
+
+class LossReader:
+    """Follows the containers of one host."""
+
+    def __init__(self, host: WatchedHost) -> None:
+        self._host = host
+        self._known: dict[str, _FromAgent | _FromLog] = {}
+
+    def read(self, containers: Sequence[Container], at: float) -> dict[str, Loss]:
+        """The last value of each container, by id.
+
+        Raises
+        ------
+        HostLost
+            If the host does not answer.
+        """
+        known = self._known
+        self._known = {each.id: known.get(each.id) or self._source(each) for each in containers}
+        logs = []
+        for source in self._known.values():
+            if isinstance(source, _FromAgent):
+                source.read()
+            elif source.due <= at:
+                logs.append(source)
+        begun = time.monotonic()
+        for source in sorted(logs, key=lambda each: each.due)[:_AT_MOST]:
+            source.read(self._host, at)
+            if time.monotonic() - begun > _FOR_AT_MOST:
+                break
+        return {name: (source.value, source.why) for name, source in self._known.items()}
+
+    def _source(self, container: Container) -> _FromAgent | _FromLog:
+        readings = self._host.readings(container)
+        if readings is not None:
+            return _FromAgent(readings, container.labels.get(GOAL, ""))
+        return _FromLog(container)
+
+
+class _FromAgent:
+    """The readings that an agent writes."""
+
+    def __init__(self, readings: Readings, goal: str) -> None:
+        self._readings = readings
+        self.value: float | None = None
+        self.why = _NOTHING_YET
+        try:
+            self._evaluate = Evaluation(read_goal(goal))
+        except InputError as error:
+            self.why = str(error)
+            self._evaluate = Evaluation(read_goal(""))
+
+    def read(self) -> None:
+        for _, printed in self._readings.news():
+            value = self._evaluate(printed)
+            if value is not None:
+                self.value, self.why = value, ""
+
+
+class _FromLog:
+    """What a container prints."""
+
+    def __init__(self, container: Container) -> None:
+        self._container = container.id
+        self._since, self._every = 0.0, _SOONEST
+        self._reader: ProgressReader | None = None
+        self.value: float | None = None
+        self.why = ""
+        self.due = 0.0
+        try:
+            self._reader = ProgressReader(
+                container.labels.get(LOSS, ""), container.labels.get(GOAL, "") or "min"
+            )
+        except InputError as error:
+            self.why, self.due = str(error), math.inf
+
+    def read(self, host: WatchedHost, at: float) -> None:
+        """Read what was printed since the last time."""
+        if self._reader is None:
+            return
+        try:
+            lines = host.logs_since(self._container, self._since, _LINES if self._since else _FIRST_LINES)
+        except (ContainerGone, ChangeRefused) as error:
+            self.value, self.why, self.due = None, str(error), at + _LATEST
+            return
+        self._since = lines[-1][0] if lines else self._since
+        for _, value in self._reader.feed(lines):
+            self.value = value
+        self.why = self._reader.why or ""
+        if self.why:
+            self.value = None
+        self._every = _SOONEST if lines else min(self._every * _SLOWER, _LATEST)
+        self.due = at + self._every

@@ -13,8 +13,8 @@ from core.phases.model import WARM_UP
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import Need
 from core.sampling.phases import PeriodMeans, PhaseLabeller
-from core.sampling.ring_buffer import ROW, rows_since
-from core.sampling.sampler import UsageReader, ring_row, row_of
+from core.sampling.sampler import UsageReader, field_values, row_of
+from core.sampling.values import FIELDS
 from core.scheduling.actions import SetLimit
 from core.scheduling.engine_wrapper import EngineWrapper
 from core.scheduling.model import Use
@@ -24,7 +24,6 @@ from core.scheduling.policies.autopilot.policy import alike
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from core.engines.ports import WatchedHost
     from core.phases import PhaseModel
@@ -41,21 +40,6 @@ Samples: TypeAlias = "Callable[[], list[tuple[float, Rows]]]"
 
 _EVERY = 1.0
 _EARLY = 0.05
-
-
-class RingSamples:
-    """What the watcher of an engine writes from now on."""
-
-    def __init__(self, ring: Path) -> None:
-        self._ring = ring
-        self._since = time.time()
-
-    def __call__(self) -> list[tuple[float, Rows]]:
-        """The samples since the last call."""
-        found = rows_since(self._ring, self._since)
-        if found:
-            self._since = found[-1][0]
-        return found
 
 
 class HostSamples:
@@ -77,11 +61,11 @@ class HostSamples:
             containers = [each for each in host.containers() if each.id in wanted]
             usage, at = reader.take(host.counters(containers)), time.time()
             shown = [row_of(each, usage.get(each.id), False, False, at) for each in containers]
-            rows.update({row.id: ring_row(row) for row in shown if row.cpu is not None})
+            rows.update({row.id: field_values(row) for row in shown if row.cpu is not None})
         return [(time.time(), rows)] if rows else []
 
 
-_CPU, _MEMORY, _THROTTLED, _WITHHELD = map(ROW.index, ("cpu", "memory", "throttled", "withheld"))
+_CPU, _MEMORY, _THROTTLED, _WITHHELD = map(FIELDS.index, ("cpu", "memory", "throttled", "withheld"))
 
 
 def with_usage(

@@ -132,6 +132,8 @@ class Released:
 
 
 __all__ = [
+    "FIELDS",
+    "TOTALS",
     "ActivityEntry",
     "Allowed",
     "Attached",
@@ -147,6 +149,14 @@ __all__ = [
     "Released",
     "Totals",
 ]
+
+FIELDS = (
+    *("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled", "io", "network"),
+    *("gpu", "gpu_memory", "gpu_power", "withheld"),
+)
+"""What a sample has of a container, in this order; the last one only for policies that steer by it."""
+TOTALS = "*"
+"""In place of a container's id: sums over all that are sampled, beside the size of the host."""
 
 Line = npt.NDArray[np.float32]
 """One value per sample, shape (n,); NaN where there is none."""

@@ -132,13 +132,17 @@ def publishing(target: Path, scratch: Path, *, replace: bool = False) -> Iterato
             shutil.rmtree(left, ignore_errors=True)
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a small file so that readers see the old one or the new one, never half of it."""
+def write_atomically(path: Path, data: bytes, *, sync: bool = True) -> None:
+    """Write a small file so that readers see the old one or the new one, never half of it.
+
+    Without `sync` the system decides when it reaches the disk.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
     try:
         draft.write_bytes(data)
-        sync_file(draft)
+        if sync:
+            sync_file(draft)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)

@@ -18,7 +18,7 @@ from app.pages.overview.steps import attention
 from core.config import Settings
 from core.engines.values import EngineKey
 from core.errors import ConflictError
-from core.live.view.snapshot import LiveFiles, write, write_attached
+from core.live.view import LiveFiles, write, write_attached
 from core.provisioning.policy import PolicyKind
 from core.sampling.values import Attached, ContainerRow, EngineInfo, EngineState, LiveView, Mode
 from core.workspace.records import TaskState

@@ -15,8 +15,7 @@ from core.experiments import spec
 from core.experiments.reading.experiment import read_experiment
 from core.runs.stages import Stages
 from core.sampling.engines import Engines
-from core.sampling.losses import LossReader
-from core.sampling.sampler import Sampler
+from core.sampling.sampler import LossReader, Sampler
 from core.sampling.values import EngineState
 from tests.docs.examples import example
 

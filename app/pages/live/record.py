@@ -14,8 +14,7 @@ from app.pages.live.state import does
 from app.ui.basics import Node, aria, button, card, data, icon, state_badge
 from app.ui.engines import is_demo
 from app.ui.forms import ORDER
-from core.sampling.ring_buffer import FIELDS
-from core.sampling.values import History
+from core.sampling.values import FIELDS, History
 from core.units import format_bytes
 
 if TYPE_CHECKING:

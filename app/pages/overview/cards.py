@@ -19,7 +19,7 @@ from app.ui.graph import graph
 from app.ui.nothing_yet import train_a_model
 from app.ui.phases import attributes, labelled
 from core.errors import NotFoundError
-from core.live.sessions import ATTACH, RECORD
+from core.live.view import ATTACH, RECORD
 from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.provisioning.verdict.choice import surely, units
 from core.sampling.values import Mode

@@ -9,7 +9,7 @@ from dash import dcc, html
 from app.context import Choice, address, workspace
 from app.ui.basics import Node, card, icon
 from app.ui.engines import STATE_WORDS
-from core.live.sessions import ATTACH, RECORD
+from core.live.view import ATTACH, RECORD
 from core.sampling.values import EngineState
 from core.units import plural
 from core.workspace.records import TaskState

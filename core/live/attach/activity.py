@@ -13,7 +13,7 @@ from sqlalchemy import update
 from core.errors import Cancelled, Interrupted
 from core.experiments.outcome import Outcome
 from core.experiments.series import Series
-from core.live.view.snapshot import LiveFiles, age, write_attached
+from core.live.view import LiveFiles, age, write_attached
 from core.sampling.values import ActivityEntry, Mode
 from core.scheduling.actions import (
     Migrate,

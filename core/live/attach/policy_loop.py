@@ -19,12 +19,12 @@ from core.errors import Cancelled, ConflictError, InputError, PhaseDockError
 from core.live.attach.activity import ActivityLog, AttachedRun
 from core.live.control.by_hand import ours, switched_off
 from core.live.control.restore import LimitRestorer
+from core.live.history.reader import samples_since
 from core.live.queue.feed import FedEngine
-from core.live.sessions import ATTACH
-from core.live.view.snapshot import LiveFiles
+from core.live.view import ATTACH, LiveFiles
 from core.live.watcher import locked
 from core.sampling.phases import PhaseTracker
-from core.sampling.usage_wrapper import RingSamples, with_usage
+from core.sampling.usage_wrapper import with_usage
 from core.sampling.values import Attached, Mode
 from core.scheduling.actions import Pause, Resume
 from core.scheduling.engine_wrapper import EngineWrapper
@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 
     from core.engines.ports import Container, LiveEngine, SteeredHost
     from core.live.control.saved_limits import SavedLimitsKeeper, SavedLimitsStore
+    from core.live.history.reader import Samples
     from core.live.queue.service import JobQueue
-    from core.live.sessions import Sessions
+    from core.live.view import Sessions
     from core.sampling.engines import Engines
     from core.scheduling.actions import Action
     from core.scheduling.model import Failure, Job, Observation
@@ -257,7 +258,7 @@ class PolicyLoop:
         say and what containers use come next; each adds its part to the jobs of containers and leaves the
         other's alone. The queue stands around them all: the jobs that wait in it have no containers yet.
         """
-        steers, samples = asked.mode is Mode.CONTROL, RingSamples(LiveFiles(self._home, asked.engine).ring)
+        steers, samples = asked.mode is Mode.CONTROL, _Samples(LiveFiles(self._home, asked.engine).history)
         earlier = self._queue.earlier_on(asked.engine)
 
         def containers() -> Mapping[str, str]:
@@ -290,6 +291,20 @@ class PolicyLoop:
             for name, why in done.failed:
                 log(f"The limits of {name} could not be restored: {why} {_NOT_BACK}")
             self._queue.let_go(engine)
+
+
+class _Samples:
+    """The samples that the watcher writes from now on."""
+
+    def __init__(self, history: Path) -> None:
+        self._history, self._since = history, time.time()
+
+    def __call__(self) -> Samples:
+        """The samples since the last call."""
+        found = samples_since(self._history, self._since)
+        if found:
+            self._since = found[-1][0]
+        return found
 
 
 @contextlib.contextmanager

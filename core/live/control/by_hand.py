@@ -10,7 +10,7 @@ from core.engines.values import LEAST_CORES, labelled
 from core.errors import ConflictError, InputError, PhaseDockError
 from core.live.control.restore import LimitRestorer
 from core.live.control.saved_limits import BY_HAND, SavedLimits, SavedLimitsStore
-from core.live.sessions import ATTACH, Sessions
+from core.live.view import ATTACH, Sessions
 from core.sampling.values import Allowed, Change, Released
 from core.scheduling.policies import display_name
 from core.units import MIB, format_bytes, format_cores

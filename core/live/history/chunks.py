@@ -1,8 +1,13 @@
-"""One file of the past: appended to while its time lasts, then sorted and packed for good.
+"""Chunks of the history: the files that samples lie in, at three resolutions.
 
-An open chunk is two files: records of fixed size, and a line for each container that they are of. What a
-kill left behind the last whole record is overwritten. A closed one is a Parquet file sorted by container, so
-that of many containers one is read without the others.
+A *level* has a record for each container and step: a second, ten seconds or a minute. The records of a fixed
+time are a *chunk*. While its time lasts a chunk is *raw*: records of fixed size in one file, and a line for
+each container in another. Then it is *packed* into a Parquet file that is sorted by container, so that one
+container of many is read without the others. The chunk of the finest level before the open one stays raw as
+well: the last ten minutes, which pages and policies read every second, are never unpacked.
+
+A sample is appended with one write, its last record being that of the whole host. A killed process therefore
+loses at most the sample that it was writing; what it left behind the last whole record is overwritten.
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.sampling.ring_buffer import FIELDS
+from core.sampling.values import FIELDS, TOTALS
 from core.workspace.files import new_id
 
 if TYPE_CHECKING:
@@ -28,61 +33,66 @@ if TYPE_CHECKING:
 
 HOUR, DAY = 3600.0, 86_400.0
 PEAKS = ("cpu", "memory")
-"""Of `FIELDS`, those whose largest value is kept beside the mean."""
+"""Of `FIELDS`, those whose largest value is stored beside the mean."""
+TAIL = 600.0
+"""Seconds before the newest sample that can be read of every engine, whether its history is kept or not."""
 
 
 class Level(NamedTuple):
-    """One fineness."""
+    """One resolution."""
 
-    #: That each record stands for.
+    #: Seconds between two records of a container.
     seconds: int
     #: Seconds for which records are kept at least.
-    kept: float
-    #: Seconds in one file.
+    retention: float
+    #: Seconds in one chunk.
     chunk: int
+    #: Seconds for which a chunk stays raw after its end.
+    raw_for: float = 0.0
 
 
-LEVELS = (Level(1, HOUR, 600), Level(10, DAY, 7200), Level(60, 30 * DAY, 86_400))
+LEVELS = (Level(1, HOUR, 600, TAIL), Level(10, DAY, 7200), Level(60, 30 * DAY, 86_400))
 """Finest first; each is made of the one before."""
+FINEST = LEVELS[0]
 
-RECORD: np.dtype[Any] = np.dtype(
-    [
-        ("container", "<i4"),
-        ("at", "<f8"),
-        ("values", "<f4", (len(FIELDS),)),
-        ("peaks", "<f4", (len(PEAKS),)),
-    ]
+SAMPLE: np.dtype[Any] = np.dtype([("container", "<i4"), ("at", "<f8"), ("values", "<f4", (len(FIELDS),))])
+"""A record of the finest level: the container's line, when its second ended, and `FIELDS` (NaN: unknown)."""
+SUMMARY: np.dtype[Any] = np.dtype(
+    [("container", "<i4"), ("at", "<f8"), ("values", "<f4", (len(FIELDS),)), ("peaks", "<f4", (len(PEAKS),))]
 )
-"""One container over a level's seconds: when that ended, means of `FIELDS` (NaN: unknown), and maxima."""
+"""A record of a coarser level: means of `FIELDS`, and maxima of `PEAKS`."""
+_PEAKS = [FIELDS.index(name) for name in PEAKS]
 
+_EARLIER: np.dtype[Any] = np.dtype(
+    [("container", "<i4"), ("at", "<f8"), ("values", "<f4", (11,)), ("peaks", "<f4", (2,))]
+)
+"""A raw record of the version before this one: the first eleven of `FIELDS`, and peaks at every level."""
+_SUFFIXES = (".open", ".raw", ".parquet")
+"""Of a chunk of the version before this one, of a raw one and of a packed one; a later one is preferred."""
 
-def level_for(start: float, end: float, now: float) -> Level:
-    """The finest level that has kept all of a stretch of time, in at most some thousands of records."""
-    able = [each for each in LEVELS if now - start <= each.kept + each.chunk / 2]
-    fine = [each for each in able if (end - start) / each.seconds <= _MOST]
-    return (fine or able or [LEVELS[-1]])[0]
-
-
-_MOST = 10_000
-
-
+_MAX_RECORDS = 10_000
 _ROWS_OF_A_GROUP = 4096
+_BLOCK = 4096
 
 
-class Known(NamedTuple):
+class RecordedContainer(NamedTuple):
     """A container: its id, its name and its image."""
 
     id: str
     name: str
-    image: str
+    image: str = ""
+
+
+HOST = RecordedContainer(TOTALS, "")
+"""In place of a container, in raw chunks of the finest level: sums over all, beside the size of the host."""
 
 
 class Stretch(NamedTuple):
-    """What was kept of one container, oldest first."""
+    """Records of one container, oldest first."""
 
     #: Which one.
-    container: Known
-    #: Seconds since 1970 at which each record's time ended, shape (n,).
+    container: RecordedContainer
+    #: Seconds since 1970 at which each record's step ended, shape (n,).
     time: npt.NDArray[np.float64]
     #: Means of `FIELDS`, shape (n, len(FIELDS)).
     values: npt.NDArray[np.float32]
@@ -90,111 +100,127 @@ class Stretch(NamedTuple):
     peaks: npt.NDArray[np.float32]
 
 
-class OpenChunk:
-    """A chunk that is written to; one process writes at a time."""
+class Span(NamedTuple):
+    """A time of which every second is needed, of some containers or of all (None)."""
 
-    def __init__(self, folder: Path, begin: int) -> None:
-        self.begin = begin
-        self._records, self._names = _paths(folder, begin)
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in (self._records, self._names):
-            path.touch()
-        self._known = {each.id: place for place, each in enumerate(_known(self._names))}
-        os.truncate(self._names, _whole_lines(self._names.read_bytes()))
-        records = _read_open(self._records)
-        there = records["container"] < len(self._known)
-        # a name is written before its records, so records without one are what a full disk left
-        os.truncate(self._records, int(there.argmin() if not there.all() else len(there)) * RECORD.itemsize)
-
-    def add(self, records: npt.NDArray[Any], containers: Sequence[Known]) -> None:
-        """Append records, whose ``container`` is filled in: the n-th is of the n-th container."""
-        new = [each for each in containers if each.id not in self._known]
-        if new:
-            _append(self._names, b"".join(orjson.dumps(list(each)) + b"\n" for each in new))
-            for each in new:
-                self._known[each.id] = len(self._known)
-        records["container"] = [self._known[each.id] for each in containers]
-        _append(self._records, records.tobytes())
-
-    def close(self) -> None:
-        """Sort and pack it."""
-        pack(self._records.parent, self.begin)
+    start: float
+    end: float
+    containers: frozenset[str] | None = None
 
 
-def pack(folder: Path, begin: int) -> None:
-    """Make a closed chunk of an open one; nothing is lost if that is interrupted."""
-    records, names = _paths(folder, begin)
-    found = read_open(folder, begin, None)
-    if found:
-        draft = folder / f".{begin}.{new_id()}"
-        try:
-            pq.write_table(_table(found), draft, compression="zstd", row_group_size=_ROWS_OF_A_GROUP)
-            draft.replace(folder / f"{begin}.parquet")
-        finally:
-            draft.unlink(missing_ok=True)
-    for path in (records, names):
-        path.unlink(missing_ok=True)
+def level_for(start: float, end: float, now: float) -> Level:
+    """The finest level that has kept all of a stretch of time, in at most some thousands of records."""
+    complete = [each for each in LEVELS if now - start <= each.retention + each.chunk / 2]
+    short = [each for each in complete if (end - start) / each.seconds <= _MAX_RECORDS]
+    return (short or complete or [LEVELS[-1]])[0]
 
 
-def begins(folder: Path) -> dict[int, Path]:
-    """The chunks of a level, by when they begin; of one that is just being packed the closed form."""
-    found: dict[int, Path] = {}
-    if folder.is_dir():
-        for path in sorted(folder.iterdir(), key=lambda each: each.suffix == ".parquet"):
-            if path.stem.isdecimal() and path.suffix in (".open", ".parquet"):
-                found[int(path.stem)] = path
+def level_folder(folder: Path, level: Level) -> Path:
+    """The folder of a level in that of an engine's history."""
+    return folder / str(level.seconds)
+
+
+def chunks_of(folder: Path, level: Level) -> dict[int, Path]:
+    """The chunks of a level, by when they begin; of one that is just being packed the packed form."""
+    own, found = level_folder(folder, level), {}
+    if own.is_dir():
+        paths = [path for path in own.iterdir() if path.suffix in _SUFFIXES and path.stem.isdecimal()]
+        for path in sorted(paths, key=lambda each: _SUFFIXES.index(each.suffix)):
+            found[int(path.stem)] = path
     return dict(sorted(found.items()))
 
 
-def read(path: Path, ids: Collection[str] | None) -> list[Stretch]:
-    """What a chunk has of some containers, or of all; nothing if it has just been removed."""
-    if path.suffix == ".open":
-        found = read_open(path.parent, int(path.stem), ids)
-        closed = path.with_suffix(".parquet")
-        return found if found or not closed.exists() else read(closed, ids)
+def read(path: Path, ids: Collection[str] | None, since: float = -math.inf) -> list[Stretch]:
+    """What a chunk has of some containers, or of all; nothing if it has just been removed.
+
+    Records before `since` may be left out.
+    """
+    if path.suffix != ".parquet":
+        found = _read_raw(path, ids, since)
+        packed = path.with_suffix(".parquet")
+        return found if found or not packed.exists() else read(packed, ids)
     filters = None if ids is None else [("container", "in", sorted(ids))]
     try:
-        table = pq.read_table(path, filters=filters)
+        return _unpack(pq.read_table(path, filters=filters))
     except FileNotFoundError:
         return []
-    return _stretches(table)
 
 
-def read_open(folder: Path, begin: int, ids: Collection[str] | None) -> list[Stretch]:
-    """What an open chunk has of some containers, or of all."""
-    path, names = _paths(folder, begin)
-    known, records = _known(names), _read_open(path)
+def raw_records(path: Path, since: float = -math.inf) -> tuple[npt.NDArray[Any], list[RecordedContainer]]:
+    """The whole records of a raw chunk and the containers that they name; none where it is gone."""
+    kind = _kind_of(path)
+    try:
+        with path.open("rb") as file:
+            count = file.seek(0, os.SEEK_END) // kind.itemsize
+            first = count
+            while first > 0:  # blocks from the end, so that the last seconds cost the same in a long chunk
+                first = max(0, first - _BLOCK)
+                file.seek(first * kind.itemsize)
+                if first > 0 and np.fromfile(file, kind, 1)["at"][0] < since:
+                    break
+            file.seek(first * kind.itemsize)
+            records = np.fromfile(file, kind, count - first)
+    except (FileNotFoundError, IndexError):
+        return np.empty(0, kind), []
+    known = _named(path.with_suffix(".names"))
+    records = records[(records["at"] >= since) & (records["container"] < len(known))]
+    return records, known
+
+
+def newest_moment(path: Path) -> float:
+    """When the newest record of a chunk ended; minus infinity where it has none."""
+    if path.suffix == ".parquet":
+        return max((float(each.time[-1]) for each in read(path, None)), default=-math.inf)
+    kind = _kind_of(path)
+    try:
+        with path.open("rb") as file:
+            count = file.seek(0, os.SEEK_END) // kind.itemsize
+            file.seek(max(count - 1, 0) * kind.itemsize)
+            return float(np.fromfile(file, kind, 1)["at"][0])
+    except (FileNotFoundError, IndexError):
+        return -math.inf
+
+
+def _kind_of(path: Path) -> np.dtype[Any]:
+    if path.suffix == ".open":
+        return _EARLIER
+    return SAMPLE if path.parent.name == str(FINEST.seconds) else SUMMARY
+
+
+def _read_raw(path: Path, ids: Collection[str] | None, since: float) -> list[Stretch]:
+    records, known = raw_records(path, since)
+    order = np.argsort(records["container"], kind="stable")
+    places, firsts = np.unique(records["container"][order], return_index=True)
     found = []
-    for place, each in enumerate(known):
-        if ids is not None and each.id not in ids:
-            continue
-        own = records[records["container"] == place]
-        if len(own):
-            found.append(Stretch(each, own["at"], own["values"], own["peaks"]))
+    for place, own in zip(places.tolist(), np.split(order, firsts[1:]), strict=len(places) > 0):
+        container = known[place]
+        if container != HOST if ids is None else container.id in ids:
+            found.append(_stretch(container, records[own]))
     return found
 
 
-def _paths(folder: Path, begin: int) -> tuple[Path, Path]:
-    return folder / f"{begin}.open", folder / f"{begin}.names"
+def _stretch(container: RecordedContainer, records: npt.NDArray[Any]) -> Stretch:
+    values = _padded(np.ascontiguousarray(records["values"]))
+    peaks = values[:, _PEAKS] if records.dtype == SAMPLE else records["peaks"]
+    return Stretch(container, np.ascontiguousarray(records["at"]), values, np.ascontiguousarray(peaks))
 
 
-def _known(names: Path) -> list[Known]:
+def _padded(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Values of an earlier version, with NaN for the fields that it did not have."""
+    missing = len(FIELDS) - values.shape[1]
+    return np.pad(values, ((0, 0), (0, missing)), constant_values=np.nan) if missing else values
+
+
+def _named(path: Path) -> list[RecordedContainer]:
     try:
-        text = names.read_bytes()
+        text = path.read_bytes()
     except FileNotFoundError:
         return []
-    return [Known(*orjson.loads(line)) for line in text[: _whole_lines(text)].splitlines()]
+    return [RecordedContainer(*orjson.loads(line)) for line in text[: _whole_lines(text)].splitlines()]
 
 
 def _whole_lines(text: bytes) -> int:
     return text.rfind(b"\n") + 1
-
-
-def _read_open(path: Path) -> npt.NDArray[Any]:
-    try:
-        return np.fromfile(path, RECORD, path.stat().st_size // RECORD.itemsize)
-    except FileNotFoundError:
-        return np.empty(0, RECORD)
 
 
 def _append(path: Path, data: bytes) -> None:
@@ -213,35 +239,92 @@ def _append(path: Path, data: bytes) -> None:
         os.close(handle)
 
 
-def _table(found: Sequence[Stretch]) -> pa.Table:
+class OpenChunk:
+    """A raw chunk that is written to; one process writes at a time."""
+
+    def __init__(self, folder: Path, begin: int) -> None:
+        self.begin = begin
+        self._records, self._names = folder / f"{begin}.raw", folder / f"{begin}.names"
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in (self._records, self._names):
+            path.touch()
+        self._places = {each.id: place for place, each in enumerate(_named(self._names))}
+        os.truncate(self._names, _whole_lines(self._names.read_bytes()))
+        self._kind = _kind_of(self._records)
+        records = np.fromfile(self._records, self._kind, self._records.stat().st_size // self._kind.itemsize)
+        there = records["container"] < len(self._places)
+        # a name is written before its records, so records without one are what a full disk left
+        whole = len(there) if there.all() else int(there.argmin())
+        os.truncate(self._records, whole * self._kind.itemsize)
+
+    def add(self, records: npt.NDArray[Any], containers: Sequence[RecordedContainer]) -> None:
+        """Append records, whose ``container`` is filled in: the n-th is of the n-th container."""
+        new = [each for each in containers if each.id not in self._places]
+        if new:
+            _append(self._names, b"".join(orjson.dumps(list(each)) + b"\n" for each in new))
+            for each in new:
+                self._places[each.id] = len(self._places)
+        records["container"] = [self._places[each.id] for each in containers]
+        _append(self._records, records.tobytes())
+
+
+def pack(path: Path) -> None:
+    """Make a packed chunk of a raw one; nothing is lost if that is interrupted."""
+    found = _read_raw(path, None, -math.inf)
+    if found:
+        write_packed(path.with_suffix(".parquet"), _table(found, path.parent.name == str(FINEST.seconds)))
+    remove(path)
+
+
+def write_packed(path: Path, table: pa.Table) -> None:
+    """Write a packed chunk, or replace it, in one step."""
+    draft = path.with_name(f".{path.stem}.{new_id()}")
+    try:
+        pq.write_table(table, draft, compression="zstd", row_group_size=_ROWS_OF_A_GROUP)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def remove(path: Path) -> None:
+    """Remove a chunk, whatever its form."""
+    path.unlink(missing_ok=True)
+    if path.suffix != ".parquet":
+        path.with_suffix(".names").unlink(missing_ok=True)
+
+
+def _table(found: Sequence[Stretch], finest: bool) -> pa.Table:
     ordered = sorted(found, key=lambda each: each.container.id)
     counts = [len(each.time) for each in ordered]
     columns: dict[str, Any] = {}
-    for name in Known._fields:
+    for name in RecordedContainer._fields:
         texts = np.repeat([getattr(each.container, name) for each in ordered], counts)
         columns["container" if name == "id" else name] = pa.array(texts.tolist()).dictionary_encode()
     columns["at"] = np.concatenate([each.time for each in ordered])
     for place, field in enumerate(FIELDS):
         columns[field] = np.concatenate([each.values[:, place] for each in ordered])
-    for place, field in enumerate(PEAKS):
+    for place, field in enumerate(() if finest else PEAKS):
         columns[f"{field}_max"] = np.concatenate([each.peaks[:, place] for each in ordered])
     return pa.table(columns)
 
 
-def _stretches(table: pa.Table) -> list[Stretch]:
+def _unpack(table: pa.Table) -> list[Stretch]:
     if not table.num_rows:
         return []
     columns: Mapping[str, Any] = {name: table.column(name) for name in table.column_names}
-    ids = np.asarray(columns["container"].to_pylist())
+    ids = np.asarray(columns["container"].combine_chunks().dictionary_encode().indices)
     time = columns["at"].to_numpy()
     unknown = np.full(len(time), np.nan, np.float32)
     values = np.column_stack([columns[f].to_numpy() if f in columns else unknown for f in FIELDS])
-    peaks = np.column_stack([columns[f"{f}_max"].to_numpy() for f in PEAKS])
+    maxima = [columns.get(f"{f}_max", columns[f]).to_numpy() for f in PEAKS]
+    peaks = np.column_stack(maxima)
     starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
     ends = np.append(starts[1:], len(ids))
     return [
         Stretch(
-            Known(str(ids[begin]), columns["name"][int(begin)].as_py(), columns["image"][int(begin)].as_py()),
+            RecordedContainer(
+                *(columns[name][int(begin)].as_py() for name in ("container", "name", "image"))
+            ),
             time[begin:end],
             values[begin:end],
             peaks[begin:end],
@@ -250,129 +333,29 @@ def _stretches(table: pa.Table) -> list[Stretch]:
     ]
 
 
-_PEAKS = [FIELDS.index(name) for name in PEAKS]
-_PRUNE_EVERY = 600.0
+def convert_earlier(folder: Path) -> None:
+    """Make raw chunks of this version of those of the version before; nothing is lost if it is killed."""
+    for path in folder.glob("*.open"):
+        raw = path.with_suffix(".raw")
+        records, _ = raw_records(path)
+        if not raw.exists() and len(records):
+            converted = np.empty(len(records), _kind_of(raw))
+            for name in converted.dtype.names or ():
+                converted[name] = _padded(records[name]) if name == "values" else records[name]
+            draft = raw.with_name(f".{raw.name}.{new_id()}")
+            draft.write_bytes(converted.tobytes())
+            draft.replace(raw)
+        path.unlink()
 
 
-class HistoryWriter:
-    """Takes samples as they come; one process writes an engine's history at a time."""
-
-    def __init__(self, folder: Path, most: float = math.inf) -> None:
-        self._folder, self._most = folder, most
-        self._open: dict[Level, OpenChunk] = {}
-        self._waiting = {level: _Means() for level in LEVELS[1:]}
-        self._bucket: dict[Level, int] = {}
-        self._pruned = -math.inf
-        for level in LEVELS:
-            left = [begin for begin, path in begins(_of(folder, level)).items() if path.suffix == ".open"]
-            for begin in left[:-1]:
-                pack(_of(folder, level), begin)
-            if left:
-                self._open[level] = OpenChunk(_of(folder, level), left[-1])
-
-    def add(self, at: float, rows: Mapping[str, Sequence[float]], known: Mapping[str, Known]) -> None:
-        """Take one sample of each of some containers."""
-        records = np.empty(len(rows), RECORD)
-        if rows:
-            records["at"] = at
-            records["values"] = [row[: len(FIELDS)] for row in rows.values()]
-            records["peaks"] = records["values"][:, _PEAKS]
-        self._take(LEVELS[0], at, records, [known[name] for name in rows])
-        if at - self._pruned > _PRUNE_EVERY:
-            self._pruned = at
-            prune(self._folder, at, self._most)
-
-    def _take(self, level: Level, at: float, records: npt.NDArray[Any], containers: Sequence[Known]) -> None:
-        """Write records of a level, and give them to the next one."""
-        if len(records):
-            self._chunk(level, at).add(records, containers)
-        place = LEVELS.index(level) + 1
-        if place < len(LEVELS):
-            self._sum(LEVELS[place], at, records, containers)
-
-    def _sum(self, level: Level, at: float, records: npt.NDArray[Any], containers: Sequence[Known]) -> None:
-        """Take records of the level before; when a later stretch of this one begins, write the one before."""
-        waiting, bucket = self._waiting[level], math.ceil(at / level.seconds)
-        before = self._bucket.get(level, bucket)
-        if bucket != before and waiting.containers:
-            end = float(before * level.seconds)
-            self._waiting[level] = _Means()
-            self._take(level, end, waiting.records(end), list(waiting.containers.values()))
-        self._bucket[level] = bucket
-        self._waiting[level].add(records, containers)
-
-    def _chunk(self, level: Level, at: float) -> OpenChunk:
-        begin = (math.ceil(at / level.chunk) - 1) * level.chunk  # a record belongs to where its time ended
-        chunk = self._open.get(level)
-        if chunk is not None and chunk.begin != begin:
-            chunk.close()
-            chunk = None
-        if chunk is None:
-            chunk = self._open[level] = OpenChunk(_of(self._folder, level), begin)
-        return chunk
-
-
-class _Means:
-    """Means and peaks of some containers' records so far."""
-
-    def __init__(self) -> None:
-        self.containers: dict[str, Known] = {}
-        self._places: dict[str, int] = {}
-        self._sums = np.zeros((0, len(FIELDS)))
-        self._counts = np.zeros((0, len(FIELDS)))
-        self._peaks = np.full((0, len(PEAKS)), np.nan, np.float32)
-
-    def add(self, records: npt.NDArray[Any], containers: Sequence[Known]) -> None:
-        for each in containers:
-            if each.id not in self.containers:
-                self._places[each.id] = len(self.containers)
-                self.containers[each.id] = each
-        more = len(self.containers) - len(self._sums)
-        if more:
-            self._sums = np.concatenate([self._sums, np.zeros((more, len(FIELDS)))])
-            self._counts = np.concatenate([self._counts, np.zeros((more, len(FIELDS)))])
-            self._peaks = np.concatenate([self._peaks, np.full((more, len(PEAKS)), np.nan, np.float32)])
-        places = [self._places[each.id] for each in containers]
-        known = np.isfinite(records["values"])
-        self._sums[places] += np.where(known, records["values"], 0.0)
-        self._counts[places] += known
-        self._peaks[places] = np.fmax(self._peaks[places], records["peaks"])
-
-    def records(self, end: float) -> npt.NDArray[Any]:
-        made = np.empty(len(self.containers), RECORD)
-        made["at"] = end
-        made["values"] = np.where(self._counts > 0, self._sums / np.maximum(self._counts, 1.0), np.nan)
-        made["peaks"] = self._peaks
-        return made
-
-
-def prune(folder: Path, now: float, most: float = math.inf) -> None:
-    """Remove what is older than it is kept, and beyond `most` bytes the oldest of the finest."""
-    left: list[Path] = []
-    for level in LEVELS:
-        for begin, path in begins(_of(folder, level)).items():
-            if path.suffix == ".open":
-                continue  # it is packed before it is removed
-            if now - (begin + level.chunk) > level.kept:
-                path.unlink(missing_ok=True)
-            else:
-                left.append(path)
-    taken = size(folder)
-    for path in left:
-        if taken <= most:
-            return
-        taken -= path.stat().st_size
-        path.unlink(missing_ok=True)
+def bytes_of(path: Path) -> int:
+    """The size of a file; 0 if it has just been removed."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def size(folder: Path) -> int:
     """Bytes that an engine's history takes."""
-    return sum(path.stat().st_size for level in LEVELS for path in _files(_of(folder, level)))
-
-
-def _files(folder: Path) -> list[Path]:
-    return list(folder.iterdir()) if folder.is_dir() else []
-
-
-def _of(folder: Path, level: Level) -> Path:
-    return folder / str(level.seconds)
+    return sum(bytes_of(path) for level in LEVELS for path in level_folder(folder, level).glob("*"))

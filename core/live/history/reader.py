@@ -1,16 +1,28 @@
-"""Looking back: the past of some containers in few points, and any stretch of it as a trace set."""
+"""Reading the history: a caller says which containers and what time, and not where the records lie."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from core.errors import NotFoundError
-from core.live.history.chunks import LEVELS, Known, Stretch, begins, level_for, read
+from core.live.history.chunks import (
+    FINEST,
+    HOST,
+    LEVELS,
+    RecordedContainer,
+    Stretch,
+    chunks_of,
+    level_for,
+    newest_moment,
+    raw_records,
+    read,
+)
 from core.sampling.phases import KNOWN_ZERO, LIVE_FEATURES
-from core.sampling.ring_buffer import FIELDS
+from core.sampling.values import FIELDS
 from core.traces.model import TraceSet
 
 if TYPE_CHECKING:
@@ -22,75 +34,112 @@ if TYPE_CHECKING:
     from core.live.history.chunks import Level
 
 _GAP = 2.5
+"""Steps without a record that make a break."""
+
+Samples: TypeAlias = "list[tuple[float, dict[str, tuple[float, ...]]]]"
+"""Moments, oldest first, each with values of `FIELDS` by container."""
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    """The past of one container, oldest first; n points."""
+class HistoryPoints:
+    """The history of one container in few points, oldest first; n points."""
 
     #: Which one.
-    container: Known
-    #: That each point stands for.
+    container: RecordedContainer
+    #: Seconds that each point stands for.
     seconds: float
     #: Seconds since 1970, shape (n,).
     time: npt.NDArray[np.float64]
-    #: Means of `FIELDS`, shape (n, len(FIELDS)); NaN where nothing was known.
+    #: Means of `FIELDS`, shape (n, len(FIELDS)); NaN where nothing is known.
     values: npt.NDArray[np.float32]
     #: Maxima of `core.live.history.chunks.PEAKS`, shape (n, 2).
     peaks: npt.NDArray[np.float32]
 
 
-def look_back(
-    folder: Path, ids: Collection[str], start: float, end: float, now: float, most: int = 600
-) -> dict[str, Past]:
-    """The past of some containers, by id, in at most so many points each."""
+def read_points(
+    folder: Path, ids: Collection[str], start: float, end: float, now: float, max_points: int = 600
+) -> dict[str, HistoryPoints]:
+    """The history of some containers, by id, in at most so many points each."""
     level = level_for(start, end, now)
-    found = _stretches(folder, level, ids, start, end)
-    return {name: _thinned(each, level.seconds, start, end, most) for name, each in found.items()}
+    found = read_span(folder, level, ids, start, end)
+    return {name: _thin(each, level.seconds, start, end, max_points) for name, each in found.items()}
 
 
-def containers(folder: Path, start: float, end: float, now: float) -> tuple[Known, ...]:
-    """The containers of which something is kept between two moments, by name."""
-    found = _stretches(folder, level_for(start, end, now), None, start, end)
+def read_tail(folder: Path, ids: Collection[str], seconds: float) -> dict[str, Stretch]:
+    """The last seconds before the newest sample, second by second, at most `TAIL` of them."""
+    recent = list(chunks_of(folder, FINEST).items())[-2:]
+    newest = max((newest_moment(path) for _, path in recent), default=-math.inf)
+    start = newest - seconds
+    return _join((path for begin, path in recent if begin + FINEST.chunk >= start), ids, start, newest)
+
+
+def samples_since(folder: Path, moment: float) -> Samples:
+    """The whole samples after a moment; one that is just being written is left out."""
+    found: dict[float, dict[str, tuple[float, ...]]] = {}
+    newest_whole = -math.inf
+    for begin, path in list(chunks_of(folder, FINEST).items())[-2:]:
+        if path.suffix == ".parquet" or begin + FINEST.chunk < moment:
+            continue
+        records, known = raw_records(path, moment)
+        places, times, values = (records[name].tolist() for name in ("container", "at", "values"))
+        for place, at, own in zip(places, times, values, strict=True):
+            if known[place] == HOST:
+                newest_whole = at
+            elif at > moment:
+                found.setdefault(at, {})[known[place].id] = tuple(own)
+    return sorted((at, rows) for at, rows in found.items() if at <= newest_whole)
+
+
+def containers(folder: Path, start: float, end: float, now: float) -> tuple[RecordedContainer, ...]:
+    """The containers that have records between two moments, by name."""
+    found = read_span(folder, level_for(start, end, now), None, start, end)
     return tuple(sorted((each.container for each in found.values()), key=lambda each: (each.name, each.id)))
 
 
 def oldest(folder: Path) -> float | None:
-    """When what is kept begins, seconds since 1970; None where nothing is."""
-    firsts = [next(iter(begins(folder / str(level.seconds)).values()), None) for level in LEVELS]
+    """When the history begins, seconds since 1970; None where only the last minutes are there."""
+    if not any(chunks_of(folder, level) for level in LEVELS[1:]):
+        return None
+    firsts = [next(iter(chunks_of(folder, level).values()), None) for level in LEVELS]
     found = [each.time[0] for path in firsts if path is not None for each in read(path, None)]
     return float(min(found)) if found else None
 
 
 def traces_of(folder: Path, ids: Collection[str] | None, start: float, end: float, now: float) -> TraceSet:
-    """A stretch of the past as a trace set, as finely as it is kept.
+    """A stretch of the history as a trace set, at the finest level that has all of it.
 
     Raises
     ------
     NotFoundError
-        If nothing is kept of them.
+        If there is no record of them.
     """
     level = level_for(start, end, now)
-    found = _stretches(folder, level, ids, start, end)
-    chosen = sorted(found.values(), key=lambda each: (each.container.name, each.container.id))
-    if not chosen:
+    found = read_span(folder, level, ids, start, end)
+    if not found:
         raise NotFoundError(
-            "Nothing is kept of these containers in that time.", "Choose another time, or other containers."
+            "Nothing is remembered of these containers in that time.",
+            "Choose another time, or other containers.",
         )
-    values = np.concatenate([each.values for each in chosen]).astype(np.float64)
+    return make_traces(found.values(), float(level.seconds))
+
+
+def make_traces(stretches: Iterable[Stretch], period: float) -> TraceSet:
+    """A trace set of at least one container, in the order of names; a long gap is a break."""
+    chosen = sorted(stretches, key=lambda each: (each.container.name, each.container.id))
+    values = np.concatenate([each.values for each in chosen])[:, : len(LIVE_FEATURES)].astype(np.float64)
     zero = [FIELDS.index(name) for name in KNOWN_ZERO]
     values[:, zero] = np.nan_to_num(values[:, zero], nan=0.0)
-    kept = np.flatnonzero(np.isfinite(values).any(axis=0)).tolist()
+    finite = np.flatnonzero(np.isfinite(values).any(axis=0)).tolist()
     offsets = np.concatenate([[0], np.cumsum([len(each.time) for each in chosen])]).astype(np.int64)
     time = np.concatenate([each.time for each in chosen])
-    late = np.flatnonzero(np.diff(time, prepend=-np.inf) > _GAP * level.seconds)
+    late = np.flatnonzero(np.diff(time, prepend=-np.inf) > _GAP * period)
     return TraceSet(
-        features=tuple(LIVE_FEATURES[at] for at in kept),
-        columns=tuple(np.ascontiguousarray(values[:, at]) for at in kept),
+        features=tuple(LIVE_FEATURES[at] for at in finite),
+        columns=tuple(np.ascontiguousarray(values[:, at]) for at in finite),
         time=time,
         ids=_names([each.container for each in chosen]),
         offsets=offsets,
-        period=float(level.seconds),
+        period=period,
         breaks=np.setdiff1d(late, offsets),
         attributes={
             "container": [each.container.id for each in chosen],
@@ -99,7 +148,7 @@ def traces_of(folder: Path, ids: Collection[str] | None, start: float, end: floa
     )
 
 
-def _names(chosen: Sequence[Known]) -> tuple[str, ...]:
+def _names(chosen: Sequence[RecordedContainer]) -> tuple[str, ...]:
     """A name for each; containers of one name, one after the other, get their ids added."""
     names = [each.name for each in chosen]
     return tuple(
@@ -107,38 +156,46 @@ def _names(chosen: Sequence[Known]) -> tuple[str, ...]:
     )
 
 
-def _stretches(
+def read_span(
     folder: Path, level: Level, ids: Collection[str] | None, start: float, end: float
 ) -> dict[str, Stretch]:
-    """What a level has of some containers between two moments, by id."""
+    """The records of a level of some containers between two moments, by id, from raw and packed chunks."""
+    chunks = chunks_of(folder, level).items()
+    return _join(
+        (path for begin, path in chunks if begin <= end and begin + level.chunk >= start), ids, start, end
+    )
+
+
+def _join(paths: Iterable[Path], ids: Collection[str] | None, start: float, end: float) -> dict[str, Stretch]:
     parts: dict[str, list[Stretch]] = {}
-    for begin, path in begins(folder / str(level.seconds)).items():
-        if begin <= end and begin + level.chunk >= start:
-            for each in read(path, ids):
-                parts.setdefault(each.container.id, []).append(each)
-    joined = {name: _joined(some, start, end) for name, some in parts.items()}
+    for path in paths:
+        for each in read(path, ids, start):
+            parts.setdefault(each.container.id, []).append(each)
+    joined = {name: join(own, start, end) for name, own in parts.items()}
     return {name: each for name, each in joined.items() if len(each.time)}
 
 
-def _joined(parts: Iterable[Stretch], start: float, end: float) -> Stretch:
-    some = list(parts)
-    time = np.concatenate([each.time for each in some])
+def join(stretches: Sequence[Stretch], start: float, end: float) -> Stretch:
+    """One stretch of several of a container, between two moments."""
+    time = np.concatenate([each.time for each in stretches])
     chosen = np.flatnonzero((time >= start) & (time <= end))
-    values, peaks = (np.concatenate([getattr(each, name) for each in some]) for name in ("values", "peaks"))
-    return Stretch(some[-1].container, time[chosen], values[chosen], peaks[chosen])
+    values, peaks = (
+        np.concatenate([getattr(each, name) for each in stretches])[chosen] for name in ("values", "peaks")
+    )
+    return Stretch(stretches[-1].container, time[chosen], values, peaks)
 
 
-def _thinned(found: Stretch, seconds: float, start: float, end: float, most: int) -> Past:
+def _thin(found: Stretch, seconds: float, start: float, end: float, max_points: int) -> HistoryPoints:
     """At most so many points; each is the mean of an equal part of the time, where there was anything."""
-    if len(found.time) <= most:
-        return Past(found.container, seconds, *found[1:])
-    width = max((end - start) / most, seconds)
-    bins = np.minimum(((found.time - start) / width).astype(np.int64), most - 1)
+    if len(found.time) <= max_points:
+        return HistoryPoints(found.container, seconds, *found[1:])
+    width = max((end - start) / max_points, seconds)
+    bins = np.minimum(((found.time - start) / width).astype(np.int64), max_points - 1)
     firsts = np.flatnonzero(np.diff(bins, prepend=-1))
-    known = np.isfinite(found.values)
-    counts = np.add.reduceat(known, firsts, axis=0, dtype=np.int64)
-    sums = np.add.reduceat(np.where(known, found.values, 0.0), firsts, axis=0, dtype=np.float64)
+    finite = np.isfinite(found.values)
+    counts = np.add.reduceat(finite, firsts, axis=0, dtype=np.int64)
+    sums = np.add.reduceat(np.where(finite, found.values, 0.0), firsts, axis=0, dtype=np.float64)
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan).astype(np.float32)
     peaks = np.fmax.reduceat(found.peaks, firsts, axis=0)
     lasts = np.append(firsts[1:], len(bins)) - 1
-    return Past(found.container, width, found.time[lasts], means, peaks)
+    return HistoryPoints(found.container, width, found.time[lasts], means, peaks)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from core.live.queue.values import QueueState
-from core.live.view.snapshot import FRESH_FOR, age, read_view
+from core.live.view import FRESH_FOR, age, read_view
 from core.moments import say_deadline
 from core.scheduling.model import Job, JobState, Observation, Terms, Trigger, Worker
 from core.scheduling.policies import POLICIES, display_name
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from core.live.queue.spec import JobSpec
     from core.live.queue.values import QueuedJob, Standing
-    from core.live.view.snapshot import LiveFiles
+    from core.live.view import LiveFiles
     from core.sampling.values import EngineInfo
     from core.scheduling.policies.deadline.outlook import Outlook
     from core.workspace.earlier_runs import EarlierRuns

@@ -20,8 +20,7 @@ from core.live.queue.deadline_previews import Present, asked
 from core.live.queue.feed import FedEngine
 from core.live.queue.spec import JobNotAccepted, JobSettings, Mounts, read_job
 from core.live.queue.values import QueueState, read_standings
-from core.live.sessions import ATTACH
-from core.live.view.snapshot import LiveFiles
+from core.live.view import ATTACH, LiveFiles
 from core.sampling.values import EngineState, Mode
 from core.scheduling.model import HIGHEST_PRIORITY
 from core.scheduling.policies import POLICIES, display_name
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from core.live.queue.spec import JobSpec
     from core.live.queue.store import SubmittedJobs
     from core.live.queue.values import QueuedJob
-    from core.live.sessions import Sessions
+    from core.live.view import Sessions
     from core.sampling.engines import Engines
     from core.sampling.values import EngineInfo
     from core.scheduling.ports import Engine

@@ -10,8 +10,8 @@ import orjson
 
 from core.engines.submitted import SubmittedJob
 from core.live.queue.spec import JobSpec
-from core.live.view.snapshot import replace
 from core.scheduling.model import Terms
+from core.workspace.files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,7 @@ COMES_FROM: Final[dict[QueueState, tuple[QueueState, ...]]] = {
 
 # How submitted jobs stand in the eyes of the policy that steers them, from its task to whoever looks.
 #
-# One small file an engine, replaced as a whole after every decision (`core.live.view.snapshot`).
+# One small file an engine, replaced as a whole after every decision (`core.live.view`).
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def standing(job: Job, mark: Mark | None, now: float, shift: float) -> Standing:
 
 def write_standings(path: Path, found: Mapping[str, Standing]) -> None:
     """Write how jobs stand, by their ids."""
-    replace(path, orjson.dumps(dict(found)))
+    write_atomically(path, orjson.dumps(dict(found)), sync=False)
 
 
 def read_standings(path: Path) -> dict[str, Standing]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.live.view.snapshot import LiveFiles, write
-from core.sampling.ring_buffer import ROW, TOTALS, RingWriter
-from core.sampling.values import ContainerRow, EngineInfo, EngineState, LiveView, Totals
+from core.live.history.chunks import RecordedContainer
+from core.live.history.writer import HistoryWriter
+from core.live.view import LiveFiles, write
+from core.sampling.values import FIELDS, TOTALS, ContainerRow, EngineInfo, EngineState, LiveView, Totals
 from core.units import GIB
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Feed:
     def __post_init__(self) -> None:
         (self.home / "live").mkdir(parents=True, exist_ok=True)
         self.files = LiveFiles(self.home, self.engine)
-        self.ring = RingWriter(self.files.ring, capacity=max(64, 2 * len(self.rows)))
+        self.history = HistoryWriter(self.files.history, remembers=False)
         self.generator = np.random.default_rng(self.seed)
 
     def second(self, at: float, age: float = 0.0) -> tuple[ContainerRow, ...]:
@@ -81,13 +82,14 @@ class Feed:
         )
         nan = float("nan")
         lines = {
-            row.id: [nan if (v := getattr(row, name)) is None else float(v) for name in ROW] for row in rows
+            row.id: [nan if (v := getattr(row, name)) is None else float(v) for name in FIELDS]
+            for row in rows
         }
         used = sum(row.cpu or 0 for row in rows)
         memory = sum(row.memory or 0 for row in rows)
         throttled = 0.03 + 0.01 * float(np.sin(at / 40))
         lines[TOTALS] = [used, self.cores, memory, 62.7 * GIB, nan, throttled, 0.0, 0.0, nan, nan, nan, nan]
-        self.ring.append(at, lines)
+        self.history.add(at, lines, {row.id: RecordedContainer(row.id, row.name) for row in rows})
         self.last, self.throttled = rows, throttled
         return rows
 

@@ -12,7 +12,7 @@ from app.context import EXTENSION
 from app.main import create_app
 from app.ui.engines import anything_attached
 from core.config import Settings
-from core.live.sessions import ATTACH
+from core.live.view import ATTACH
 from core.sampling.values import ContainerRow
 from tests.app.live.feed import Feed, container
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.bootstrap import open_workspace
 from core.errors import Cancelled, ConflictError, InputError, NotFoundError
-from core.live.view.snapshot import LiveFiles, read_attached
+from core.live.view import LiveFiles, read_attached
 from core.sampling.values import Mode
 from core.scheduling.policies.autopilot import AUTOPILOT
 from core.workspace.records import NO_EXPERIMENT

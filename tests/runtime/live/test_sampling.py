@@ -14,9 +14,8 @@ from core.engines.docker_host import Container, Counters, Limits
 from core.errors import MismatchError
 from core.phases import PhaseSettings, fit, predict
 from core.sampling.phases import LIVE_FEATURES, PhaseTracker
-from core.sampling.ring_buffer import FIELDS, ROW
-from core.sampling.sampler import Usage, UsageReader, between, counted, marked, ring_row, row_of, sums
-from core.sampling.values import ContainerRow
+from core.sampling.sampler import Usage, UsageReader, between, counted, field_values, marked, row_of, sums
+from core.sampling.values import FIELDS, ContainerRow
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit
 from tests.builders import small_model, small_traces
@@ -80,7 +79,7 @@ def test_a_row_says_what_is_known_and_nothing_else():
     assert (row.cpu_limit, row.memory_limit, row.labelled, row.held) == (0.5, 2**30, True, True)
     free = row_of(container(), Usage(0.25, 5.0, 1.0, 2.0), picked=True, held=False, at=1e9)
     assert (free.cpu_limit, free.memory_limit, free.picked, free.malleable) == (None, None, True, False)
-    values = dict(zip(ROW, ring_row(free), strict=True))
+    values = dict(zip(FIELDS, field_values(free), strict=True))
     assert (values["cpu"], values["memory"], values["io"], values["network"]) == (0.25, 5.0, 1.0, 2.0)
     assert math.isnan(values["cpu_limit"])
 
@@ -109,7 +108,7 @@ def stream(phaser: PhaseTracker, traces: TraceSet) -> list[int]:
     for at, cpu, memory in zip(
         execution.elapsed, execution.columns["cpu_cores"], execution.columns["memory_bytes"], strict=True
     ):
-        row = dict.fromkeys(ROW, math.nan) | {"cpu": cpu, "memory": memory}
+        row = dict.fromkeys(FIELDS, math.nan) | {"cpu": cpu, "memory": memory}
         labels.append(phaser.push(float(at), {"a": tuple(row.values())}).get("a", -1))
     return labels
 
@@ -132,7 +131,7 @@ def test_a_model_of_a_longer_period_is_shown_means_over_it():
     assert model.training.period == 10.0
     phaser = PhaseTracker(model)
     labels = [
-        phaser.push(float(at), {"a": (1.0, math.nan, 1e8, *(math.nan,) * (len(ROW) - 3))}).get("a", -1)
+        phaser.push(float(at), {"a": (1.0, math.nan, 1e8, *(math.nan,) * (len(FIELDS) - 3))}).get("a", -1)
         for at in range(60)
     ]
     assert labels[:19] == [-1] * 19
@@ -159,7 +158,7 @@ def test_a_thousand_containers_are_labelled_within_a_fraction_of_a_second():
     def cost(containers: int) -> float:
         phaser, took = PhaseTracker(model), []
         rows = {
-            f"c{at}": (at / 1000, math.nan, 1e8 + at, *(math.nan,) * (len(ROW) - 3))
+            f"c{at}": (at / 1000, math.nan, 1e8 + at, *(math.nan,) * (len(FIELDS) - 3))
             for at in range(containers)
         }
         for at in range(12):
@@ -172,4 +171,4 @@ def test_a_thousand_containers_are_labelled_within_a_fraction_of_a_second():
     hundred, thousand = cost(100), cost(1000)
     assert thousand < 30 * hundred
     assert thousand < 0.25
-    assert len(LIVE_FEATURES) == len(FIELDS)
+    assert len(LIVE_FEATURES) == len(FIELDS) - 1

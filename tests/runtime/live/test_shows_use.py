@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from core.sampling import usage_wrapper
-from core.sampling.ring_buffer import ROW
 from core.sampling.usage_wrapper import ShowsUse
+from core.sampling.values import FIELDS
 from core.scheduling.actions import SetLimit
 from core.scheduling.model import Job, JobState, Observation, Trigger, Worker
 from core.store.phase_models.archive import load_model
@@ -35,14 +35,14 @@ class Engine:
         return ()
 
     def samples(self):
-        row = [0.0] * len(ROW)
+        row = [0.0] * len(FIELDS)
         for name, value in (
             ("cpu", self.cores),
             ("memory", 700 * MIB),
             ("throttled", self.throttled),
             ("withheld", self.throttled * self.cores),
         ):
-            row[ROW.index(name)] = value
+            row[FIELDS.index(name)] = value
         return [(1000.0 + self.second, {"container": tuple(row)})]
 
 

@@ -9,16 +9,17 @@ import pytest
 
 from core.bootstrap import worker_for
 from core.errors import ConflictError, NotFoundError
-from core.live.history.chunks import HistoryWriter, Known
-from core.live.view.snapshot import LiveFiles
+from core.live.history.chunks import RecordedContainer
+from core.live.history.writer import HistoryWriter
+from core.live.view import LiveFiles
 from core.phases import predict
-from core.sampling.ring_buffer import FIELDS
+from core.sampling.values import FIELDS
 from core.workspace.records import TaskState
 from core.workspace.samples import load_samples
 from tests.builders import small_model, small_traces
 from tests.runtime.kinds_for_tests import until
 
-JOB = Known("a" * 64, "unknown-job", "image")
+JOB = RecordedContainer("a" * 64, "unknown-job", "image")
 
 
 def remember(folder, begin, seconds=300):

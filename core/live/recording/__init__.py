@@ -1,1 +1,0 @@
-"""Recordings of running containers, on their way to trace sets."""

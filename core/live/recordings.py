@@ -1,0 +1,433 @@
+"""Recordings: times of the history that are kept second by second and become trace sets.
+
+A recording only pins the history (`core.live.history.pins`); the watcher goes on writing what it samples. The
+task counts what there is, notices where nothing is sampled any more, and at the end cuts the trace set out
+of the history. However a recording is stopped, a trace set is made of what there is. If the worker is killed
+instead, the recording loses what the history loses: the sample that was being written, and those that no
+other worker took.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import orjson
+
+from core.errors import Cancelled, ConflictError, InputError, NotFoundError
+from core.live.history.chunks import FINEST, PEAKS, SAMPLE, RecordedContainer, Stretch, chunks_of, read
+from core.live.history.pins import GRACE, Pin, folder_of, pins_of, read_pin, write_pin
+from core.live.history.reader import join, make_traces, oldest, read_span
+from core.live.view import KEEP_PAST, RECORD, TEACH, LiveFiles, read_view
+from core.sampling.phases import PhaseTracker
+from core.sampling.values import FIELDS, Recording
+from core.traces.model import Feature, Role
+from core.units import plural
+from core.workspace.files import new_id, remove
+from core.workspace.repository import checked_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from core.live.view import Sessions
+    from core.sampling.engines import Engines
+    from core.traces.model import TraceSet
+    from core.workspace.models import ModelLibrary
+    from core.workspace.records import TaskQueue
+    from core.workspace.trace_sets import TraceLibrary
+
+_COUNT_EVERY = 2.0
+_STEP = 0.5
+_PHASE = Feature("phase", Role.PHASE)
+
+
+class Recordings:
+    """Checks what is to be recorded and submits it; a worker does it."""
+
+    def __init__(
+        self, home: Path, engines: Engines, sessions: Sessions, tasks: TaskQueue, models: ModelLibrary
+    ) -> None:
+        self._home = home
+        self._engines = engines
+        self._sessions = sessions
+        self._tasks = tasks
+        self._models = models
+
+    def record(
+        self, engine: str, name: str, ids: Sequence[str] | None = None, model: str | None = None
+    ) -> str:
+        """Record containers into a trace set, once a second, until stopped; returns the task's id.
+
+        Raises
+        ------
+        ConflictError
+            If something is being recorded on this engine already.
+        NotFoundError
+            If there is no such engine or model.
+        """
+        self._engines.check_ready(engine)
+        name = checked_name(name, "trace set")
+        if ids is not None and not ids:
+            raise InputError("No container was chosen for recording.", "Choose one, or record all.")
+        if model is not None:
+            PhaseTracker(self._models.load(model))
+        if RECORD in self._sessions.of(engine):
+            raise ConflictError(f"A recording is already running on {engine}.", "Stop that first.")
+        return self._submit(engine, name, ids, model, new_id(), finish=False)
+
+    def stop(self, engine: str) -> str:
+        """Stop the recording; its trace set is in the library once the task, whose id is returned, is done.
+
+        Raises
+        ------
+        ConflictError
+            If nothing is being recorded.
+        NotFoundError
+            If the settings name no such engine.
+        """
+        self._engines.address(engine)
+        return self._sessions.cancel(engine, RECORD, "Nothing is being recorded", "Start a recording first.")
+
+    def keep_past(
+        self, engine: str, name: str, start: float, end: float, ids: Sequence[str] | None = None
+    ) -> str:
+        """Make a trace set of a stretch of the history; returns the task's id.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such engine, or its history does not go back to that time.
+        """
+        self._check_remembered(engine, end)
+        name = checked_name(name, "trace set")
+        containers = None if ids is None else list(ids)
+        params = {"engine": engine, "name": name, "start": start, "end": end, "containers": containers}
+        return self._tasks.submit(KEEP_PAST, f"Keep “{name}” from {engine}", params)
+
+    def teach(self, engine: str, model: str, ids: Sequence[str], start: float, end: float) -> str:
+        """Train a model further on the history of containers that it does not know; the task's id.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such engine or model, or the history does not go back to that time.
+        ConflictError
+            If the trace set that the model was trained on is not stored here.
+        """
+        self._check_remembered(engine, end)
+        info = self._models.get(model)
+        if info.trace_set_id is None:
+            raise ConflictError(
+                f"The trace set that “{info.name}” was trained on is not stored here.",
+                "Train a new model on a recording.",
+            )
+        params = {"engine": engine, "model": model, "containers": list(ids), "start": start, "end": end}
+        return self._tasks.submit(TEACH, f"Train “{info.name}” further", params)
+
+    def unfinished(self) -> tuple[Recording, ...]:
+        """Recordings whose worker ended before they became trace sets."""
+        busy = self._with_tasks()
+        left = (pin for pin in pins_of(self._home) if pin.id not in busy)
+        return tuple(describe(_with_earlier(self._home, pin), "") for pin in left)
+
+    def finish(self, recording: str) -> str:
+        """Make a trace set of an unfinished recording; returns the task's id.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such recording, or it is still running.
+        """
+        pin = read_pin(self._home, recording)
+        if pin is None or recording in self._with_tasks():
+            raise NotFoundError("There is no unfinished recording with this id.", "Choose one from the list.")
+        return self._submit(pin.engine, pin.name, pin.containers, pin.model, recording, finish=True)
+
+    def _check_remembered(self, engine: str, end: float) -> None:
+        self._engines.address(engine)
+        since = oldest(LiveFiles(self._home, engine).history)
+        if since is None or end < since:
+            raise NotFoundError(
+                f"Nothing is remembered of {engine} at that time.",
+                "Choose a later time, or record from now on.",
+            )
+
+    def _with_tasks(self) -> set[str]:
+        """The recordings that have a task which waits or runs."""
+        return {str(task.params.get("recording")) for task in self._sessions.all()}
+
+    def _submit(
+        self,
+        engine: str,
+        name: str,
+        ids: Sequence[str] | None,
+        model: str | None,
+        recording: str,
+        finish: bool,
+    ) -> str:
+        params = {
+            "engine": engine,
+            "name": name,
+            "containers": None if ids is None else list(ids),
+            "model": model,
+            "recording": recording,
+            "finish": finish,
+        }
+        verb = "Finish the recording" if finish else "Record"
+        return self._tasks.submit(RECORD, f"{verb} “{name}” from {engine}", params)
+
+
+def record(
+    home: Path,
+    engines: Engines,
+    traces: TraceLibrary,
+    models: ModelLibrary,
+    params: Mapping[str, Any],
+    task: str | None,
+    say: Callable[[str], None],
+) -> str:
+    """Record until `say` raises `Cancelled`, and store the trace set; returns its id.
+
+    Raises
+    ------
+    ConflictError
+        If nothing was recorded, or the engine was not sampled for half a minute.
+    """
+    pin = _pinned(home, params)
+    if not params.get("finish"):
+        if pin.model is not None:
+            PhaseTracker(models.load(pin.model))
+        pin = replace(pin, end=None)
+        write_pin(home, pin)
+        try:
+            _count_until_stopped(home, pin, say)
+        except Cancelled:
+            pin = replace(pin, end=time.time())
+            write_pin(home, pin)
+    made = cut(home, pin, models)
+    stored = traces.add(made, None, name=pin.name, source=source_of(engines, pin.engine), task=task)
+    remove(folder_of(home, pin.id))
+    return stored.id
+
+
+def source_of(engines: Engines, engine: str) -> str:
+    """Where a trace set comes from; of the demo it says what was recorded there."""
+    demo = engine in engines.names and engines.is_demo(engine)
+    return f"recorded from “{engines.kind(engine).title}”" if demo else f"recorded from {engine}"
+
+
+def describe(pin: Pin, task: str) -> Recording:
+    """A pin as pages show it; without a task it can be finished."""
+    unfinished = "" if task else pin.id
+    return Recording(task, pin.name, pin.start, pin.samples, pin.executions, pin.bytes, unfinished)
+
+
+def _pinned(home: Path, params: Mapping[str, Any]) -> Pin:
+    """The pin of a task; that of one that was retried or is to be finished exists already."""
+    ids = params.get("containers")
+    new = Pin(
+        id=str(params["recording"]),
+        engine=str(params["engine"]),
+        name=str(params["name"]),
+        model=params.get("model"),
+        containers=None if ids is None else tuple(ids),
+        start=time.time(),
+    )
+    return read_pin(home, new.id) or new
+
+
+def _count_until_stopped(home: Path, pin: Pin, say: Callable[[str], None]) -> None:
+    """Keep the pin fresh and say how much there is, until `say` raises an error."""
+    files, counter, begun = LiveFiles(home, pin.engine), _Counter(home, pin), time.time()
+    while True:
+        pin, newest = counter.count()
+        write_pin(home, pin)
+        if time.time() - max(begun, newest) > GRACE and not _is_sampled(files):
+            raise ConflictError(
+                f"The engine {files.engine} is not being sampled.",
+                "Check that Docker answers; what was recorded so far can be finished.",
+            )
+        until = time.monotonic() + _COUNT_EVERY
+        while time.monotonic() < until:
+            say(f"{plural(pin.samples, 'sample')} of {plural(pin.executions, 'container')}")
+            time.sleep(_STEP)
+
+
+def _is_sampled(files: LiveFiles) -> bool:
+    view = read_view(files.snapshot)
+    return view is not None and view.at is not None and time.time() - view.at < GRACE
+
+
+class _Count(NamedTuple):
+    """How much a chunk has of a recording."""
+
+    containers: frozenset[str]
+    samples: int
+    bytes: float
+    newest: float
+
+
+class _Counter:
+    """Counts the samples of a recording in the history; a packed chunk is read only once."""
+
+    def __init__(self, home: Path, pin: Pin) -> None:
+        self._folder, self._pin = LiveFiles(home, pin.engine).history, pin
+        self._packed: dict[Path, _Count] = {}
+        earlier = read_earlier(folder_of(home, pin.id))
+        self._start = max(pin.start, earlier.end)
+        self._earlier = _count(list(earlier.stretches.values()), pin)
+
+    def count(self) -> tuple[Pin, float]:
+        """The pin with its present counts, and the moment of its newest sample."""
+        chunks = chunks_of(self._folder, FINEST).items()
+        paths = [path for begin, path in chunks if begin + FINEST.chunk >= self._start]
+        counts = [self._earlier, *map(self._count_chunk, paths)]
+        containers = frozenset[str]().union(*(each.containers for each in counts))
+        samples, size = sum(each.samples for each in counts), sum(each.bytes for each in counts)
+        pin = replace(self._pin, samples=samples, executions=len(containers), bytes=int(size))
+        return pin, max(each.newest for each in counts)
+
+    def _count_chunk(self, path: Path) -> _Count:
+        if path in self._packed:
+            return self._packed[path]
+        found = read(path, None)
+        recorded = [join([each], self._start, np.inf) for each in found]
+        counted = _count(recorded, self._pin)
+        if path.suffix == ".parquet":
+            rows = max(sum(len(each.time) for each in found), 1)
+            counted = counted._replace(bytes=path.stat().st_size * counted.samples / rows)
+            self._packed[path] = counted
+        return counted
+
+
+def _count(stretches: Sequence[Stretch], pin: Pin) -> _Count:
+    """How much of some samples belongs to a recording, as raw records."""
+    wanted = [
+        each
+        for each in stretches
+        if len(each.time) and (pin.containers is None or each.container.id in pin.containers)
+    ]
+    samples = sum(len(each.time) for each in wanted)
+    newest = max((float(each.time[-1]) for each in wanted), default=-np.inf)
+    ids = frozenset(each.container.id for each in wanted)
+    return _Count(ids, samples, float(samples * SAMPLE.itemsize), newest)
+
+
+def _with_earlier(home: Path, pin: Pin) -> Pin:
+    """A pin that counts the samples of an earlier version as well, where it has none of its own."""
+    return pin if pin.samples else _Counter(home, pin).count()[0]
+
+
+def cut(home: Path, pin: Pin, models: ModelLibrary) -> TraceSet:
+    """The trace set of a recording, out of the history, with a column of phases if it has a model.
+
+    Raises
+    ------
+    ConflictError
+        If there is no sample.
+    """
+    earlier = read_earlier(folder_of(home, pin.id))
+    start = max(pin.start, earlier.end)
+    found = read_span(LiveFiles(home, pin.engine).history, FINEST, pin.containers, start, pin.until)
+    parts: dict[str, list[Stretch]] = {name: [each] for name, each in earlier.stretches.items()}
+    for name, each in found.items():
+        parts.setdefault(name, []).append(each)
+    if not parts:
+        raise ConflictError(
+            "Nothing was recorded: no chosen container ran for two samples.",
+            "Start containers with the label phasedock, or select some, and record again.",
+        )
+    whole = {name: join(own, -np.inf, np.inf) for name, own in parts.items()}
+    made = make_traces(whole.values(), float(FINEST.seconds))
+    if pin.model is None:
+        return made
+    phases = _label(pin.model, models, whole) or earlier.phases
+    column = np.full(made.n_samples, -1.0)
+    for start, name in zip(made.offsets.tolist(), made.attributes["container"], strict=False):
+        own = phases.get(str(name), _NO_PHASES)
+        column[start : start + len(own)] = own
+    return replace(made, features=(*made.features, _PHASE), columns=(*made.columns, column))
+
+
+_NO_PHASES = np.empty(0, np.int64)
+
+
+def _label(
+    model: str, models: ModelLibrary, stretches: Mapping[str, Stretch]
+) -> dict[str, npt.NDArray[np.int64]]:
+    """The phase of every sample, -1 where there is none, sample by sample; nothing if the model is gone."""
+    try:
+        tracker = PhaseTracker(models.load(model))
+    except NotFoundError:
+        return {}
+    names = list(stretches)
+    lengths = [len(each.time) for each in stretches.values()]
+    time_ = np.concatenate([each.time for each in stretches.values()])
+    values = np.concatenate([each.values for each in stretches.values()])
+    places = np.repeat(np.arange(len(names)), lengths)
+    phases = np.full(len(time_), -1, np.int64)
+    order = np.argsort(time_, kind="stable")
+    for group in np.split(order, np.flatnonzero(np.diff(time_[order])) + 1):
+        rows = {names[place]: values[at] for place, at in zip(places[group], group, strict=True)}
+        found = tracker.push(float(time_[group[0]]), rows)
+        phases[group] = [found.get(name, -1) for name in rows]
+    return dict(zip(names, np.split(phases, np.cumsum(lengths)[:-1]), strict=True))
+
+
+# Recordings of an earlier version, which had files of their own: they are only read, when they are finished
+# or continued.
+
+_EARLIER_FIELDS = FIELDS[:8]
+"""The fields of the oldest recordings, which do not list them."""
+
+
+class EarlierSamples(NamedTuple):
+    """What an earlier version recorded, by container."""
+
+    stretches: dict[str, Stretch]
+    phases: dict[str, npt.NDArray[np.int64]]
+
+    @property
+    def end(self) -> float:
+        """The first moment after all of them."""
+        newest = max((float(each.time[-1]) for each in self.stretches.values()), default=-np.inf)
+        return float(np.nextafter(newest, np.inf))
+
+
+def read_earlier(folder: Path) -> EarlierSamples:
+    """The samples in the folder of a recording that an earlier version began; none in one of this version."""
+    names = _earlier_fields(folder)
+    kind = np.dtype([("container", "<i4"), ("phase", "<i4"), ("at", "<f8"), ("values", "<f4", (len(names),))])
+    try:
+        data, text = (folder / "samples.bin").read_bytes(), (folder / "containers.jsonl").read_bytes()
+    except FileNotFoundError:
+        return EarlierSamples({}, {})
+    records = np.frombuffer(data, kind, len(data) // kind.itemsize)
+    stretches: dict[str, Stretch] = {}
+    phases: dict[str, npt.NDArray[np.int64]] = {}
+    for place, line in enumerate(text[: text.rfind(b"\n") + 1].splitlines()):
+        container = RecordedContainer(**orjson.loads(line))
+        own = records[records["container"] == place]
+        own = own[np.argsort(own["at"], kind="stable")]
+        if len(own):
+            values = np.full((len(own), len(FIELDS)), np.nan, np.float32)
+            values[:, [FIELDS.index(name) for name in names]] = own["values"]
+            peaks = values[:, [FIELDS.index(name) for name in PEAKS]]
+            stretches[container.id] = Stretch(container, own["at"].copy(), values, peaks)
+            phases[container.id] = own["phase"].astype(np.int64)
+    return EarlierSamples(stretches, phases)
+
+
+def _earlier_fields(folder: Path) -> tuple[str, ...]:
+    """The fields of its records; while an upgrade has not replaced them, they are the oldest ones."""
+    if (folder / "samples.upgraded").exists():
+        return _EARLIER_FIELDS
+    try:
+        return tuple(orjson.loads((folder / "fields.json").read_bytes()))
+    except (OSError, orjson.JSONDecodeError):
+        return _EARLIER_FIELDS

@@ -1,0 +1,406 @@
+"""What is known of an engine now: the last sample, its last minutes, its policy and its recording.
+
+Worker and web process exchange it through files:
+
+| file in ``live/`` | written by | what |
+|---|---|---|
+| ``<engine>.wanted`` | the web process | when a page last looked (its time of change); the model for phases |
+| ``<engine>.json`` | the watcher | the last sample, once a second |
+| ``<engine>.history/`` | the watcher | the last ten minutes, or a month (`core.live.history`) |
+| ``<engine>.lock`` | the watcher | held by the one process that samples this engine |
+| ``<engine>.attached.json`` | the task of the attached policy | what it does, and its lists |
+| ``<engine>.jobs.json`` | the same task | how submitted jobs stand (`core.live.queue.values`) |
+| ``recordings/<id>/about.json`` | the task that records | what it pins (`core.live.history.pins`) |
+
+Each is replaced as a whole, so a reader has the old one or the new one; none but the history and the pins
+matters after a restart of the machine, so none of the others is synced to the disk.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import orjson
+
+from core.errors import ConflictError
+from core.live.history.chunks import HOST, Stretch, size
+from core.live.history.pins import is_recorded, read_pin
+from core.live.history.reader import HistoryPoints, oldest, read_points, read_tail
+from core.sampling.sampler import counted, marked
+from core.sampling.values import (
+    FIELDS,
+    TOTALS,
+    ActivityEntry,
+    Attached,
+    ContainerRow,
+    EngineInfo,
+    EngineState,
+    History,
+    LiveView,
+    Mode,
+    Recording,
+    Totals,
+)
+from core.scheduling.policies import POLICIES
+from core.scheduling.policies.autopilot.steering_evidence import evidence_from
+from core.workspace.files import write_atomically
+from core.workspace.records import TaskState
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    from core.sampling.engines import Engines
+    from core.tasks.store import Tasks
+    from core.workspace.records import TaskInfo
+
+
+WANTED_FOR = 30.0
+FRESH_FOR = 5.0
+
+
+class LiveFiles:
+    """The files of one engine."""
+
+    def __init__(self, home: Path, engine: str) -> None:
+        folder = home / "live"
+        self.engine, self.home = engine, home
+        self.wanted = folder / f"{engine}.wanted"
+        self.snapshot = folder / f"{engine}.json"
+        self.history = folder / f"{engine}.history"
+        self.lock = folder / f"{engine}.lock"
+        self.attached = folder / f"{engine}.attached.json"
+        self.jobs = folder / f"{engine}.jobs.json"
+
+    def remove_earlier(self) -> None:
+        """Remove the files of an earlier version that are not read any more."""
+        for suffix in ("ring", "recording.json"):
+            (self.home / "live" / f"{self.engine}.{suffix}").unlink(missing_ok=True)
+
+    def want(self, model: str | None) -> None:
+        """Request samples for the next `WANTED_FOR` seconds, labelled by this model."""
+        data = (model or "").encode()
+        if _read(self.wanted) == data and self.wanted.exists():
+            os.utime(self.wanted)
+        else:
+            _replace(self.wanted, data)
+
+    def is_wanted(self) -> bool:
+        """Whether a page looks at the engine, a policy is attached, or a recording is running."""
+        fresh = any(age(path) < WANTED_FOR for path in (self.wanted, self.attached))
+        return fresh or is_recorded(self.home, self.engine)
+
+    def model(self) -> str | None:
+        """The model that was requested last."""
+        data = _read(self.wanted)
+        return data.decode() or None if data else None
+
+
+def age(path: Path) -> float:
+    """Seconds since a file was written; infinite where there is none."""
+    try:
+        return abs(time.time() - path.stat().st_mtime)
+    except OSError:
+        return math.inf
+
+
+def write(path: Path, value: LiveView | Attached) -> None:
+    """Write a value as JSON; NaN becomes null."""
+    _replace(path, orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))
+
+
+def read_view(path: Path) -> LiveView | None:
+    """The last sample, or None where there is none that this version can read."""
+    try:
+        plain = orjson.loads(path.read_bytes())
+        totals = plain["totals"]
+        labels = tuple((label, n) for label, n in totals["labels"])
+        return LiveView(
+            engine=_engine(plain["engine"]),
+            at=plain["at"],
+            rows=tuple(ContainerRow(**row) for row in plain["rows"]),
+            others=plain["others"],
+            foreign=tuple(ContainerRow(**row) for row in plain["foreign"]),
+            totals=Totals(**{**totals, "labels": labels}),
+            model=plain["model"],
+        )
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        return None
+
+
+def read_attached(path: Path) -> tuple[Attached, dict[str, tuple[str, float | None]]] | None:
+    """What the attached policy does, and each container's label and growth; None if nothing can be read."""
+    plain = _plain(path)
+    try:
+        said = tuple(ActivityEntry(**each) for each in plain.pop("said"))
+        marks = {name: (label, growth) for name, label, growth in plain.pop("marks")}
+        course = tuple(tuple(point) for point in plain.pop("course"))
+        evidence = evidence_from(plain.pop("evidence"))
+        own = {"said": said, "mode": Mode(plain["mode"]), "course": course, "evidence": evidence}
+        return Attached(**{**plain, **own}), marks
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def write_attached(path: Path, value: Attached, marks: dict[str, tuple[str, float | None]]) -> None:
+    """Write what `read_attached` reads."""
+    lists = [(name, label, growth) for name, (label, growth) in marks.items()]
+    plain = {name: getattr(value, name) for name in Attached.__slots__}
+    _replace(path, orjson.dumps({**plain, "marks": lists}, default=dict))
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Replace a file in one step, without waiting for the disk."""
+    write_atomically(path, data, sync=False)
+
+
+def _engine(plain: dict[str, Any]) -> EngineInfo:
+    return EngineInfo(**{**plain, "state": EngineState(plain["state"])})
+
+
+def _plain(path: Path) -> dict[str, Any]:
+    data = _read(path)
+    try:
+        found = orjson.loads(data) if data else {}
+    except orjson.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+# Sessions: attached policies and running recordings are tasks that last until they are cancelled.
+
+ATTACH, RECORD, KEEP_PAST, TEACH = "attach", "record", "keep_past", "teach"
+_MAX_TASKS = 10_000
+_ALIVE = (TaskState.QUEUED, TaskState.RUNNING)
+_POLL = 0.1
+_RECENT = 20
+_FAILURE_SHOWN_FOR = 600.0
+
+
+class Sessions:
+    """Finds and cancels the tasks that attach policies and record."""
+
+    def __init__(self, tasks: Tasks) -> None:
+        self._tasks = tasks
+
+    def all(self) -> list[TaskInfo]:
+        """The sessions of all engines, the newest first."""
+        return self._tasks.list(_MAX_TASKS, _ALIVE, (ATTACH, RECORD))
+
+    def of(self, engine: str) -> dict[str, TaskInfo]:
+        """The sessions of an engine, by kind of task."""
+        return {task.kind: task for task in self.all() if task.params.get("engine") == engine}
+
+    def controlled(self, engine: str) -> TaskInfo | None:
+        """The policy that controls an engine, or None."""
+        task = self.of(engine).get(ATTACH)
+        return task if task is not None and task.params.get("mode") == Mode.CONTROL else None
+
+    def failed(self, engine: str) -> TaskInfo | None:
+        """The policy that was to be attached to an engine last, if that failed within the last minutes."""
+        tasks = self._tasks.list(_RECENT, kinds=(ATTACH,))
+        last = next((task for task in tasks if task.params.get("engine") == engine), None)
+        if last is None or last.state is not TaskState.FAILED or last.finished is None:
+            return None
+        return last if time.time() - last.finished.timestamp() < _FAILURE_SHOWN_FOR else None
+
+    def cancel(self, engine: str, kind: str, nothing: str, hint: str) -> str:
+        """Ask the session of a kind on an engine to end; returns its task's id.
+
+        Raises
+        ------
+        ConflictError
+            If there is none: `nothing` and `hint` say so.
+        """
+        task = self.of(engine).get(kind)
+        if task is None:
+            raise ConflictError(f"{nothing} on {engine}.", hint)
+        self._tasks.cancel(task.id)
+        return task.id
+
+    def end(self, tasks: Collection[str], seconds: float) -> None:
+        """Ask tasks to end, and wait until they have; those that are over already are fine.
+
+        Raises
+        ------
+        ConflictError
+            If one has not ended after `seconds`.
+        """
+        for task in tasks:
+            self._cancel(task)
+        until = time.monotonic() + seconds
+        left = set(tasks)
+        while left := self.alive(left):
+            if time.monotonic() > until:
+                raise ConflictError(
+                    "The policy has not finished restoring its containers.", "Try again in a few seconds."
+                )
+            time.sleep(_POLL)
+
+    def _cancel(self, task: str) -> None:
+        try:
+            self._tasks.cancel(task)
+        except ConflictError:
+            return  # it has just ended by itself
+
+    def alive(self, tasks: Collection[str]) -> set[str]:
+        """Those of some tasks that wait or run."""
+        return {task.id for task in self._tasks.list(_MAX_TASKS, _ALIVE)} & set(tasks)
+
+
+# The view itself.
+
+_FORGOTTEN_AFTER = 60.0
+_SHOWN = ("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled")
+
+
+_NOTHING = Stretch(HOST, np.empty(0), np.empty((0, len(FIELDS)), np.float32), np.empty((0, 2), np.float32))
+
+
+class Remembered(NamedTuple):
+    """Since when it is remembered, seconds since 1970 (None: nothing is), and the bytes that it takes."""
+
+    since: float | None
+    bytes: int
+
+
+class ViewBuilder:
+    """Reads what the watcher and the tasks left."""
+
+    def __init__(self, home: Path, engines: Engines, sessions: Sessions) -> None:
+        self._home = home
+        self._engines = engines
+        self._sessions = sessions
+
+    def request_view(self, engine: str, model: str | None = None) -> LiveView:
+        """Return what was seen last, and request that sampling continue for the next 30 seconds.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        self._files(engine).want(model)
+        seen = self.peek(engine)
+        return replace(seen, model=model) if seen.at is None else seen
+
+    def peek(self, engine: str) -> LiveView:
+        """Return what was seen last; nothing is requested, and the model that a page chose stays.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        files = self._files(engine)
+        old = age(files.snapshot)
+        seen = read_view(files.snapshot) if old < _FORGOTTEN_AFTER else None
+        if seen is None or old > FRESH_FOR:
+            info = self._engines.get(engine)
+            seen = LiveView(info) if seen is None else replace(seen, engine=info)
+        sessions = self._sessions.of(engine)
+        if ATTACH not in sessions:
+            seen = replace(seen, failed=self._sessions.failed(engine))
+        return _with_tasks(seen, files, sessions)
+
+    def history(self, engine: str, ids: Sequence[str], seconds: float = 600.0) -> dict[str, History]:
+        """The last minutes of some containers, by id; those that were never sampled are left out.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        found = read_tail(self._files(engine).history, ids, seconds)
+        return {name: _history(each) for name, each in found.items()}
+
+    def past(
+        self, engine: str, ids: Sequence[str], start: float, end: float, max_points: int = 600
+    ) -> dict[str, HistoryPoints]:
+        """The history of some containers, by id, in at most so many points.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return read_points(self._files(engine).history, ids, start, end, time.time(), max_points)
+
+    def remembered(self, engine: str) -> Remembered:
+        """Since when the containers of an engine are remembered, and how much that takes.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        folder = self._files(engine).history
+        return Remembered(oldest(folder), size(folder))
+
+    def totals_history(self, engine: str, seconds: float = 600.0) -> History:
+        """The last minutes of all containers of a view together, beside the size of the host.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        found = read_tail(self._files(engine).history, [TOTALS], seconds)
+        return _history(found.get(TOTALS, _NOTHING))
+
+    def _files(self, engine: str) -> LiveFiles:
+        self._engines.address(engine)
+        return LiveFiles(self._home, engine)
+
+
+def _with_tasks(seen: LiveView, files: LiveFiles, sessions: dict[str, TaskInfo]) -> LiveView:
+    """A sample with the attached policy and the running recording, and the policy's lists in its rows."""
+    attach, record = sessions.get(ATTACH), sessions.get(RECORD)
+    if record is not None:
+        seen = replace(seen, recording=_recording(record, files.home))
+    if attach is None:
+        return seen
+    said = read_attached(files.attached)
+    if said is None or said[0].task != attach.id:
+        return replace(seen, attached=_attaching(attach))
+    policy = said[0].policy
+    phases = policy in POLICIES and POLICIES[policy].sees_use
+    rows = marked(seen.rows, said[1], phases=phases)
+    totals = replace(seen.totals, labels=counted(row.label for row in rows))
+    return replace(seen, attached=said[0], rows=rows, totals=totals)
+
+
+def _attaching(task: TaskInfo) -> Attached:
+    """A policy that has not said anything yet."""
+    params = task.params
+    return Attached(
+        task=task.id,
+        policy=str(params.get("policy", "")),
+        mode=Mode(params.get("mode", Mode.WATCH)),
+        settings=params.get("settings", {}),
+        since=task.created.timestamp(),
+    )
+
+
+def _recording(task: TaskInfo, home: Path) -> Recording:
+    pin = read_pin(home, str(task.params.get("recording")))
+    if pin is None:
+        return Recording(task.id, str(task.params.get("name", "")), task.created.timestamp())
+    return Recording(task.id, pin.name, pin.start, pin.samples, pin.executions, pin.bytes)
+
+
+def _history(stretch: Stretch) -> History:
+    lines = {name: stretch.values[:, FIELDS.index(name)] for name in _SHOWN}
+    return History(stretch.time, **lines)
