@@ -49,7 +49,7 @@ def run() -> list[dict[str, object]]:
     """Measure both, processor time."""
     policy = POLICIES["deadline"]
     engine = simulated(_scenario(), 1, hidden=False)
-    state, wake, came, times = policy.begin(policy.chosen({}), 1), None, 0, []
+    state, wake, came, times = policy.begin(policy.build_settings({}), 1), None, 0, []
     seen: Observation
     while came < _JOBS:
         engine.wait(wake)
@@ -64,7 +64,7 @@ def run() -> list[dict[str, object]]:
         state, wake = decision.state, decision.wake
         engine.apply(decision.actions)
     there = len(seen.jobs)
-    due = {name: home._replace(due=seen.time) for name, home in state.homes.items()}
+    due = {name: home._replace(due=seen.time) for name, home in state.records.items()}
     begun = time.process_time()
     policy.decide(replace(state, homes=due), replace(seen, number=seen.number + 1, trigger=Trigger.TICK))
     every = time.process_time() - begun

@@ -43,7 +43,7 @@ def _whole(policy_name: str, scenario: Scenario, seed: int) -> tuple[float, int]
     policy = POLICIES[policy_name]
     begun = time.process_time()
     engine = simulated(scenario, seed, hidden=policy.oracle)
-    asked = sum(1 for _ in drive(engine, policy, policy.chosen(), seed))
+    asked = sum(1 for _ in drive(engine, policy, policy.build_settings(), seed))
     return time.process_time() - begun, asked
 
 

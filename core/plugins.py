@@ -76,7 +76,7 @@ SHORT = (Scenario((WorkerSpec("w", 1.0),), jobs(3, 20.0)), cluster(6))
 
 def paper(policy: SchedulingPolicy, scenario: Scenario, seed: int = _SEED, **values: object) -> Paper:
     """Run a policy once in the simulator."""
-    settings = policy.chosen(values)
+    settings = policy.build_settings(values)
 
     def run() -> tuple[Entry, ...]:
         return tuple(islice(drive(simulated(scenario, 1), policy, settings, seed), MOST_ENTRIES))

@@ -326,7 +326,7 @@ class Outcome:
             slowdown=completion / fair if fair and done else None,
             migrations=0,
             state=job.state.value,
-            deadline=job.said.deadline,
+            deadline=job.terms_or_default.deadline,
             promised=self._promised.pop(job.id, None),
             predicted_end=self._predicted.pop(job.id, None),
             **{each.name: getattr(times, each.name) for each in fields(times)},

@@ -128,8 +128,8 @@ class Series:
                 "loss",
             )
             lines = self._jobs[job.id] = {"first": len(self._times), **{name: [] for name in names}}
-            if job.said.deadline is not None:
-                lines["due"] = _short(job.arrived + job.said.deadline)
+            if job.terms_or_default.deadline is not None:
+                lines["due"] = _short(job.arrived + job.terms_or_default.deadline)
         if mark is not None and mark.ends is not None:
             self._foresee(lines, mark)
         # what was running already had used something before, which belongs to no interval

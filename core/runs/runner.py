@@ -63,7 +63,7 @@ def run_arm(
 def run_scenario(scenario: Scenario, arm: Arm, seed: int) -> RunResult:
     """Simulate one policy on a scenario, such as one that was calibrated from a recording."""
     outcome, policy = Outcome(truth(scenario)), POLICIES[arm.policy]
-    for entry in drive(simulated(scenario, seed), policy, policy.chosen(arm.settings), seed):
+    for entry in drive(simulated(scenario, seed), policy, policy.build_settings(arm.settings), seed):
         outcome.add(entry)
     return outcome.result()
 
@@ -85,7 +85,7 @@ def replay_arm(
         If it does not have these settings any more.
     """
     known = POLICIES[policy]
-    return list(replay(known, ready(known.chosen(settings)), seed, entries))
+    return list(replay(known, ready(known.build_settings(settings)), seed, entries))
 
 
 def scenario_key(experiment: Experiment) -> str:
@@ -96,7 +96,7 @@ def scenario_key(experiment: Experiment) -> str:
 def run_key(experiment: Experiment, arm: Arm, seed: int, asked: str) -> str:
     """The digest of everything that a run depends on; a real run belongs to the experiment that `asked`."""
     policy = POLICIES[arm.policy]
-    settings = asdict(policy.chosen(arm.settings))
+    settings = asdict(policy.build_settings(arm.settings))
     real = [asked, arm.threads] if experiment.real else []
     watched = ["watched"] if arm.watch else []
     deciding = (*_DECIDING, *_LEARNING) if policy.sees_use else _DECIDING

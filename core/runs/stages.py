@@ -53,7 +53,7 @@ class Stage:
 
     def settings(self, arm: Arm) -> Any:
         """The settings that a policy runs with."""
-        return POLICIES[arm.policy].chosen(arm.settings) if self.ready is None else self.ready
+        return POLICIES[arm.policy].build_settings(arm.settings) if self.ready is None else self.ready
 
 
 def simulated_stage(experiment: Experiment, arm: Arm, seed: int) -> Stage:
@@ -86,7 +86,7 @@ class Stages:
         return replace(simulated_stage(experiment, arm, seed), ready=self._ready(arm))
 
     def _ready(self, arm: Arm) -> Any:
-        return self._fitted.ready(POLICIES[arm.policy].chosen(arm.settings))
+        return self._fitted.ready(POLICIES[arm.policy].build_settings(arm.settings))
 
     def check(self, experiment: Experiment) -> None:
         """Check that an experiment can be run here.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Floats: TypeAlias = "NDArray[np.float64]"
 
-FEWEST = 4
+MIN_VALUES = 4
 """Fewest printed values that a curve is fitted to."""
 _SPEEDS = tuple(float(v) for v in np.geomspace(0.5, 60.0, 36))
 _KAPPAS = tuple(float(v) for v in np.geomspace(1.0, 300.0, 24))
@@ -29,11 +29,11 @@ _POWER = 0.7
 _INDEPENDENT = 0.5
 """How many independent values one printed value counts for; the errors of neighbours are correlated."""
 
-Chances: TypeAlias = tuple[float, ...]
+CurveProbabilities: TypeAlias = tuple[float, ...]
 """How likely each curve of the grid is; they add up to 1."""
 
 _GRID = len(_SPEEDS) + len(_KAPPAS) + len(_TAUS)
-PRIOR: Chances = (1 / _GRID,) * _GRID
+PRIOR: CurveProbabilities = (1 / _GRID,) * _GRID
 """Before anything was printed every curve of the grid is as likely as any other."""
 
 
@@ -47,7 +47,7 @@ PRIOR: Chances = (1 / _GRID,) * _GRID
 
 
 @lru_cache(maxsize=16)
-def reached(goals: tuple[float, ...]) -> Floats:
+def shares_to_goals(goals: tuple[float, ...]) -> Floats:
     """Share of the steps at which each curve of the grid has made each share of its loss reduction.
 
     Returns
@@ -55,10 +55,10 @@ def reached(goals: tuple[float, ...]) -> Floats:
     ndarray
         Shape (curves, goals).
     """
-    return np.stack([_reached(goal) for goal in goals], axis=1)
+    return np.stack([_share_to_goal(goal) for goal in goals], axis=1)
 
 
-def _reached(goal: float) -> Floats:
+def _share_to_goal(goal: float) -> Floats:
     exponential = [-math.log1p(-goal * -math.expm1(-v)) / v for v in _SPEEDS]
     hyperbolic = [goal / (1 + k * (1 - goal)) for k in _KAPPAS]
     weibull = [t * (-math.log1p(-goal * -math.expm1(-((1 / t) ** _POWER)))) ** (1 / _POWER) for t in _TAUS]
@@ -77,10 +77,10 @@ def _curves(x: Floats) -> Floats:
     )
 
 
-def chances(values: Sequence[float], done: float) -> Chances | None:
+def curve_probabilities(values: Sequence[float], done: float) -> CurveProbabilities | None:
     """How likely each curve of the grid is, given what a job has printed."""
     n = len(values)
-    if n < FEWEST:
+    if n < MIN_VALUES:
         return PRIOR
     x: Floats = np.linspace(done / n, done, n)
     curves = _curves(x)
@@ -92,7 +92,7 @@ def chances(values: Sequence[float], done: float) -> Chances | None:
     missed = whole @ whole - drop**2 * spread
     if losses.min() >= 0:
         below = losses.mean() < drop * (1 - curves.mean(axis=1))
-        missed = np.where(below, _missed_to_zero(curves, losses), missed)
+        missed = np.where(below, _squared_errors_to_zero(curves, losses), missed)
     missed = np.where(drop > 0, np.maximum(missed, 1e-9 * (whole @ whole)), np.inf)
     least = float(missed.min())
     if not math.isfinite(least) or least <= 0:
@@ -101,7 +101,7 @@ def chances(values: Sequence[float], done: float) -> Chances | None:
     return tuple((weights / weights.sum()).tolist())
 
 
-def _missed_to_zero(curves: Floats, losses: Floats) -> Floats:
+def _squared_errors_to_zero(curves: Floats, losses: Floats) -> Floats:
     """Sum of squares that each curve misses the losses by, shape (curves,), if it ends at zero."""
     left = 1 - curves
     spread = np.maximum(np.einsum("kn,kn->k", left, left), 1e-12)
@@ -109,7 +109,7 @@ def _missed_to_zero(curves: Floats, losses: Floats) -> Floats:
     return missed
 
 
-Way: TypeAlias = "Sequence[tuple[float, float]]"
+Milestones: TypeAlias = "Sequence[tuple[float, float]]"
 """Work to each point of a chain, core-seconds, ascending and above zero, and what reaching it is worth."""
 
 
@@ -139,7 +139,7 @@ def best_prefix(works: Floats, worths: Floats) -> float:
     return float((np.cumsum(worths[order]) / works[order]).max())
 
 
-def blocks(way: Way) -> list[tuple[float, float]]:
+def merge_into_blocks(way: Milestones) -> list[tuple[float, float]]:
     """A chain in blocks: of each its ratio, in falling order, and the work to its last point."""
     found: list[tuple[float, float, float]] = []  # work and worth of a block, and the work to its end
     before = 0.0
@@ -152,10 +152,10 @@ def blocks(way: Way) -> list[tuple[float, float]]:
     return [(worth / work, end) for work, worth, end in found]
 
 
-SETTLED = 5.0
+SETTLE_SECONDS = 5.0
 """Seconds with the same cores after which a measured time per step belongs to them."""
-_PARTS = 3
-_SAME = 1e-12
+_N_PARTS = 3
+_TOLERANCE = 1e-12
 """Errors closer than this are the same; the curve with fewer parts is taken."""
 
 
@@ -197,7 +197,7 @@ class MeasuredTime:
         return 1.0 / float(np.interp(cores, measured, [0.0, *(1.0 / each for _, each in self.points)]))
 
 
-def fitted(measured: Sequence[tuple[float, float]]) -> StepTime:
+def fit_step_time(measured: Sequence[tuple[float, float]]) -> StepTime:
     """The curve through what was measured, with the least squared relative error.
 
     It is the best of the ordinary least-squares fits in which some parts are zero and none is below: with
@@ -212,30 +212,30 @@ def fitted(measured: Sequence[tuple[float, float]]) -> StepTime:
     rows = np.column_stack([np.ones_like(cores), 1.0 / cores, cores]) / seconds[:, None]
     best, least = np.array([0.0, 1.0, 0.0]), np.inf
     different = len(np.unique(cores))
-    for parts in _choices(min(different, _PARTS)):
+    for parts in _part_choices(min(different, _N_PARTS)):
         solved = np.linalg.lstsq(rows[:, parts], np.ones(len(cores)), rcond=None)[0]
         if (solved < 0).any() or not solved.any():
             continue
-        found = np.zeros(_PARTS)
+        found = np.zeros(_N_PARTS)
         found[list(parts)] = solved
         error = float(((rows @ found - 1.0) ** 2).sum())
-        if error < least - _SAME:
+        if error < least - _TOLERANCE:
             best, least = found, error
     return StepTime(*best.tolist())
 
 
-def _choices(most: int) -> list[list[int]]:
+def _part_choices(most: int) -> list[list[int]]:
     """Which parts may be above zero, simplest first: b alone, then b with others, then those without it."""
-    chosen = [list(parts) for size in range(1, most + 1) for parts in combinations(range(_PARTS), size)]
+    chosen = [list(parts) for size in range(1, most + 1) for parts in combinations(range(_N_PARTS), size)]
     return sorted(chosen, key=lambda parts: (len(parts), 1 not in parts, parts)) if most > 1 else [[1]]
 
 
 GOALS = (0.9, 0.95, 0.99)
 """The points: shares of its whole loss reduction, in the order in which they are reached."""
-_STEPS = 2
-_LEAST = 0.01
-_GROWTH = 1.25
-_BRIEF = 0.5
+_MIN_STEPS = 2
+_MIN_SHARE_LEFT = 0.01
+_REFIT_GROWTH = 1.25
+_MIN_INTERVAL = 0.5
 
 
 # What is left of a job, from what it prints: to its end, and to the points that its owner waits for.
@@ -245,17 +245,17 @@ _BRIEF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class JobHistory:
     """What is remembered of one job."""
 
     #: Everything that it has printed.
     values: tuple[float, ...] = ()
     #: How many of them its curve was fitted to.
-    fitted: int = 0
+    n_fitted: int = 0
     #: How likely each curve of the grid is to be that of its loss, or None if that does not fall.
-    curves: Chances | None = PRIOR
+    curves: CurveProbabilities | None = PRIOR
     #: Most cores that it was seen to use.
-    fastest: float = 0.0
+    max_cores: float = 0.0
     #: When it was last looked at, and its counter then.
     time: float = 0.0
     cpu_seconds: float = 0.0
@@ -264,18 +264,18 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class RemainingWork:
     """What is left of a job."""
 
     #: Core-seconds in total, and to its end.
     total: float
-    end: float
+    to_end: float
     #: Share of its steps that is done.
     done: float
     #: As in `Known`.
-    curves: Chances | None
+    curves: CurveProbabilities | None
 
-    def ahead(self) -> tuple[Floats, Floats]:
+    def milestones_ahead(self) -> tuple[Floats, Floats]:
         """Core-seconds to each place where a point of `GOALS` may be, and how likely it is there.
 
         Returns
@@ -283,35 +283,35 @@ class Left:
         (ndarray, ndarray)
             Each of shape (curves, goals); places that lie behind have a chance of 0.
         """
-        places = reached(GOALS)
+        places = shares_to_goals(GOALS)
         curves = np.zeros(len(places)) if self.curves is None else np.array(self.curves)
         chance = np.where(places > self.done, curves[:, None], 0.0)
-        return np.maximum(places - self.done, _LEAST) * self.total, chance
+        return np.maximum(places - self.done, _MIN_SHARE_LEFT) * self.total, chance
 
 
-def learn(known: Known, job: Job, now: float) -> Known:
+def update_history(history: JobHistory, job: Job, now: float) -> JobHistory:
     """Take in what a job shows now; its curve is refitted when it has printed a quarter more."""
-    passed, used = now - known.time, job.cpu_seconds - known.cpu_seconds
-    fastest = max(known.fastest, used / passed) if passed >= _BRIEF else known.fastest
-    values = known.values + tuple(value for _, value in job.readings)
-    curves, fitted = known.curves, known.fitted
-    if len(values) >= max(_GROWTH * fitted, fitted + 4) and job.total_steps and job.steps:
-        curves, fitted = chances(values, min(job.steps / job.total_steps, 1.0)), len(values)
+    passed, used = now - history.time, job.cpu_seconds - history.cpu_seconds
+    fastest = max(history.max_cores, used / passed) if passed >= _MIN_INTERVAL else history.max_cores
+    values = history.values + tuple(value for _, value in job.readings)
+    curves, fitted = history.curves, history.n_fitted
+    if len(values) >= max(_REFIT_GROWTH * fitted, fitted + 4) and job.total_steps and job.steps:
+        curves, fitted = curve_probabilities(values, min(job.steps / job.total_steps, 1.0)), len(values)
     return replace(
-        known,
+        history,
         values=values,
-        fitted=fitted,
+        n_fitted=fitted,
         curves=curves,
-        fastest=fastest,
+        max_cores=fastest,
         time=now,
         cpu_seconds=job.cpu_seconds,
     )
 
 
-def left(job: Job, known: Known) -> Left | None:
+def estimate_remaining(job: Job, history: JobHistory) -> RemainingWork | None:
     """Predict what is left of a job."""
-    if not job.total_steps or (job.steps or 0) < _STEPS or not job.cpu_seconds:
+    if not job.total_steps or (job.steps or 0) < _MIN_STEPS or not job.cpu_seconds:
         return None
     done = min(((job.steps or 0) + 0.5) / job.total_steps, 1.0)
     total = job.cpu_seconds / done
-    return Left(total, max(1 - done, _LEAST) * total, done, known.curves)
+    return RemainingWork(total, max(1 - done, _MIN_SHARE_LEFT) * total, done, history.curves)

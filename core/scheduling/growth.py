@@ -29,7 +29,7 @@ class Track(NamedTuple):
     largest: float
     #: Sum and number of all values.
     total: float
-    printed: int
+    n_printed: int
 
     def change(self, before: float, after: float) -> float:
         """|after − before| on the normalised scale: divided by the largest value so far."""
@@ -37,23 +37,23 @@ class Track(NamedTuple):
 
     def mean_since(self, total: float, printed: int) -> float:
         """Mean of the values printed since the sums were `total` and `printed`; or else the last value."""
-        return (self.total - total) / (self.printed - printed) if self.printed > printed else self.last
+        return (self.total - total) / (self.n_printed - printed) if self.n_printed > printed else self.last
 
 
 Tracks: TypeAlias = "Mapping[str, Track]"
 
 
-def follow(tracks: Tracks, seen: Observation) -> Tracks:
+def update_tracks(tracks: Tracks, seen: Observation) -> Tracks:
     """Add what was printed since the previous observation; forget the jobs that ended.
 
     A NaN or infinite value (a diverged loss) is skipped.
     """
-    fresh = lookup.printed(seen)
+    fresh = lookup.new_values(seen)
     if not fresh and not seen.ended:
         return tracks
     updated = dict(tracks)
     for name, values in fresh:
-        track = extended(tracks.get(name), values)
+        track = extend_track(tracks.get(name), values)
         if track is not None:
             updated[name] = track
     for job in seen.ended:
@@ -61,24 +61,24 @@ def follow(tracks: Tracks, seen: Observation) -> Tracks:
     return updated
 
 
-def extended(track: Track | None, values: Sequence[float]) -> Track | None:
+def extend_track(track: Track | None, values: Sequence[float]) -> Track | None:
     """A track with further values, at least one; None while no value was finite."""
     first, _, magnitude, total, printed = track or (nan, nan, 0.0, 0.0, 0)
-    values = finite(values)
+    values = keep_finite(values)
     if not values:
         return track
     if not printed:
         first = values[0]
     sums = (sum(values, total), printed + len(values))
-    return Track._make((first, values[-1], largest(magnitude, values), *sums))
+    return Track._make((first, values[-1], max_magnitude(magnitude, values), *sums))
 
 
-def finite(values: Sequence[float]) -> Sequence[float]:
+def keep_finite(values: Sequence[float]) -> Sequence[float]:
     """Those that are neither NaN nor infinite, as a diverged loss is."""
     return values if isfinite(sum(values)) else [value for value in values if isfinite(value)]
 
 
-def largest(before: float, values: Sequence[float]) -> float:
+def max_magnitude(before: float, values: Sequence[float]) -> float:
     """The largest magnitude of what was printed before, and of further values, at least one."""
     found = before
     if (high := max(values)) > found:

@@ -22,36 +22,36 @@ class LazyTuple(Sequence[T]):
     __slots__ = ()
 
     @abstractmethod
-    def _whole(self) -> tuple[T, ...]:
+    def _values(self) -> tuple[T, ...]:
         """All values, the same ones every time."""
 
     def __len__(self) -> int:
-        return len(self._whole())
+        return len(self._values())
 
     def __iter__(self) -> Iterator[T]:
-        return iter(self._whole())
+        return iter(self._values())
 
     @overload
     def __getitem__(self, place: int) -> T: ...
     @overload
     def __getitem__(self, place: slice) -> Sequence[T]: ...
     def __getitem__(self, place: int | slice) -> T | Sequence[T]:
-        return self._whole()[place]
+        return self._values()[place]
 
     def __eq__(self, other: object) -> bool:
-        return tuple(other) == self._whole() if isinstance(other, tuple | LazyTuple) else NotImplemented
+        return tuple(other) == self._values() if isinstance(other, tuple | LazyTuple) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self._whole())
+        return hash(self._values())
 
     def __repr__(self) -> str:
-        return repr(self._whole())
+        return repr(self._values())
 
     def __reduce__(self) -> tuple[type, tuple[tuple[T, ...]]]:
-        return tuple, (self._whole(),)
+        return tuple, (self._values(),)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> tuple[T, ...]:
-        return copy.deepcopy(self._whole(), memo)
+        return copy.deepcopy(self._values(), memo)
 
 
 class PartlyLazyTuple(LazyTuple[T]):
@@ -63,7 +63,7 @@ class PartlyLazyTuple(LazyTuple[T]):
         self._parts = parts
         self._made: tuple[T, ...] | None = None
 
-    def _whole(self) -> tuple[T, ...]:
+    def _values(self) -> tuple[T, ...]:
         if self._made is None:
             self._made = tuple([part() if callable(part) else part for part in self._parts])
         return self._made

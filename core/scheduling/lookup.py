@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from core.scheduling.model import Observation
 
 
-Printed: TypeAlias = "Sequence[tuple[str, Sequence[float]]]"
+PrintedValues: TypeAlias = "Sequence[tuple[str, Sequence[float]]]"
 """Values of E by the ids of their jobs, oldest first; jobs that printed none are left out."""
 
 
-class Standing(Protocol):
+class JobPosition(Protocol):
     """A job as far as it does not change between two events; see `core.scheduling.model.Job`."""
 
     @property
@@ -46,54 +46,54 @@ class IndexedJobs(Sequence[Job]):
     """The jobs of an observation, by someone who knows where each of them is."""
 
     @abstractmethod
-    def waiting(self) -> tuple[Job, ...]:
+    def waiting_jobs(self) -> tuple[Job, ...]:
         """Jobs that wait, in order of submission."""
 
     @abstractmethod
-    def on(self, worker: str) -> tuple[Job, ...]:
+    def jobs_on(self, worker: str) -> tuple[Job, ...]:
         """Jobs that hold a place on a worker, in order of submission."""
 
     @abstractmethod
-    def counts(self) -> Mapping[str, int]:
+    def count_by_worker(self) -> Mapping[str, int]:
         """How many jobs hold a place on each worker."""
 
     @abstractmethod
-    def standing(self) -> Sequence[Standing]:
+    def job_positions(self) -> Sequence[JobPosition]:
         """Where all jobs are, in order of submission."""
 
     @abstractmethod
-    def printed(self) -> Printed:
+    def new_values(self) -> PrintedValues:
         """The values of E that jobs printed since the observation before."""
 
     @abstractmethod
-    def printed_after(self, earlier: Self, names: Collection[str]) -> Mapping[str, Sequence[float]]:
+    def values_since(self, earlier: Self, names: Collection[str]) -> Mapping[str, Sequence[float]]:
         """The values of E that these jobs printed after an earlier observation of the same run."""
 
 
-def _indexed(seen: Observation) -> IndexedJobs | None:
+def _as_indexed(seen: Observation) -> IndexedJobs | None:
     jobs = seen.jobs
     # `isinstance` asks the abstract class, which takes ten times as long
     return cast("IndexedJobs", jobs) if IndexedJobs in type(jobs).__mro__ else None
 
 
-def waiting(seen: Observation) -> tuple[Job, ...]:
+def waiting_jobs(seen: Observation) -> tuple[Job, ...]:
     """Jobs that wait, in order of submission."""
-    if (known := _indexed(seen)) is not None:
-        return known.waiting()
+    if (known := _as_indexed(seen)) is not None:
+        return known.waiting_jobs()
     return tuple([job for job in seen.jobs if job.state is JobState.WAITING])
 
 
-def on(seen: Observation, worker: str) -> tuple[Job, ...]:
+def jobs_on(seen: Observation, worker: str) -> tuple[Job, ...]:
     """Jobs that hold a place on a worker, in order of submission; one that migrates is where it goes to."""
-    if (known := _indexed(seen)) is not None:
-        return known.on(worker)
+    if (known := _as_indexed(seen)) is not None:
+        return known.jobs_on(worker)
     return tuple([job for job in seen.jobs if job.worker == worker])
 
 
-def counts(seen: Observation) -> Mapping[str, int]:
+def count_by_worker(seen: Observation) -> Mapping[str, int]:
     """How many jobs hold a place on each worker, 0 included."""
-    if (known := _indexed(seen)) is not None:
-        return known.counts()
+    if (known := _as_indexed(seen)) is not None:
+        return known.count_by_worker()
     found = dict.fromkeys([worker.id for worker in seen.workers], 0)
     for job in seen.jobs:
         if job.worker in found:
@@ -101,28 +101,28 @@ def counts(seen: Observation) -> Mapping[str, int]:
     return found
 
 
-def standing(seen: Observation) -> Sequence[Standing]:
+def job_positions(seen: Observation) -> Sequence[JobPosition]:
     """Where all jobs are, in order of submission."""
-    return seen.jobs if (known := _indexed(seen)) is None else known.standing()
+    return seen.jobs if (known := _as_indexed(seen)) is None else known.job_positions()
 
 
-def printed(seen: Observation) -> Printed:
+def new_values(seen: Observation) -> PrintedValues:
     """The values of E that jobs printed since the observation before."""
-    if (known := _indexed(seen)) is not None:
-        return known.printed()
+    if (known := _as_indexed(seen)) is not None:
+        return known.new_values()
     return [(job.id, [value for _, value in job.readings]) for job in seen.jobs if job.readings]
 
 
-def printed_after(
+def values_since(
     read: Observation | None, unread: Sequence[Observation], names: Collection[str]
 ) -> Mapping[str, Sequence[float]]:
     """The values of E that jobs printed in several observations; jobs that printed none are left out."""
-    before, after = None if read is None else _indexed(read), _indexed(unread[-1])
+    before, after = None if read is None else _as_indexed(read), _as_indexed(unread[-1])
     if before is not None and type(before) is type(after):
-        return after.printed_after(before, names)
+        return after.values_since(before, names)
     joined: dict[str, list[float]] = {}
     for seen in unread:
-        for name, values in printed(seen):
+        for name, values in new_values(seen):
             if name in names:
                 joined.setdefault(name, []).extend(values)
     return joined

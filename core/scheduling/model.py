@@ -192,7 +192,7 @@ class Job:
     kills: int = 0
 
     @property
-    def said(self) -> Terms:
+    def terms_or_default(self) -> Terms:
         """What its owner said, or nothing of it."""
         return NO_TERMS if self.terms is None else self.terms
 

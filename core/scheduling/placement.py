@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from core.scheduling import lookup
 from core.scheduling.actions import Reason, Start
 from core.scheduling.fast_frozen_init import fast_frozen_init
-from core.scheduling.refusals import PATIENCE, pause_after
+from core.scheduling.refusals import START_TIMEOUT, retry_delay
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
@@ -32,26 +32,26 @@ _STEP = 0x9E3779B97F4A7C15
 # Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 
 
-def _mixed(value: int) -> int:
+def _mix_bits(value: int) -> int:
     value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _MASK
     return value ^ (value >> 31)
 
 
-def seeded(seed: int) -> int:
+def seed_state(seed: int) -> int:
     """The generator state to begin with; neighbouring seeds have nothing in common."""
-    return _mixed((seed + _STEP) & _MASK)
+    return _mix_bits((seed + _STEP) & _MASK)
 
 
-def draw(chance: int) -> tuple[float, int]:
+def draw_uniform(chance: int) -> tuple[float, int]:
     """A number from 0 to below 1, and the next generator state."""
     following = (chance + _STEP) & _MASK
-    return (_mixed(following) >> 11) * 2.0**-53, following
+    return (_mix_bits(following) >> 11) * 2.0**-53, following
 
 
-def below(chance: int, count: int) -> tuple[int, int]:
+def draw_below(chance: int, count: int) -> tuple[int, int]:
     """A whole number from 0 to below `count`, each equally likely, and the next generator state."""
-    number, following = draw(chance)
+    number, following = draw_uniform(chance)
     return int(number * count), following
 
 
@@ -76,8 +76,8 @@ class Attempt(NamedTuple):
     """What was last tried for a job that still waits: on which worker, and when it may be tried again."""
 
     worker: str | None
-    again: float
-    refused: tuple[str, ...] = ()
+    retry_at: float
+    refused_by: tuple[str, ...] = ()
     rounds: int = 0
 
 
@@ -94,7 +94,7 @@ class Placer:
     attempts: Mapping[str, Attempt] = field(default_factory=dict)
 
 
-class Placing(NamedTuple):
+class PlacementDecision(NamedTuple):
     """What the default scheduler answers."""
 
     #: Its next state.
@@ -114,7 +114,7 @@ class Placing(NamedTuple):
         return tuple([Start(job.id, worker) for job, worker in self.starts])
 
     @property
-    def soon(self) -> Mapping[str, str]:
+    def starting_workers(self) -> Mapping[str, str]:
         """The worker of each waiting job that starts now, or was asked to."""
         if not self.starts:
             return self.pending
@@ -123,30 +123,34 @@ class Placing(NamedTuple):
 
 def placer(rule: str, seed: int) -> Placer:
     """A default scheduler that has seen nothing yet."""
-    return Placer(rule, seeded(seed))
+    return Placer(rule, seed_state(seed))
 
 
-def place(state: Placer, seen: Observation) -> Placing:
+def place(state: Placer, seen: Observation) -> PlacementDecision:
     """Choose a worker for every waiting job whose start was not asked for already."""
-    waiting = lookup.waiting(seen)
+    waiting = lookup.waiting_jobs(seen)
     if not waiting or not seen.workers:
-        return Placing(state if waiting or not state.attempts else Placer(state.rule, state.chance), {})
-    attempts, reasons = _after_failures(state, seen, waiting)
-    pending = {name: a.worker for name, a in attempts.items() if a.worker is not None and a.again > seen.time}
-    ready = [job for job in waiting if job.id not in attempts or attempts[job.id].again <= seen.time]
+        return PlacementDecision(
+            state if waiting or not state.attempts else Placer(state.rule, state.chance), {}
+        )
+    attempts, reasons = _record_failures(state, seen, waiting)
+    pending = {
+        name: a.worker for name, a in attempts.items() if a.worker is not None and a.retry_at > seen.time
+    }
+    ready = [job for job in waiting if job.id not in attempts or attempts[job.id].retry_at <= seen.time]
     load, chance, starts = _Load(state.rule, seen, waiting, pending), state.chance, []
     for job in ready:
         before = attempts.get(job.id, _UNTRIED)
-        worker, why, chance = load.choose(job, before.refused, chance)
-        attempts[job.id] = Attempt(worker, seen.time + PATIENCE, before.refused, before.rounds)
+        worker, why, chance = load.choose(job, before.refused_by, chance)
+        attempts[job.id] = Attempt(worker, seen.time + START_TIMEOUT, before.refused_by, before.rounds)
         starts.append((job, worker))
         reasons.append(why)
-    retries = [attempt.again for attempt in attempts.values() if attempt.worker is None]
+    retries = [attempt.retry_at for attempt in attempts.values() if attempt.worker is None]
     after = Placer(state.rule, chance, attempts)
-    return Placing(after, pending, tuple(starts), tuple(reasons), min(retries, default=None))
+    return PlacementDecision(after, pending, tuple(starts), tuple(reasons), min(retries, default=None))
 
 
-def _after_failures(
+def _record_failures(
     state: Placer, seen: Observation, waiting: Sequence[Job]
 ) -> tuple[dict[str, Attempt], list[Reason]]:
     """What is known of the jobs that still wait, with the refusals in this observation."""
@@ -155,18 +159,18 @@ def _after_failures(
     for failure in seen.failures:
         action = failure.action
         if isinstance(action, Start) and (before := attempts.get(action.job)) is not None:
-            attempts[action.job] = _refused(before, action.worker, seen)
+            attempts[action.job] = _after_refusal(before, action.worker, seen)
             text = f"{action.job} could not start on {action.worker}: {failure.why}"
             reasons.append(Reason("Default scheduler, failed start", text, action.job, action.worker))
     return attempts, reasons
 
 
-def _refused(before: Attempt, worker: str, seen: Observation) -> Attempt:
+def _after_refusal(before: Attempt, worker: str, seen: Observation) -> Attempt:
     """The other workers first, at once; when all have refused, all again after a pause that doubles."""
-    refused = (*before.refused, worker)
+    refused = (*before.refused_by, worker)
     if any(each.id not in refused for each in seen.workers):
         return Attempt(None, seen.time, refused, before.rounds)
-    return Attempt(None, seen.time + pause_after(before.rounds), (), before.rounds + 1)
+    return Attempt(None, seen.time + retry_delay(before.rounds), (), before.rounds + 1)
 
 
 class _Load:
@@ -183,7 +187,7 @@ class _Load:
                 if job.worker is not None:
                     self._add(job, job.worker)
         else:
-            self._load = {worker: float(count) for worker, count in lookup.counts(seen).items()}
+            self._load = {worker: float(count) for worker, count in lookup.count_by_worker(seen).items()}
         for job in waiting:
             if job.id in pending:
                 self._add(job, pending[job.id])
@@ -202,17 +206,17 @@ class _Load:
         free = [worker for worker in self._load if worker not in refused] or list(self._load)
         rule = self._rule
         if rule == "half":
-            coin, chance = draw(chance)
+            coin, chance = draw_uniform(chance)
             rule = "fewest" if coin < 0.5 else "random"
-        ties = free if rule == "random" else self._least(job, free)
-        place, chance = below(chance, len(ties)) if len(ties) > 1 else (0, chance)
+        ties = free if rule == "random" else self._least_loaded(job, free)
+        place, chance = draw_below(chance, len(ties)) if len(ties) > 1 else (0, chance)
         worker = ties[place]
         values = (("load", self._load[worker]), ("ties", float(len(ties))))
         self._add(job, worker)
         text = f"{job.id} starts on {worker}."
         return worker, Reason(f"Default scheduler, {rule}", text, job.id, worker, values), chance
 
-    def _least(self, job: Job, free: list[str]) -> list[str]:
+    def _least_loaded(self, job: Job, free: list[str]) -> list[str]:
         if self._rule == "requested":
             loads = [self._load[worker] + self._share(job, worker) for worker in free]
         else:

@@ -60,7 +60,11 @@ def declaration(policy: SchedulingPolicy) -> str | None:
         return f"“{policy.name}” is no name: use small letters, digits, dots and hyphens."
     if not policy.about.endswith("."):
         return "What it says about itself is no sentence that ends with a full stop."
-    return None if policy.chosen() == policy.chosen({}) else "The same settings are not equal to each other."
+    return (
+        None
+        if policy.build_settings() == policy.build_settings({})
+        else "The same settings are not equal to each other."
+    )
 
 
 def every_job_ends(paper: Paper) -> str | None:

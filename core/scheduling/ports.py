@@ -68,7 +68,7 @@ class SchedulingPolicy:
     #: Whether, with such settings, it goes by priorities.
     ranks: Callable[[Any], bool] = lambda _settings: False
 
-    def chosen(self, values: Mapping[str, object] | None = None) -> Any:
+    def build_settings(self, values: Mapping[str, object] | None = None) -> Any:
         """The policy's settings with some values chosen.
 
         Raises

@@ -14,13 +14,11 @@ from heapq import nlargest, nsmallest
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.scheduling.forecasting import blocks
+from core.scheduling.forecasting import Milestones, merge_into_blocks
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from core.scheduling.forecasting import Way
 
 
 def grain_setting(default: float) -> float:
@@ -30,7 +28,7 @@ def grain_setting(default: float) -> float:
     return chosen
 
 
-def unasked_setting() -> float:
+def default_request_setting() -> float:
     """What a job asks for that asks for nothing."""
     help_ = "Cores that a job is taken to ask for which says nothing."
     chosen: float = setting(1.0, label="Without a request", low=0.01, high=4096, unit="cores", help=help_)
@@ -44,14 +42,14 @@ def memory_setting() -> float:
     return chosen
 
 
-_TRIED = 8
+_MAX_WORKERS_TRIED = 8
 """Workers of either kind between which a move is looked for."""
-FULL = 0.999
+FULL_SHARE = 0.999
 """Share of a worker that counts as all of it: nobody is served from the rest."""
 _ROUNDING = 1e-9
 
 
-class Move(NamedTuple):
+class ProposedMove(NamedTuple):
     """A job that would be better off elsewhere, and by how much the weighted sum of times falls."""
 
     job: str
@@ -59,21 +57,21 @@ class Move(NamedTuple):
     gain: float
 
 
-class Served(NamedTuple):
+class ServedJob(NamedTuple):
     """A job as the course of its worker depends on it."""
 
     #: What is ahead of it; its last point is its end.
-    way: Way
+    milestones: Milestones
     #: Most cores that it can use, above zero.
     demand: float
 
     @property
     def work(self) -> float:
         """Core-seconds to its end."""
-        return self.way[-1][0]
+        return self.milestones[-1][0]
 
 
-def added(work: float, others: Sequence[float], capacity: float) -> float:
+def added_delay(work: float, others: Sequence[float], capacity: float) -> float:
     """Seconds that a job adds to the sum of completion times on a worker.
 
     Parameters
@@ -88,17 +86,22 @@ def added(work: float, others: Sequence[float], capacity: float) -> float:
     return (work + sum(min(work, each) for each in others)) / capacity
 
 
-def best_place(work: float, loads: Mapping[str, Sequence[float]], capacities: Mapping[str, float]) -> str:
+def best_worker(work: float, loads: Mapping[str, Sequence[float]], capacities: Mapping[str, float]) -> str:
     """The worker on which a job adds least; among equals the one with the fewest jobs, then by name."""
-    return min(loads, key=lambda name: (added(work, loads[name], capacities[name]), len(loads[name]), name))
+    return min(
+        loads, key=lambda name: (added_delay(work, loads[name], capacities[name]), len(loads[name]), name)
+    )
 
 
-class _Running:
+class _JobProgress:
     """A job while the course of its worker is followed."""
 
-    def __init__(self, job: Served, capacity: float) -> None:
+    def __init__(self, job: ServedJob, capacity: float) -> None:
         self.demand, self.done = min(job.demand, capacity), 0.0
-        self.points, self.blocks = list(reversed(job.way)), list(reversed(blocks(job.way)))
+        self.points, self.blocks = (
+            list(reversed(job.milestones)),
+            list(reversed(merge_into_blocks(job.milestones))),
+        )
 
     def serve(self, cores: float, now: float, seconds: float) -> float:
         """Serve it for some time from `now` on; returns the worth of each point reached, times its moment."""
@@ -113,7 +116,7 @@ class _Running:
         return summed
 
 
-def weighted_times(jobs: Iterable[Served], capacity: float) -> float:
+def sum_weighted_times(jobs: Iterable[ServedJob], capacity: float) -> float:
     """Sum over all points of all jobs of worth times the seconds until it is reached, best block first.
 
     Parameters
@@ -123,12 +126,12 @@ def weighted_times(jobs: Iterable[Served], capacity: float) -> float:
     capacity
         Its cores.
     """
-    left, now, summed = [_Running(job, capacity) for job in jobs], 0.0, 0.0
+    left, now, summed = [_JobProgress(job, capacity) for job in jobs], 0.0, 0.0
     while left:
         left.sort(key=lambda job: -job.blocks[-1][0])
         served, free, seconds = [], capacity, inf
         for job in left:
-            if free <= (1 - FULL) * capacity:
+            if free <= (1 - FULL_SHARE) * capacity:
                 break
             cores = min(job.demand, free)
             served.append((job, cores))
@@ -142,27 +145,27 @@ def weighted_times(jobs: Iterable[Served], capacity: float) -> float:
 
 
 def best_move(
-    jobs: Mapping[str, Mapping[str, Served]], capacities: Mapping[str, float], able: Collection[str]
-) -> Move | None:
+    jobs: Mapping[str, Mapping[str, ServedJob]], capacities: Mapping[str, float], able: Collection[str]
+) -> ProposedMove | None:
     """The best single move that leaves no worker fuller than the fullest one is.
 
     It is looked for between the workers on which jobs lose most by being together and the emptiest ones.
     """
-    now = {name: weighted_times(on.values(), capacities[name]) for name, on in jobs.items()}
+    now = {name: sum_weighted_times(on.values(), capacities[name]) for name, on in jobs.items()}
     lost = {
-        name: now[name] - sum(weighted_times([job], capacities[name]) for job in on.values())
+        name: now[name] - sum(sum_weighted_times([job], capacities[name]) for job in on.values())
         for name, on in jobs.items()
     }
     load = {name: sum(job.work for job in on.values()) / capacities[name] for name, on in jobs.items()}
-    donors = nlargest(_TRIED, jobs, key=lambda name: (lost[name], name))
-    targets = nsmallest(_TRIED, jobs, key=lambda name: (load[name], name))
+    donors = nlargest(_MAX_WORKERS_TRIED, jobs, key=lambda name: (lost[name], name))
+    targets = nsmallest(_MAX_WORKERS_TRIED, jobs, key=lambda name: (load[name], name))
     fullest = max(load.values())
     moves = []
     for donor, name in [(home, name) for home in donors for name in jobs[home] if name in able]:
         job, rest = jobs[donor][name], [each for other, each in jobs[donor].items() if other != name]
-        saved = now[donor] - weighted_times(rest, capacities[donor])
+        saved = now[donor] - sum_weighted_times(rest, capacities[donor])
         for to in targets:
             if to != donor and load[to] + job.work / capacities[to] <= fullest:
-                with_it = weighted_times([*jobs[to].values(), job], capacities[to])
-                moves.append(Move(name, to, saved + now[to] - with_it))
+                with_it = sum_weighted_times([*jobs[to].values(), job], capacities[to])
+                moves.append(ProposedMove(name, to, saved + now[to] - with_it))
     return max(moves, key=lambda move: (move.gain, move.job, move.to), default=None)

@@ -20,29 +20,31 @@ if TYPE_CHECKING:
     from core.scheduling.model import Observation
 
 
-PATIENCE: Final = 60.0
+START_TIMEOUT: Final = 60.0
 """Seconds after which a start that was neither confirmed nor refused is asked for again."""
 _FIRST, _DOUBLINGS = 5.0, 7
 
 
-def pause_after(failures: int) -> float:
+def retry_delay(failures: int) -> float:
     """Seconds until it is tried again once `failures` before this one failed: 5, 10, 20 … 640."""
     return float(_FIRST * 2.0 ** min(failures, _DOUBLINGS))
 
 
-class Asked(NamedTuple):
+class PendingStart(NamedTuple):
     """A start that was asked for, or failed: on which worker, until when it is waited for, and how often.
 
     `worker` is None after it failed; `avoids` is where that was.
     """
 
     worker: str | None
-    until: float
+    wait_until: float
     refusals: int = 0
-    avoids: str | None = None
+    avoided_worker: str | None = None
 
 
-def after_failures(before: Mapping[str, Asked], seen: Observation) -> tuple[dict[str, Asked], list[Reason]]:
+def update_pending_starts(
+    before: Mapping[str, PendingStart], seen: Observation
+) -> tuple[dict[str, PendingStart], list[Reason]]:
     """The starts of those that still wait, by their names, with the failures that are seen now."""
     waiting = {job.id for job in seen.jobs if job.state is JobState.WAITING}
     asked = {name: each for name, each in before.items() if name in waiting}
@@ -50,8 +52,8 @@ def after_failures(before: Mapping[str, Asked], seen: Observation) -> tuple[dict
     for failure in seen.failures:
         name = failure.action.job
         if isinstance(failure.action, Start | Resume) and (tried := asked.get(name)) is not None:
-            again = seen.time + pause_after(tried.refusals)
-            asked[name] = Asked(None, again, tried.refusals + 1, tried.worker)
+            again = seen.time + retry_delay(tried.refusals)
+            asked[name] = PendingStart(None, again, tried.refusals + 1, tried.worker)
             text = f"{name} could not start: {failure.why}"
             reasons.append(Reason("failed start", text, name, tried.worker))
     return asked, reasons
@@ -62,76 +64,76 @@ Worker = TypeVar("Worker")
 Listener = TypeVar("Listener")
 
 
-class Refused(Exception):  # noqa: N818 - control flow between an action and its engine, which makes a Failure of it
+class ActionRefused(Exception):  # noqa: N818 - control flow between an action and its engine, which makes a Failure of it
     """Why an action cannot be done: a sentence for people."""
 
 
-def job_named(jobs: Mapping[str, Job], name: str) -> Job:
+def find_job(jobs: Mapping[str, Job], name: str) -> Job:
     """Look up a job that has not ended."""
     job = jobs.get(name)
     if job is None:
-        raise Refused(f"There is no job {name}, or it has ended.")
+        raise ActionRefused(f"There is no job {name}, or it has ended.")
     return job
 
 
-def worker_named(workers: Mapping[str, Worker], name: str) -> Worker:
+def find_worker(workers: Mapping[str, Worker], name: str) -> Worker:
     """Look up a worker."""
     worker = workers.get(name)
     if worker is None:
-        raise Refused(f"There is no worker {name}.")
+        raise ActionRefused(f"There is no worker {name}.")
     return worker
 
 
-def placed(job: str, state: JobState, worker: Worker | None) -> Worker:
+def require_placed(job: str, state: JobState, worker: Worker | None) -> Worker:
     """The worker that a job is on; on its way between two it is on none."""
     if worker is None or state is JobState.MIGRATING:
-        raise Refused(f"Job {job} is on no worker now: it is {state.value}.")
+        raise ActionRefused(f"Job {job} is on no worker now: it is {state.value}.")
     return worker
 
 
-def waits(job: str, state: JobState) -> None:
+def require_waiting(job: str, state: JobState) -> None:
     """Only what waits is started, or turned away."""
     if state is not JobState.WAITING:
-        raise Refused(f"Job {job} does not wait to be started: it is {state.value}.")
+        raise ActionRefused(f"Job {job} does not wait to be started: it is {state.value}.")
 
 
-def enough_threads(job: str, threads: int | None) -> int | None:
+def check_threads(job: str, threads: int | None) -> int | None:
     """A number of threads to begin with, at least one; None leaves it open."""
     if threads is not None and threads < 1:
-        raise Refused(f"Job {job} needs at least one thread, not {threads}.")
+        raise ActionRefused(f"Job {job} needs at least one thread, not {threads}.")
     return threads
 
 
-def runs(job: str, state: JobState, doing: str) -> None:
+def require_running(job: str, state: JobState, doing: str) -> None:
     """Only what runs is paused or migrated; `doing` is the verb."""
     if state is not JobState.RUNNING:
-        raise Refused(f"Job {job} cannot {doing}: it is {state.value}.")
+        raise ActionRefused(f"Job {job} cannot {doing}: it is {state.value}.")
 
 
-def is_paused(job: str, state: JobState) -> None:
+def require_paused(job: str, state: JobState) -> None:
     """Only what is paused is resumed."""
     if state is not JobState.PAUSED:
-        raise Refused(f"Job {job} cannot be resumed: it is {state.value}.")
+        raise ActionRefused(f"Job {job} cannot be resumed: it is {state.value}.")
 
 
-def told(action: SetThreads, listener: Listener | None) -> Listener:
+def require_listener(action: SetThreads, listener: Listener | None) -> Listener:
     """The listener to tell of a new number of threads, which is at least one; None: nothing listens."""
     if listener is None:
-        raise Refused(f"Job {action.job} cannot change its threads while it runs.")
-    enough_threads(action.job, action.threads)
+        raise ActionRefused(f"Job {action.job} cannot change its threads while it runs.")
+    check_threads(action.job, action.threads)
     return listener
 
 
-def movable(action: Migrate, state: JobState, *, writes: bool, there: bool) -> None:
+def check_migration(action: Migrate, state: JobState, *, writes: bool, there: bool) -> None:
     """A job moves while it runs, by its checkpoint, to where it is not yet."""
-    runs(action.job, state, "migrate")
+    require_running(action.job, state, "migrate")
     if not writes:
-        raise Refused(f"Job {action.job} writes no checkpoints.")
+        raise ActionRefused(f"Job {action.job} writes no checkpoints.")
     if there:
-        raise Refused(f"Job {action.job} is already on {action.to}.")
+        raise ActionRefused(f"Job {action.job} is already on {action.to}.")
 
 
-def enough_memory(
+def check_memory_limit(
     job: str, limit: float | None, used: float | None, worker: str, memory: float | None
 ) -> float | None:
     """A memory limit (bytes, None for none) that the worker has, and that does not kill the job at once.
@@ -149,16 +151,22 @@ def enough_memory(
         return None
     if not 0 < limit <= (inf if memory is None else memory):
         has = "" if memory is None else f", which has {format_bytes(memory)}"
-        raise Refused(f"A memory limit of {format_bytes(limit)} is not possible on {worker}{has}.")
+        raise ActionRefused(f"A memory limit of {format_bytes(limit)} is not possible on {worker}{has}.")
     if used is not None and limit < used:
-        raise Refused(f"Job {job} uses {format_bytes(used)}: a limit of {format_bytes(limit)} would end it.")
+        raise ActionRefused(
+            f"Job {job} uses {format_bytes(used)}: a limit of {format_bytes(limit)} would end it."
+        )
     return limit
 
 
-def possible(limit: float | None, weight: float, worker: str, capacity: float) -> tuple[float | None, float]:
+def check_limit(
+    limit: float | None, weight: float, worker: str, capacity: float
+) -> tuple[float | None, float]:
     """A limit (cores, None for none) within a worker's capacity, and a weight above zero; both as given."""
     if limit is not None and not 0 < limit <= capacity:
-        raise Refused(f"A limit of {limit:g} cores is not possible on {worker}, which has {capacity:g}.")
+        raise ActionRefused(
+            f"A limit of {limit:g} cores is not possible on {worker}, which has {capacity:g}."
+        )
     if not (isfinite(weight) and weight > 0):
-        raise Refused(f"A weight of {weight:g} is not possible; it must be above zero.")
+        raise ActionRefused(f"A weight of {weight:g} is not possible; it must be above zero.")
     return limit, weight

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from core.scheduling.actions import Mark, Pause, Refuse, Resume, SetLimit, SetThreads, Start
 from core.scheduling.model import JobState
-from core.scheduling.weighing import Weighed
+from core.scheduling.weighing import JobWeight
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -41,10 +41,12 @@ def water_fill(capacity: float, caps: Sequence[float], weights: Sequence[float])
         return [0.0] * len(caps)
     if min(caps) == inf:
         return [capacity * weight / total for weight in weights]
-    return _fill(capacity, caps, weights, total)
+    return _fill_to_caps(capacity, caps, weights, total)
 
 
-def _fill(capacity: float, caps: Sequence[float], weights: Sequence[float], total: float) -> list[float]:
+def _fill_to_caps(
+    capacity: float, caps: Sequence[float], weights: Sequence[float], total: float
+) -> list[float]:
     shares = [0.0] * len(caps)
     # Jobs that reach their cap at the lowest level come first; the first that does not sets the level.
     order = sorted(range(len(caps)), key=lambda i: caps[i] / weights[i])
@@ -61,7 +63,7 @@ def _fill(capacity: float, caps: Sequence[float], weights: Sequence[float], tota
     return shares
 
 
-_NOTHING = 1e-7
+_NO_WORK = 1e-7
 """Core-seconds so few that they are only rounding error, not work."""
 
 
@@ -74,14 +76,14 @@ _NOTHING = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
-class Fair:
+class FairShare:
     """A job on the virtual worker: when it came, and the core-seconds that it has had there."""
 
     arrived: float
-    had: float
+    received: float
 
 
-def _rates(demands: Mapping[str, float], capacity: float) -> dict[str, float]:
+def _equal_rates(demands: Mapping[str, float], capacity: float) -> dict[str, float]:
     """Equal shares of a capacity where nobody gets more than it can use; the rest goes to the others."""
     rates: dict[str, float] = {}
     left, waiting = capacity, len(demands)
@@ -92,13 +94,13 @@ def _rates(demands: Mapping[str, float], capacity: float) -> dict[str, float]:
     return rates
 
 
-def advance(
-    jobs: Mapping[str, Fair],
+def advance_fair_shares(
+    jobs: Mapping[str, FairShare],
     totals: Mapping[str, float],
     demands: Mapping[str, float],
     capacity: float,
     seconds: float,
-) -> dict[str, Fair]:
+) -> dict[str, FairShare]:
     """Let time pass on the virtual worker; jobs that finish there leave it.
 
     Parameters
@@ -114,22 +116,22 @@ def advance(
     seconds
         How long.
     """
-    left = {name: totals[name] - fair.had for name, fair in jobs.items() if totals[name] > fair.had}
-    had = {name: jobs[name].had for name in left}
+    left = {name: totals[name] - fair.received for name, fair in jobs.items() if totals[name] > fair.received}
+    had = {name: jobs[name].received for name in left}
     while left and seconds > 0:
-        rates = _rates({name: demands[name] for name in left}, capacity)
+        rates = _equal_rates({name: demands[name] for name in left}, capacity)
         step = min(seconds, *(left[name] / rates[name] for name in left))
         for name in tuple(left):
             had[name] += rates[name] * step
             left[name] -= rates[name] * step
-            if left[name] <= _NOTHING:
+            if left[name] <= _NO_WORK:
                 del left[name], had[name]
         seconds -= step
-    return {name: Fair(jobs[name].arrived, had[name]) for name in left}
+    return {name: FairShare(jobs[name].arrived, had[name]) for name in left}
 
 
-def finishes(
-    jobs: Mapping[str, Fair],
+def estimate_fair_finishes(
+    jobs: Mapping[str, FairShare],
     totals: Mapping[str, float],
     demands: Mapping[str, float],
     capacity: float,
@@ -139,22 +141,22 @@ def finishes(
 
     Parameters are those of `advance`; `now` is the time of the run's clock.
     """
-    left = {name: max(totals[name] - fair.had, 0.0) for name, fair in jobs.items()}
+    left = {name: max(totals[name] - fair.received, 0.0) for name, fair in jobs.items()}
     ends: dict[str, float] = {}
     time = now
     while left:
-        rates = _rates({name: demands[name] for name in left}, capacity)
+        rates = _equal_rates({name: demands[name] for name in left}, capacity)
         step = min(left[name] / rates[name] for name in left)
         time += step
         for name in tuple(left):
             left[name] -= rates[name] * step
-            if left[name] <= _NOTHING:
+            if left[name] <= _NO_WORK:
                 ends[name] = time
                 del left[name]
     return ends
 
 
-def slack(
+def compute_slack(
     promised: Mapping[str, float],
     left: Mapping[str, float],
     demands: Mapping[str, float],
@@ -189,8 +191,8 @@ def slack(
     return spare
 
 
-RATIO = 0.01
-LEAST = 1e-4
+RANK_RATIO = 0.01
+MIN_WEIGHT = 1e-4
 
 
 # Serving jobs in an order, with weights: the first has nearly all, and what it cannot use goes to the next.
@@ -200,24 +202,24 @@ LEAST = 1e-4
 # engines distinguish.
 
 
-def in_order(names: Sequence[str]) -> dict[str, Weighed]:
+def weights_by_rank(names: Sequence[str]) -> dict[str, JobWeight]:
     """The weight of every job on one worker, the first to be served first; its mark is its rank."""
     return {
-        name: Weighed(max(LEAST, RATIO**place), Mark(name, f"#{place + 1}"))
+        name: JobWeight(max(MIN_WEIGHT, RANK_RATIO**place), Mark(name, f"#{place + 1}"))
         for place, name in enumerate(names)
     }
 
 
-_SLIVER: Final = 0.05
+_MIN_EXTRA_CORES: Final = 0.05
 """Cores above a whole number that are not worth a thread of their own."""
 
 
 def threads_for(cores: float) -> int:
     """As many threads as cores, rounded up, at least one."""
-    return max(1, ceil(cores - _SLIVER))
+    return max(1, ceil(cores - _MIN_EXTRA_CORES))
 
 
-_TINY: Final = 1e-9
+_TOLERANCE: Final = 1e-9
 
 
 # From the cores that jobs are to have to actions in an order that can be done.
@@ -226,7 +228,7 @@ _TINY: Final = 1e-9
 # first, to grow, cores (docs/scheduling/elastic.md); a job without the agent gets cores only.
 
 
-def changes(
+def plan_changes(
     wanted: Iterable[tuple[Job, str, float]], refused: Mapping[str, str] | None = None
 ) -> tuple[Action, ...]:
     """Bring jobs to the cores that they are to have.
@@ -244,28 +246,28 @@ def changes(
     for job, worker, cores in wanted:
         rests = cores <= 0
         if job.state is JobState.WAITING and not rests:
-            begin.append(Start(job.id, worker, cores, threads=_threads(job, cores)))
+            begin.append(Start(job.id, worker, cores, threads=_threads_of(job, cores)))
         elif job.state is JobState.PAUSED and not rests:
-            begin += [*_resized(job, cores), Resume(job.id)]
+            begin += [*_resize(job, cores), Resume(job.id)]
         elif job.state is JobState.RUNNING and rests:
             less.append(Pause(job.id))
         elif job.state is JobState.RUNNING:
             shrinks = job.limit is None or cores < job.limit
-            (less if shrinks else more).extend(_resized(job, cores))
+            (less if shrinks else more).extend(_resize(job, cores))
     return (*less, *begin, *more)
 
 
-def _threads(job: Job, cores: float) -> int | None:
+def _threads_of(job: Job, cores: float) -> int | None:
     """Threads that suit so many cores; None of a job that does not change its threads."""
     return threads_for(cores) if job.can_resize else None
 
 
-def _resized(job: Job, cores: float) -> list[Action]:
+def _resize(job: Job, cores: float) -> list[Action]:
     """A job's new limit, and its threads before or after that; nothing if it has that limit."""
-    if job.limit is not None and abs(job.limit - cores) <= _TINY:
+    if job.limit is not None and abs(job.limit - cores) <= _TOLERANCE:
         return []
     limit = SetLimit(job.id, cores, job.weight)
-    threads = _threads(job, cores)
+    threads = _threads_of(job, cores)
     if threads is None or threads == job.threads:
         return [limit]
     told = SetThreads(job.id, threads)

@@ -11,9 +11,9 @@ from math import floor
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from core.scheduling.actions import Mark, Reason, SetLimit, Start
-from core.scheduling.growth import follow
+from core.scheduling.growth import update_tracks
 from core.scheduling.model import JobState
-from core.scheduling.placement import Placer, place
+from core.scheduling.placement import PlacementDecision, Placer, place
 from core.scheduling.ports import Decision
 from core.settings_fields import setting
 
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from core.scheduling.actions import Action
     from core.scheduling.growth import Tracks
     from core.scheduling.model import Job, Observation, Worker
-    from core.scheduling.placement import Placing
 
-_NOW = 1e-9
+_TIME_TOLERANCE = 1e-9
 
 
 def quantum_setting() -> float:
@@ -36,7 +35,7 @@ def quantum_setting() -> float:
     return chosen
 
 
-class Weighed(NamedTuple):
+class JobWeight(NamedTuple):
     """What one job gets, and how it is shown."""
 
     weight: float
@@ -45,8 +44,8 @@ class Weighed(NamedTuple):
 
 Memory: TypeAlias = "Mapping[str, Any]"
 """What a policy remembers of each job besides what it has printed; frozen values."""
-Weigh: TypeAlias = "Callable[[Worker, Sequence[Job], Memory], Mapping[str, Weighed]]"
-Learn: TypeAlias = "Callable[[Memory, Sequence[Job], Tracks], Memory]"
+WeighFunction: TypeAlias = "Callable[[Worker, Sequence[Job], Memory], Mapping[str, JobWeight]]"
+LearnFunction: TypeAlias = "Callable[[Memory, Sequence[Job], Tracks], Memory]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,45 +65,59 @@ class WeighingState:
     #: The jobs on each worker when it was divided last.
     members: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: Weight and mark of every job; weight 0 where the engine refused it.
-    given: Mapping[str, Weighed] = field(default_factory=dict)
+    weights: Mapping[str, JobWeight] = field(default_factory=dict)
     #: When all workers are divided again: multiples of the quantum.
-    due: float = 0.0
+    next_division: float = 0.0
     #: When it last asked to be woken.
     wake: float | None = None
 
 
 def decide_by_weights(
-    state: WeighingState, seen: Observation, rule: str, weigh: Weigh, learn: Learn | None = None
+    state: WeighingState,
+    seen: Observation,
+    rule: str,
+    weigh: WeighFunction,
+    learn: LearnFunction | None = None,
 ) -> Decision[WeighingState]:
     """Start what waits, and divide the workers whose jobs changed; all of them at every quantum."""
     if seen.number <= state.number:
         return Decision(state, wake=state.wake)
-    ticks = seen.time >= state.due - _NOW
-    tracks = state.tracks if learn is None else follow(state.tracks, seen)
+    ticks = seen.time >= state.next_division - _TIME_TOLERANCE
+    tracks = state.tracks if learn is None else update_tracks(state.tracks, seen)
     memory = learn(state.memory, seen.jobs, tracks) if learn is not None and ticks else state.memory
-    turn = _Turn(state, seen, rule)
+    turn = _WeighingRound(state, seen, rule)
     for worker in seen.workers:
-        if turn.changed(worker.id) or (ticks and worker.id in turn.here):
-            turn.divide(worker, weigh(worker, turn.here[worker.id], memory))
-    due = (floor(seen.time / state.settings.quantum + _NOW) + 1) * state.settings.quantum
+        if turn.changed(worker.id) or (ticks and worker.id in turn.jobs_by_worker):
+            turn.divide(worker, weigh(worker, turn.jobs_by_worker[worker.id], memory))
+    due = (floor(seen.time / state.settings.quantum + _TIME_TOLERANCE) + 1) * state.settings.quantum
     wake = turn.wake(due)
     after = WeighingState(
-        state.settings, turn.placing.placer, seen.number, tracks, memory, turn.members, turn.given, due, wake
+        state.settings,
+        turn.placing.placer,
+        seen.number,
+        tracks,
+        memory,
+        turn.members,
+        turn.weights,
+        due,
+        wake,
     )
     return Decision(after, tuple(turn.actions), tuple(turn.reasons), turn.marks(), wake)
 
 
-class _Turn:
+class _WeighingRound:
     """One decision while it is made; what it begins with is never changed."""
 
     def __init__(self, state: WeighingState, seen: Observation, rule: str) -> None:
         self.rule, self.before = rule, state.members
         self.placing = place(state.placer, seen)
         self.starting = frozenset(job.id for job, _ in self.placing.starts)
-        self.here = _on_workers(seen.jobs, self.placing)
-        self.members = {worker: tuple([job.id for job in jobs]) for worker, jobs in self.here.items()}
+        self.jobs_by_worker = _group_by_worker(seen.jobs, self.placing)
+        self.members = {
+            worker: tuple([job.id for job in jobs]) for worker, jobs in self.jobs_by_worker.items()
+        }
         self.refused = frozenset(f.action.job for f in seen.failures if isinstance(f.action, SetLimit))
-        self.given = _kept(state.given, seen, self.refused)
+        self.weights = _surviving_weights(state.weights, seen, self.refused)
         self.actions: list[Action] = []
         self.reasons = list(self.placing.reasons)
 
@@ -113,10 +126,10 @@ class _Turn:
         names = self.members.get(worker)
         if names is None:
             return False
-        again = any(name in self.given and self.given[name].weight == 0.0 for name in names)
+        again = any(name in self.weights and self.weights[name].weight == 0.0 for name in names)
         return again or names != self.before.get(worker)
 
-    def divide(self, worker: Worker, wanted: Mapping[str, Weighed]) -> None:
+    def divide(self, worker: Worker, wanted: Mapping[str, JobWeight]) -> None:
         """Ask for the weights of one worker: those that fall, then the starts, then those that rise.
 
         What was refused just now is left for the next observation, so that an engine that refuses at once
@@ -125,19 +138,19 @@ class _Turn:
         falls: list[Action] = []
         starts: list[Action] = []
         rises: list[Action] = []
-        for job in self.here[worker.id]:
+        for job in self.jobs_by_worker[worker.id]:
             if job.id in self.refused:
                 continue
             weight, mark = wanted[job.id]
-            old = self.given.get(job.id)
+            old = self.weights.get(job.id)
             before = 1.0 if old is None else old.weight
             if job.id in self.starting:
                 starts.append(Start(job.id, worker.id, None, weight))
             elif weight != before:
                 (falls if weight < before else rises).append(SetLimit(job.id, None, weight))
             if job.id in self.starting or weight != before:
-                self.reasons.append(_why(self.rule, job, worker.id, weight, mark))
-            self.given[job.id] = wanted[job.id]
+                self.reasons.append(_weight_reason(self.rule, job, worker.id, weight, mark))
+            self.weights[job.id] = wanted[job.id]
         self.actions += (*falls, *starts, *rises)
 
     def wake(self, due: float) -> float | None:
@@ -147,14 +160,14 @@ class _Turn:
 
     def marks(self) -> tuple[Mark, ...]:
         """The marks of all jobs that are on a worker."""
-        given = self.given
+        given = self.weights
         return tuple([given[name].mark for names in self.members.values() for name in names if name in given])
 
 
-def _on_workers(jobs: Sequence[Job], placing: Placing) -> dict[str, list[Job]]:
+def _group_by_worker(jobs: Sequence[Job], placing: PlacementDecision) -> dict[str, list[Job]]:
     """The jobs that can be controlled, by worker, with those that start now or were asked to."""
     here: dict[str, list[Job]] = {}
-    soon = placing.soon
+    soon = placing.starting_workers
     for job in jobs:
         worker = job.worker if job.worker is not None else soon.get(job.id)
         if worker is not None and job.state is not JobState.MIGRATING:
@@ -162,9 +175,11 @@ def _on_workers(jobs: Sequence[Job], placing: Placing) -> dict[str, list[Job]]:
     return here
 
 
-def _kept(given: Mapping[str, Weighed], seen: Observation, refused: frozenset[str]) -> dict[str, Weighed]:
+def _surviving_weights(
+    weights: Mapping[str, JobWeight], seen: Observation, refused: frozenset[str]
+) -> dict[str, JobWeight]:
     """What was given, without the jobs that ended, and as weight 0 where it was refused."""
-    kept = dict(given)
+    kept = dict(weights)
     for job in seen.ended:
         kept.pop(job.id, None)
     for name in refused & kept.keys():
@@ -172,7 +187,7 @@ def _kept(given: Mapping[str, Weighed], seen: Observation, refused: frozenset[st
     return kept
 
 
-def _why(rule: str, job: Job, worker: str, weight: float, mark: Mark) -> Reason:
+def _weight_reason(rule: str, job: Job, worker: str, weight: float, mark: Mark) -> Reason:
     gain = () if mark.growth is None else (("gain", mark.growth),)
     values = (("weight", weight), ("core-seconds", job.cpu_seconds), *gain)
     return Reason(rule, f"{job.id} weighs {weight:g} on {worker}.", job.id, worker, values)

@@ -21,7 +21,7 @@ from core.scheduling.actions import (
     Stop,
 )
 from core.scheduling.model import Failure, JobState, Trigger
-from core.scheduling.refusals import Refused
+from core.scheduling.refusals import ActionRefused
 from core.simulation.chance import migration_fails
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ def perform(world: World, actions: Sequence[Action]) -> tuple[Failure, ...]:
     failed = []
     for action in actions:
         try:
-            _DOING[type(action)](world, refusals.job_named(world.jobs, action.job), action)
-        except Refused as refused:
+            _DOING[type(action)](world, refusals.find_job(world.jobs, action.job), action)
+        except ActionRefused as refused:
             failed.append(Failure(action, str(refused)))
     world.share_anew()
     world.failures += failed
@@ -100,9 +100,9 @@ def perform(world: World, actions: Sequence[Action]) -> tuple[Failure, ...]:
 
 
 def _start(world: World, job: SimulatedJob, action: Start) -> None:
-    node = refusals.worker_named(world.nodes, action.worker)
-    refusals.waits(action.job, job.state)
-    threads = refusals.enough_threads(action.job, action.threads)
+    node = refusals.find_worker(world.nodes, action.worker)
+    refusals.require_waiting(action.job, job.state)
+    threads = refusals.check_threads(action.job, action.threads)
     limits = _limits(action.limit, action.weight, node)
     world.touch(job)
     job.limit, job.weight = limits
@@ -113,12 +113,12 @@ def _start(world: World, job: SimulatedJob, action: Start) -> None:
 
 
 def _refuse(world: World, job: SimulatedJob, action: Refuse) -> None:
-    refusals.waits(action.job, job.state)
+    refusals.require_waiting(action.job, job.state)
     world.end(job, JobState.REFUSED)
 
 
 def _set_limit(world: World, job: SimulatedJob, action: SetLimit) -> None:
-    node = refusals.placed(job.spec.id, job.state, job.node)
+    node = refusals.require_placed(job.spec.id, job.state, job.node)
     limits = _limits(action.limit, action.weight, node)
     world.touch(job)
     job.limit, job.weight = limits
@@ -126,36 +126,38 @@ def _set_limit(world: World, job: SimulatedJob, action: SetLimit) -> None:
 
 
 def _set_memory(world: World, job: SimulatedJob, action: SetMemory) -> None:
-    node = refusals.placed(job.spec.id, job.state, job.node)
-    limit = refusals.enough_memory(action.job, action.limit, job.spec.memory, node.spec.id, node.spec.memory)
+    node = refusals.require_placed(job.spec.id, job.state, job.node)
+    limit = refusals.check_memory_limit(
+        action.job, action.limit, job.spec.memory, node.spec.id, node.spec.memory
+    )
     world.touch(job)
     job.memory_limit = limit
 
 
 def _set_threads(world: World, job: SimulatedJob, action: SetThreads) -> None:
-    node = refusals.placed(job.spec.id, job.state, job.node)
-    refusals.told(action, job if job.spec.resizable else None)
+    node = refusals.require_placed(job.spec.id, job.state, job.node)
+    refusals.require_listener(action, job if job.spec.resizable else None)
     world.touch(job)
     job.told(action.threads)
     world.change(node)
 
 
 def _migrate(world: World, job: SimulatedJob, action: Migrate) -> None:
-    to = refusals.worker_named(world.nodes, action.to)
+    to = refusals.find_worker(world.nodes, action.to)
     writes = job.spec.checkpoint_s is not None
-    refusals.movable(action, job.state, writes=writes, there=job.node is to)
+    refusals.check_migration(action, job.state, writes=writes, there=job.node is to)
     _limits(job.limit, job.weight, to)
     begin(world, job, action, to)
 
 
 def _pause(world: World, job: SimulatedJob, action: Pause) -> None:
-    refusals.runs(action.job, job.state, "be paused")
+    refusals.require_running(action.job, job.state, "be paused")
     world.rest(job, JobState.PAUSED)
 
 
 def _resume(world: World, job: SimulatedJob, action: Resume) -> None:
-    refusals.is_paused(action.job, job.state)
-    world.run(job, refusals.placed(job.spec.id, job.state, job.node))
+    refusals.require_paused(action.job, job.state)
+    world.run(job, refusals.require_placed(job.spec.id, job.state, job.node))
 
 
 def _stop(world: World, job: SimulatedJob, _: Stop) -> None:
@@ -176,4 +178,4 @@ _DOING: Final[dict[type, Callable[[World, SimulatedJob, Any], None]]] = {
 
 
 def _limits(limit: float | None, weight: float, node: Node) -> tuple[float | None, float]:
-    return refusals.possible(limit, weight, node.spec.id, node.spec.cores)
+    return refusals.check_limit(limit, weight, node.spec.id, node.spec.cores)

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from core.scheduling.engine_wrapper import EngineWrapper
 from core.scheduling.lazy_tuple import LazyTuple
-from core.scheduling.lookup import IndexedJobs
+from core.scheduling.lookup import IndexedJobs, JobPosition, PrintedValues
 from core.scheduling.model import Hidden, Job, JobState, Observation, Trigger, Use
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from core.scheduling.lookup import Printed, Standing
     from core.scheduling.ports import Engine
     from core.simulation.job import Line
     from core.simulation.world import World
@@ -70,7 +69,7 @@ class ShowsUse(EngineWrapper):
             demand = self._demands.get(job.id, inf)
             held = job.limit is not None and job.limit < _FULL * demand
             more = min(demand, most[job.worker or ""]) - (job.limit or 0.0) if held else 0.0
-            use = Use(now, cores, job.said.memory or 0.0, float(held), withheld=max(more, 0.0))
+            use = Use(now, cores, job.terms_or_default.memory or 0.0, float(held), withheld=max(more, 0.0))
             before = _Seen(now, job.cpu_seconds, use)
         self._seen[job.id] = before
         return job if use is None else replace(job, use=use)
@@ -122,6 +121,7 @@ class SeenJobs(LazyTuple[Job], IndexedJobs):
 
     __slots__ = (
         "_all",
+        "_counts",
         "_hidden",
         "_lines",
         "_now",
@@ -129,7 +129,6 @@ class SeenJobs(LazyTuple[Job], IndexedJobs):
         "_on",
         "_places",
         "_since",
-        "_values",
         "_waiting",
     )
 
@@ -139,32 +138,32 @@ class SeenJobs(LazyTuple[Job], IndexedJobs):
         self._waiting = tuple(world.index.waiting.values())
         self._on, self._places = tuple(world.index.on), world.places
         self._all: tuple[Job, ...] | None = None
-        self._values: dict[str, int] | None = None
+        self._counts: dict[str, int] | None = None
 
-    def waiting(self) -> tuple[Job, ...]:
+    def waiting_jobs(self) -> tuple[Job, ...]:
         """Jobs that wait, in order of submission."""
         return self._made(self._waiting) if self._waiting else ()
 
-    def on(self, worker: str) -> tuple[Job, ...]:
+    def jobs_on(self, worker: str) -> tuple[Job, ...]:
         """Jobs that hold a place on a worker, in order of submission."""
         place = self._places.get(worker)
         return () if place is None else self._made(self._on[place])
 
-    def counts(self) -> Mapping[str, int]:
+    def count_by_worker(self) -> Mapping[str, int]:
         """How many jobs hold a place on each worker."""
         return dict(zip(self._places, map(len, self._on), strict=True))
 
-    def standing(self) -> Sequence[Standing]:
+    def job_positions(self) -> Sequence[JobPosition]:
         """Where all jobs are, in order of submission."""
         return self._lines
 
-    def printed(self) -> Printed:
+    def new_values(self) -> PrintedValues:
         """The values of E that jobs printed since the observation before."""
         now, since, number = self._now, self._since, self._number
         values = [(line.id, line.values(since, now, number)) for line in self._lines]
         return [each for each in values if each[1]]
 
-    def printed_after(self, earlier: SeenJobs, names: Collection[str]) -> Mapping[str, Sequence[float]]:
+    def values_since(self, earlier: SeenJobs, names: Collection[str]) -> Mapping[str, Sequence[float]]:
         """The values of E that these jobs printed after an earlier observation of the same run."""
         before, after, found = earlier._shown(), self._shown(), {}
         for line in self._lines:
@@ -175,15 +174,15 @@ class SeenJobs(LazyTuple[Job], IndexedJobs):
 
     def _shown(self) -> Mapping[str, int]:
         """How many values of each job were shown, this observation included."""
-        if self._values is None:
-            self._values = {line.id: line.shown(self._now) for line in self._lines}
-        return self._values
+        if self._counts is None:
+            self._counts = {line.id: line.shown(self._now) for line in self._lines}
+        return self._counts
 
     def _made(self, lines: Sequence[Line]) -> tuple[Job, ...]:
         now, since, number, hidden = self._now, self._since, self._number, self._hidden
         return tuple([line.value or _job(line, now, since, number, hidden) for line in lines])
 
-    def _whole(self) -> tuple[Job, ...]:
+    def _values(self) -> tuple[Job, ...]:
         if self._all is None:
             self._all = self._made(self._lines)
         return self._all

@@ -7,7 +7,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from core.scheduling.deadline_planning.earlier_finishes import Courses, Earlier
+from core.scheduling.deadline_planning.earlier_finishes import KindHistory, RunMeasurement, RunMeasurements
 from core.scheduling.engine_wrapper import EngineWrapper
 from core.workspace.tables import EarlierRunsRow
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from core.scheduling.actions import Action
-    from core.scheduling.deadline_planning.earlier_finishes import Course
     from core.scheduling.model import Failure, Observation, Profile
     from core.scheduling.ports import Engine
     from core.workspace.database import Database
@@ -83,7 +82,7 @@ class Kind(NamedTuple):
         return kept, apart
 
 
-_NOTHING = Earlier()
+_NOTHING = KindHistory()
 
 
 class EarlierRuns:
@@ -96,22 +95,22 @@ class EarlierRuns:
         """Those of jobs in whose place recordings are replayed."""
         return EarlierRuns(self._database, replayed=True)
 
-    def of(self, kind: Kind) -> Earlier:
+    def of(self, kind: Kind) -> KindHistory:
         """What is known of a kind."""
         with self._database.read() as session:
             row = session.get(EarlierRunsRow, self._key(kind))
-            return _NOTHING if row is None else Earlier.from_dict(row.found)
+            return _NOTHING if row is None else KindHistory.from_dict(row.found)
 
     def profile(self, kind: Kind) -> Profile | None:
         """What a job of a kind is expected to take; None where none has run."""
         return self.of(kind).profile(None if self._replayed else kind.steps)
 
-    def add(self, kind: Kind, run: Course) -> None:
+    def add(self, kind: Kind, run: RunMeasurement) -> None:
         """Remember a run that is over, if anything was seen of its speed."""
         with self._database.write() as session:
             row = session.get(EarlierRunsRow, self._key(kind))
-            before = _NOTHING if row is None else Earlier.from_dict(row.found)
-            after = before.after(run)
+            before = _NOTHING if row is None else KindHistory.from_dict(row.found)
+            after = before.with_run(run)
             if after is not before:
                 values = {"about": kind.to_dict(), "found": after.to_dict(), "updated": time.time()}
                 session.merge(EarlierRunsRow(kind=self._key(kind), **values))
@@ -132,7 +131,7 @@ class LearningEngine(EngineWrapper):
     ) -> None:
         super().__init__(engine)
         self._kinds, self._earlier = dict(kinds), earlier
-        self._courses = Courses()
+        self._courses = RunMeasurements()
         for job in kinds:
             self._courses.follow(job, profiles.get(job))
 
@@ -145,14 +144,14 @@ class LearningEngine(EngineWrapper):
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
         """Do what was decided."""
         failures = super().apply(actions)
-        self._courses.given(actions, failures)
+        self._courses.add_actions(actions, failures)
         return failures
 
     def _learn(self, seen: Observation) -> None:
-        self._courses.see(seen)
+        self._courses.add_observation(seen)
         for job in seen.ended:
             self._remember(job.id)
 
     def _remember(self, job: str) -> None:
         if job in self._kinds:
-            self._earlier.add(self._kinds.pop(job), self._courses.leave(job))
+            self._earlier.add(self._kinds.pop(job), self._courses.stop_following(job))

@@ -39,7 +39,7 @@ def experiment():
 def observations(experiment, seed, pace=None):
     policy = POLICIES["fewest"]
     engine = simulated(scenario(experiment, seed), seed, hidden=False)
-    return [entry.observation for entry in drive(engine, policy, policy.chosen(), seed, pace)]
+    return [entry.observation for entry in drive(engine, policy, policy.build_settings(), seed, pace)]
 
 
 def test_policies_are_predicted_from_the_baseline_alone(experiment):
@@ -66,7 +66,7 @@ def test_looking_more_often_changes_nothing_but_the_ledger(experiment):
     arm = experiment.arm("specon")
     plain = run_arm(experiment, arm, 3)
     engine, policy = simulated(scenario(experiment, 3), 3, hidden=False), POLICIES["specon"]
-    entries = list(drive(engine, policy, policy.chosen(), 3, pace=1.0))
+    entries = list(drive(engine, policy, policy.build_settings(), 3, pace=1.0))
     ends = {job.id: entry.observation.time for entry in entries for job in entry.observation.ended}
     assert ends == pytest.approx({job.id: job.ended for job in plain.jobs})
     gaps = np.diff([entry.observation.time for entry in entries])
@@ -94,7 +94,7 @@ def test_threads_that_follow_are_predicted_from_ones_that_stay():
     def shown(seed):
         policy = POLICIES["free"]
         engine = simulated(world(seed, static), seed, hidden=False)
-        return [entry.observation for entry in drive(engine, policy, policy.chosen(), seed, 2.0)]
+        return [entry.observation for entry in drive(engine, policy, policy.build_settings(), seed, 2.0)]
 
     made = predict(asked, {seed: shown(seed) for seed in asked.seeds}, run_scenario)
     for label, more in (("free", static), ("one", one), ("follow", follow)):

@@ -47,7 +47,7 @@ seeds: 3
 def ledger(experiment, arm, seed):
     policy = POLICIES[arm.policy]
     engine = simulated(scenario(experiment, seed), seed)
-    return list(drive(engine, policy, policy.chosen(arm.settings), seed))
+    return list(drive(engine, policy, policy.build_settings(arm.settings), seed))
 
 
 def outcome(entries) -> RunResult:

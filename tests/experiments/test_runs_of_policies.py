@@ -34,7 +34,7 @@ from tests.oracles import slow_experiments
 
 def ledger(experiment, policy, seed):
     world, known = scenario(experiment, seed), POLICIES[policy]
-    return tuple(drive(simulated(world, seed), known, known.chosen({}), seed))
+    return tuple(drive(simulated(world, seed), known, known.build_settings({}), seed))
 
 
 @pytest.mark.parametrize("policy", list(POLICIES))

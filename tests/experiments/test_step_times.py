@@ -19,7 +19,7 @@ JOB = JobSpec("a", 200.0, steps=2000, prepare=1.0, thread_penalty=2.0)
 def found(*jobs, pace=0.5):
     """The stages of a run of ``resizes``, and its entries."""
     policy, made = POLICIES["resizes"], Series()
-    settings = policy.chosen({"cores": "2 1 0.5 1 2", "every": 20.0})
+    settings = policy.build_settings({"cores": "2 1 0.5 1 2", "every": 20.0})
     engine = simulated(Scenario((WorkerSpec("w", 2.0),), jobs), 1)
     entries = list(drive(engine, policy, settings, 1, pace))
     for entry in entries:

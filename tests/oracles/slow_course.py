@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.scheduling.queueing import Served
+    from core.scheduling.queueing import ServedJob
 
 
-def best_ratio(job: Served, done: float) -> tuple[float, float]:
+def best_ratio(job: ServedJob, done: float) -> tuple[float, float]:
     """The largest ratio of worth to work over all prefixes of what is ahead, and the work to its end."""
-    ahead = [(work, worth) for work, worth in job.way if work > done]
+    ahead = [(work, worth) for work, worth in job.milestones if work > done]
     prefixes = [(sum(worth for _, worth in ahead[: k + 1]) / (work - done), work)
                 for k, (work, _) in enumerate(ahead)]  # fmt: skip
     return max(prefixes)
 
 
-def weighted_times(jobs: Sequence[Served], capacity: float, step: float) -> float:
+def weighted_times(jobs: Sequence[ServedJob], capacity: float, step: float) -> float:
     """Sum of worth times moments; who is in the midst of a block stays at the ratio that it began with."""
     done, total, now = [0.0] * len(jobs), 0.0, 0.0
     ratio = [best_ratio(job, 0.0) for job in jobs]
@@ -31,7 +31,7 @@ def weighted_times(jobs: Sequence[Served], capacity: float, step: float) -> floa
                 break
             free -= cores
             before, done[i] = done[i], done[i] + cores * step
-            total += sum(worth * now for work, worth in jobs[i].way if before < work <= done[i])
+            total += sum(worth * now for work, worth in jobs[i].milestones if before < work <= done[i])
             if done[i] >= jobs[i].work:
                 alive.remove(i)
             elif done[i] >= ratio[i][1]:

@@ -49,8 +49,8 @@ class SlowElastic:
     def asked_for(self, job):
         """Request, least and most of a job."""
         cap = self.settings.cap or self.cores
-        least = job.said.min if job.said.min is not None else min(1.0, job.request)
-        most = min(self.cores, cap, job.said.max or self.cores)
+        least = job.terms_or_default.min if job.terms_or_default.min is not None else min(1.0, job.request)
+        most = min(self.cores, cap, job.terms_or_default.max or self.cores)
         if not job.can_resize and job.threads is not None:
             most = min(most, job.threads)
         request = min(job.request, self.settings.cap or job.request)
@@ -75,7 +75,7 @@ class SlowElastic:
             return (self.waits_since[name], arrived, name)
         aged = waited / self.settings.ageing if self.settings.ageing else 0
         fed = self.runs.get(name, 0) if self.settings.feedback else 0
-        return (-(self.jobs[name].said.priority + aged - fed), arrived, name)
+        return (-(self.jobs[name].terms_or_default.priority + aged - fed), arrived, name)
 
     def by_age(self, names):
         """In order of arrival."""
@@ -151,7 +151,7 @@ class SlowElastic:
         quantum = self.settings.quantum - 1e-6
         over = [n for n in self.had if n in self.given and self.now - self.runs_since[n] > quantum]
         if self.settings.order == "priority":
-            over = [n for n in over if self.jobs[n].said.priority - 1 < -self.rank(name)[0]]
+            over = [n for n in over if self.jobs[n].terms_or_default.priority - 1 < -self.rank(name)[0]]
         if self.settings.victim == "smallest":
             return sorted(over, key=lambda n: (self.ask[n].request, self.jobs[n].arrived, n))
         return sorted(over, key=lambda n: (self.runs_since[n], self.jobs[n].arrived, n))

@@ -10,8 +10,8 @@ from core.engines.simulated import simulated
 from core.experiments.reading.experiment import read_experiment
 from core.experiments.scenarios import scenario
 from core.live.attach.policy_loop import OwnContainers
-from core.scheduling.deadline_planning.earlier_finishes import Course, Pace
-from core.scheduling.deadline_planning.foresight import foreseen
+from core.scheduling.deadline_planning.earlier_finishes import Pace, RunMeasurement
+from core.scheduling.deadline_planning.foresight import predict_speed
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES
 from core.workspace.database import Database
@@ -46,7 +46,7 @@ def run(earlier, policy="deadline", profiles=None):
     made = scenario(read_experiment(JOBS), 1)
     engine = LearningEngine(simulated(made, 1), {job.id: KIND for job in made.jobs}, profiles or {}, earlier)
     chosen = POLICIES[policy]
-    return list(drive(engine, chosen, chosen.chosen({}), 1))
+    return list(drive(engine, chosen, chosen.build_settings({}), 1))
 
 
 def test_what_jobs_showed_is_known_of_the_next_one(earlier):
@@ -59,7 +59,7 @@ def test_what_jobs_showed_is_known_of_the_next_one(earlier):
     assert len(known.points) > 1
     for cores, each in known.points:
         assert each == pytest.approx(seconds(cores), rel=0.02)
-    assert foreseen(known.profile()).seconds(3.0) == pytest.approx(seconds(3.0), rel=0.05)
+    assert predict_speed(known.profile()).seconds(3.0) == pytest.approx(seconds(3.0), rel=0.05)
 
 
 def test_how_wrong_predictions_were_is_remembered_with_them(earlier):
@@ -81,7 +81,7 @@ def test_recordings_that_are_replayed_teach_real_jobs_nothing(earlier):
     run(earlier.replayed())
     assert earlier.profile(KIND) is None
     told = Kind("mine", ("python3", "-m", "phasedock_jobs", "mlp", "--steps", "9"))
-    earlier.replayed().add(told, Course(paces={1.0: Pace(0.1, 1.0)}, steps=47))
+    earlier.replayed().add(told, RunMeasurement(paces={1.0: Pace(0.1, 1.0)}, steps=47))
     assert earlier.replayed().profile(told).steps == 47, "a recording has as many as it has"
     assert earlier.profile(told) is None
 
@@ -93,7 +93,7 @@ def own_run(earlier, labels, policy="deadline", stops=None):
     engine = OwnContainers(simulated(made, 1), lambda: {job: job for job in there}, there.get, earlier)
     chosen = POLICIES[policy]
     entries = []
-    for entry in drive(engine, chosen, chosen.chosen({}), 1):
+    for entry in drive(engine, chosen, chosen.build_settings({}), 1):
         entries.append(entry)
         if stops is not None and entry.observation.time >= stops:
             break
@@ -107,7 +107,11 @@ def test_containers_that_people_start_themselves_teach_each_other_by_image_comma
     assert earlier.of(KIND).runs == 0
     known = earlier.of(KIND._replace(data="faces"))
     assert (known.runs, known.steps, known.startup) == (3, 600, None)
-    told = {job.id: job.said.profile for entry in own_run(earlier, faces) for job in entry.observation.jobs}
+    told = {
+        job.id: job.terms_or_default.profile
+        for entry in own_run(earlier, faces)
+        for job in entry.observation.jobs
+    }
     assert set(told.values()) == {known.profile()}
     assert earlier.of(KIND._replace(data="faces")).runs == 6
 

@@ -35,7 +35,7 @@ class Table:
 
     def __post_init__(self) -> None:
         self.policy = POLICIES[self.name]
-        self.state = self.policy.begin(self.policy.chosen(self.settings), self.seed)
+        self.state = self.policy.begin(self.policy.build_settings(self.settings), self.seed)
 
     def put(self, name: str, **values: Any) -> None:
         """Add a job, or change what is known of it."""

@@ -19,7 +19,9 @@ def ends(policy: str, *jobs: JobSpec, cores: float = 1.0) -> dict[str, float]:
     chosen, engine = POLICIES[policy], simulated(Scenario((WorkerSpec("w", cores),), jobs), seed=0)
     return {
         job.id: entry.observation.time
-        for entry in drive(engine, chosen, chosen.chosen({"quantum": 1.0} if policy != "free" else {}), 0)
+        for entry in drive(
+            engine, chosen, chosen.build_settings({"quantum": 1.0} if policy != "free" else {}), 0
+        )
         for job in entry.observation.ended
     }
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.scheduling.forecasting import GOALS, PRIOR, Left, best_prefix, reached
-from core.scheduling.policies.phasedock.knowing import index
+from core.scheduling.forecasting import GOALS, PRIOR, RemainingWork, best_prefix, shares_to_goals
+from core.scheduling.policies.phasedock.knowing import worth_index
 from tests.oracles import slow_chains
 
 TASKS = st.lists(st.tuples(st.floats(0.1, 20.0), st.floats(0.0, 5.0)), min_size=1, max_size=3)
@@ -48,7 +48,7 @@ def test_a_point_near_the_next_is_taken_with_it():
 
 
 def _left(curves, done=0.0):
-    return Left(100.0, 100.0 * (1 - done), done, None if curves is None else tuple(curves.tolist()))
+    return RemainingWork(100.0, 100.0 * (1 - done), done, None if curves is None else tuple(curves.tolist()))
 
 
 def _sure(curve):
@@ -62,20 +62,21 @@ def _sure(curve):
 )
 def test_a_known_curve_is_a_chain_of_the_points_that_lie_ahead(curve, done, weights):
     ahead = [(max(at - done, 0.01) * 100.0, weight)
-             for at, weight in zip(reached(GOALS)[curve], weights, strict=True) if at > done]  # fmt: skip
+             for at, weight in zip(shares_to_goals(GOALS)[curve], weights, strict=True)
+             if at > done]  # fmt: skip
     works, worths = zip(*[*ahead, (100.0 * (1 - done), 1.0)], strict=True)
-    assert index(_left(_sure(curve), done), weights) == pytest.approx(
+    assert worth_index(_left(_sure(curve), done), weights) == pytest.approx(
         best_prefix(np.array(works), np.array(worths))
     )
 
 
 @given(st.integers(0, 30), st.integers(40, 70), st.floats(0.0, 1.0))
 def test_a_job_of_which_two_curves_are_possible_lies_between_them(one, other, chance):
-    both = index(_left(chance * _sure(one) + (1 - chance) * _sure(other)), (1.0, 0.25, 0.1))
-    ends = [index(_left(_sure(curve)), (1.0, 0.25, 0.1)) for curve in (one, other)]
+    both = worth_index(_left(chance * _sure(one) + (1 - chance) * _sure(other)), (1.0, 0.25, 0.1))
+    ends = [worth_index(_left(_sure(curve)), (1.0, 0.25, 0.1)) for curve in (one, other)]
     assert 1 / 100.0 <= both <= max(ends) + 1e-12
 
 
 def test_without_a_curve_or_without_weights_only_the_end_counts():
-    assert index(_left(None), (1.0, 1.0, 1.0)) == pytest.approx(1 / 100.0)
-    assert index(_left(_sure(3)), (0.0, 0.0, 0.0)) == pytest.approx(1 / 100.0)
+    assert worth_index(_left(None), (1.0, 1.0, 1.0)) == pytest.approx(1 / 100.0)
+    assert worth_index(_left(_sure(3)), (0.0, 0.0, 0.0)) == pytest.approx(1 / 100.0)

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.scheduling.shares import Fair, advance, finishes, slack
+from core.scheduling.shares import FairShare, advance_fair_shares, compute_slack, estimate_fair_finishes
 
 works = st.lists(st.floats(0.5, 500.0), min_size=1, max_size=8)
 
 
-def made(left: list[float]) -> tuple[dict[str, Fair], dict[str, float], dict[str, float]]:
+def made(left: list[float]) -> tuple[dict[str, FairShare], dict[str, float], dict[str, float]]:
     names = [f"j{k}" for k in range(len(left))]
     return (
-        {name: Fair(0.0, 0.0) for name in names},
+        {name: FairShare(0.0, 0.0) for name in names},
         dict(zip(names, left, strict=True)),
         dict.fromkeys(names, 4.0),
     )
@@ -41,7 +41,7 @@ def step_by_step(left: dict[str, float], caps: dict[str, float], capacity: float
 def test_ends_are_those_of_sharing_in_small_steps(left: list[float], caps: list[float]) -> None:
     jobs, totals, demands = made(left)
     demands = {name: caps[k] for k, name in enumerate(demands)}
-    found = finishes(jobs, totals, demands, 1.0, 0.0)
+    found = estimate_fair_finishes(jobs, totals, demands, 1.0, 0.0)
     for name, end in step_by_step(totals, demands, 1.0).items():
         assert found[name] == pytest.approx(end, abs=0.1, rel=0.01)
 
@@ -49,19 +49,24 @@ def test_ends_are_those_of_sharing_in_small_steps(left: list[float], caps: list[
 @given(works)
 def test_no_capacity_is_lost_while_anyone_can_use_it(left: list[float]) -> None:
     jobs, totals, demands = made(left)
-    assert max(finishes(jobs, totals, demands, 2.0, 7.0).values()) == pytest.approx(7.0 + sum(left) / 2.0)
+    assert max(estimate_fair_finishes(jobs, totals, demands, 2.0, 7.0).values()) == pytest.approx(
+        7.0 + sum(left) / 2.0
+    )
 
 
 @given(works, st.floats(0.0, 50.0))
 def test_looking_twice_is_looking_once(left: list[float], seconds: float) -> None:
     jobs, totals, demands = made(left)
-    later = advance(jobs, totals, demands, 2.0, seconds)
-    once, twice = finishes(jobs, totals, demands, 2.0, 0.0), finishes(later, totals, demands, 2.0, seconds)
+    later = advance_fair_shares(jobs, totals, demands, 2.0, seconds)
+    once, twice = (
+        estimate_fair_finishes(jobs, totals, demands, 2.0, 0.0),
+        estimate_fair_finishes(later, totals, demands, 2.0, seconds),
+    )
     for name, end in twice.items():
         assert end == pytest.approx(once[name], rel=1e-6, abs=1e-4)
     assert all(once[name] <= seconds + 1e-4 for name in set(once) - set(twice))
 
 
 def test_slack_counts_everything_that_is_promised_earlier() -> None:
-    spare = slack({"a": 30.0, "b": 20.0}, {"a": 8.0, "b": 4.0}, {"a": 2.0, "b": 2.0}, 2.0, 10.0)
+    spare = compute_slack({"a": 30.0, "b": 20.0}, {"a": 8.0, "b": 4.0}, {"a": 2.0, "b": 2.0}, 2.0, 10.0)
     assert spare == [("b", 8.0), ("a", 14.0)]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.scheduling.growth import extended
-from core.scheduling.placement import below, draw, seeded
+from core.scheduling.growth import extend_track
+from core.scheduling.placement import draw_below, draw_uniform, seed_state
 from core.scheduling.policies.flowcon.node import common_factor, quota, weight
 
 shares = st.floats(0.01, 1.0)
@@ -42,29 +42,29 @@ def test_the_common_factor_fills_the_node_or_meets_every_demand(jobs: list[tuple
 
 
 def test_chance_is_even_and_depends_on_its_seed() -> None:
-    chance, numbers = seeded(1), []
+    chance, numbers = seed_state(1), []
     for _ in range(4000):
-        number, chance = draw(chance)
+        number, chance = draw_uniform(chance)
         numbers.append(number)
     assert sum(numbers) / 4000 == pytest.approx(0.5, abs=0.02)
     assert all(0.0 <= number < 1.0 for number in numbers)
-    assert draw(seeded(1)) != draw(seeded(2))
-    assert {below(seeded(seed), 3)[0] for seed in range(50)} == {0, 1, 2}
+    assert draw_uniform(seed_state(1)) != draw_uniform(seed_state(2))
+    assert {draw_below(seed_state(seed), 3)[0] for seed in range(50)} == {0, 1, 2}
 
 
 def test_a_track_keeps_first_last_largest_and_sums() -> None:
-    track = extended(extended(None, (2.0, 3.0)), (float("inf"), -4.0))
+    track = extend_track(extend_track(None, (2.0, 3.0)), (float("inf"), -4.0))
     assert track is not None
     assert track == (2.0, -4.0, 4.0, 1.0, 3)
     assert track.change(3.0, -1.0) == 1.0
     assert track.mean_since(5.0, 2) == -4.0
-    assert extended(None, (float("nan"),)) is None
-    assert extended(track, (float("nan"),)) == track
-    assert extended(None, (float("nan"), 2.0)) == (2.0, 2.0, 2.0, 2.0, 1)
-    assert extended(None, (1e308, 1.5e308)) == (1e308, 1.5e308, 1.5e308, float("inf"), 2)
+    assert extend_track(None, (float("nan"),)) is None
+    assert extend_track(track, (float("nan"),)) == track
+    assert extend_track(None, (float("nan"), 2.0)) == (2.0, 2.0, 2.0, 2.0, 1)
+    assert extend_track(None, (1e308, 1.5e308)) == (1e308, 1.5e308, 1.5e308, float("inf"), 2)
 
 
 def test_a_loss_of_zero_throughout_has_no_growth() -> None:
-    track = extended(None, (0.0, 0.0))
+    track = extend_track(None, (0.0, 0.0))
     assert track is not None
     assert track.change(0.0, 0.0) == 0.0

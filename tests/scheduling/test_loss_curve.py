@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from core.scheduling.forecasting import FEWEST, PRIOR, Floats, _curves, chances, reached
+from core.scheduling.forecasting import (
+    MIN_VALUES,
+    PRIOR,
+    Floats,
+    _curves,
+    curve_probabilities,
+    shares_to_goals,
+)
 
 
 def exponential(x: float, speed: float) -> float:
@@ -18,10 +25,10 @@ def exponential(x: float, speed: float) -> float:
 
 
 def expected(values: list[float], done: float, goal: float) -> float:
-    found = chances(values, done)
+    found = curve_probabilities(values, done)
     assert found is not None
     assert sum(found) == pytest.approx(1.0)
-    return float(np.array(found) @ reached((goal,))[:, 0])
+    return float(np.array(found) @ shares_to_goals((goal,))[:, 0])
 
 
 def truth(goal: float, speed: float) -> float:
@@ -63,7 +70,7 @@ def by_least_squares(values: list[float], done: float) -> Floats | None:
     st.floats(0.001, 0.05),
     st.floats(0.0, 0.5),
     st.floats(0.001, 0.1),
-    st.integers(FEWEST, 20),
+    st.integers(MIN_VALUES, 20),
     st.integers(0, 2**32 - 1),
 )
 def test_chances_are_those_of_least_squares_with_an_end_of_at_least_zero(
@@ -72,7 +79,7 @@ def test_chances_are_those_of_least_squares_with_an_end_of_at_least_zero(
     chance, done = np.random.default_rng(seed), n * first
     exact = [end + (1 - end) * (1 - exponential(x, speed)) for x in np.linspace(done / n, done, n)]
     values = [abs(one + chance.normal(0, noise)) for one in exact]
-    found, twin = chances(values, done), by_least_squares(values, done)
+    found, twin = curve_probabilities(values, done), by_least_squares(values, done)
     assert (found is None) == (twin is None)
     if found is not None and twin is not None:
         assert np.array(found) == pytest.approx(twin, abs=1e-6)
@@ -93,9 +100,9 @@ def test_what_may_be_negative_may_end_anywhere() -> None:
 
 
 def test_with_too_few_values_every_curve_is_as_likely() -> None:
-    assert chances([1.0] * (FEWEST - 1), 0.5) == PRIOR
+    assert curve_probabilities([1.0] * (MIN_VALUES - 1), 0.5) == PRIOR
 
 
 @pytest.mark.parametrize("values", [[0.1 * k for k in range(20)], [0.5] * 20])
 def test_a_loss_that_grows_or_stands_still_says_nothing(values: list[float]) -> None:
-    assert chances(values, 0.5) is None
+    assert curve_probabilities(values, 0.5) is None

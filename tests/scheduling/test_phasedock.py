@@ -43,7 +43,7 @@ def drawn(n: int, seed: int, workers: int = 1, *, caps: bool = True, says: bool 
 
 
 def run(scenario: Scenario, policy: SchedulingPolicy = PHASEDOCK, **settings: object) -> list[Entry]:
-    return list(drive(simulated(scenario, 1), policy, policy.chosen(settings), 1))
+    return list(drive(simulated(scenario, 1), policy, policy.build_settings(settings), 1))
 
 
 def completions(entries: list[Entry]) -> dict[str, float]:

@@ -32,8 +32,8 @@ def test_free_starts_everything_at_once_without_limits() -> None:
 
 def test_default_schedulers_are_registered_under_their_rules() -> None:
     for rule in ("fewest", "random", "half", "requested"):
-        assert POLICIES[rule].chosen().placement == rule
-    assert POLICIES["specon"].chosen().placement == "fewest"
+        assert POLICIES[rule].build_settings().placement == rule
+    assert POLICIES["specon"].build_settings().placement == "fewest"
 
 
 def test_fewest_counts_those_that_it_starts_and_those_on_their_way() -> None:

@@ -45,7 +45,7 @@ class Chaos(RuleBasedStateMachine):
     def begin(self, count: int, capacity: float, seed: int, chosen: float) -> None:
         self.policy = POLICIES[self.policy_name]
         self.step = chosen
-        self.state: Any = self.policy.begin(self.policy.chosen(self.values), seed)
+        self.state: Any = self.policy.begin(self.policy.build_settings(self.values), seed)
         self.workers = tuple(Worker(f"w{place}", capacity) for place in range(count))
         self.jobs: dict[str, Job] = {}
         self.origins: dict[str, str | None] = {}

@@ -46,4 +46,4 @@ def test_a_start_that_failed_is_asked_for_again_and_a_paused_job_is_left_alone()
 @pytest.mark.parametrize("cores", ["", "two", "1 0", "1 -2", "1 inf", "nan"])
 def test_what_are_no_cores_is_refused_by_name(cores, refuses):
     with refuses(InputError):
-        POLICIES["resizes"].chosen({"cores": cores})
+        POLICIES["resizes"].build_settings({"cores": cores})

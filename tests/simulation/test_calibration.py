@@ -88,7 +88,9 @@ def test_whoever_asks_for_a_whole_machine_is_not_refused_where_the_host_keeps_so
     scenario = calibrate(real("eight_jobs_on_docker.ledger")[0]).scenario
     asking = replace(scenario, jobs=tuple(replace(job, request=1.0) for job in scenario.jobs))
     elastic = POLICIES["elastic"]
-    entries = list(drive(engine.simulated(asking, 1), elastic, elastic.chosen({"admission": "strict"}), 1))
+    entries = list(
+        drive(engine.simulated(asking, 1), elastic, elastic.build_settings({"admission": "strict"}), 1)
+    )
     assert not [action for entry in entries for action in entry.actions if isinstance(action, Refuse)]
 
 

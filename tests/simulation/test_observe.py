@@ -46,13 +46,13 @@ def test_what_is_found_by_index_is_what_a_pass_over_all_jobs_finds(scenario, see
         assert isinstance(plain.jobs, tuple)
         assert plain == seen
         assert hash(seen.jobs) == hash(plain.jobs)
-        assert lookup.waiting(seen) == lookup.waiting(plain)
-        assert lookup.counts(seen) == lookup.counts(plain)
+        assert lookup.waiting_jobs(seen) == lookup.waiting_jobs(plain)
+        assert lookup.count_by_worker(seen) == lookup.count_by_worker(plain)
         for worker in (*seen.workers, "nowhere"):
             name = getattr(worker, "id", worker)
-            assert lookup.on(seen, name) == lookup.on(plain, name)
-        assert lookup.printed(seen) == lookup.printed(plain)
-        for line, job in zip(lookup.standing(seen), plain.jobs, strict=True):
+            assert lookup.jobs_on(seen, name) == lookup.jobs_on(plain, name)
+        assert lookup.new_values(seen) == lookup.new_values(plain)
+        for line, job in zip(lookup.job_positions(seen), plain.jobs, strict=True):
             shown = (line.id, line.state, line.worker, line.can_migrate)
             assert shown == (job.id, job.state, job.worker, job.can_migrate)
 
@@ -69,8 +69,8 @@ def test_what_was_printed_over_several_observations_is_what_each_of_them_shows(s
     slowly = {name: [v for each in unread for job in each.jobs if job.id == name for _, v in job.readings]
               for name in names}  # fmt: skip
     expected = {name: values for name, values in slowly.items() if values}
-    assert lookup.printed_after(read, unread, names) == expected
-    assert lookup.printed_after(read, copy.deepcopy(unread), names) == expected
+    assert lookup.values_since(read, unread, names) == expected
+    assert lookup.values_since(read, copy.deepcopy(unread), names) == expected
 
 
 def test_the_jobs_of_an_observation_are_a_sequence():
@@ -90,13 +90,13 @@ def test_memory_is_taken_while_a_job_holds_a_place_and_given_back():
     assert shown[:3] == [(0.0, 0.0), (1.0, 5 * GIB), (2.0, 5 * GIB)]
     assert shown[-1][1] == 0.0
     assert {entry.observation.workers[0].memory for entry in entries} == {8 * GIB}
-    assert entries[0].observation.jobs[0].said == Terms(memory=2 * GIB)
+    assert entries[0].observation.jobs[0].terms_or_default == Terms(memory=2 * GIB)
     assert entries[0].observation.jobs[1].terms == Terms(memory=3 * GIB, priority=4, deadline=60.0)
 
 
 def test_a_job_that_says_nothing_has_no_terms():
     seen = run(Scenario((WorkerSpec("w", 1.0),), (JobSpec("a", 4.0),)))[0].observation
-    assert (seen.jobs[0].terms, seen.jobs[0].said) == (None, Terms())
+    assert (seen.jobs[0].terms, seen.jobs[0].terms_or_default) == (None, Terms())
     assert (seen.workers[0].memory, seen.workers[0].memory_used) == (None, None)
 
 

@@ -17,7 +17,7 @@ from core.errors import PhaseDockError
 from core.scheduling import refusals
 from core.scheduling.actions import Refuse, Start
 from core.scheduling.model import Failure, Job, JobState, Observation, Trigger, Worker
-from core.scheduling.refusals import Refused
+from core.scheduling.refusals import ActionRefused
 from core.simulation.replay import DONE, STOPPED, Submitted, shares
 
 if TYPE_CHECKING:
@@ -91,9 +91,9 @@ class SubmittedJobs:
             If it is something else that is asked for, or impossible.
         """
         if not isinstance(action, Start):
-            raise Refused(f"Job {name} has not been started.")
-        refusals.worker_named({host.name: host}, action.worker)
-        limit, weight = refusals.possible(action.limit, action.weight, host.name, host.world.plan.cores)
+            raise ActionRefused(f"Job {name} has not been started.")
+        refusals.find_worker({host.name: host}, action.worker)
+        limit, weight = refusals.check_limit(action.limit, action.weight, host.name, host.world.plan.cores)
         job = self._known[name].job
         first = DemoLimits(None, job.memory)
         return host.start(_asked(job, host.world.plan), first.with_cores(limit).with_weight(weight), first)
@@ -195,7 +195,7 @@ class DemoEngine:
         for action in actions:
             try:
                 self._do(action)
-            except Refused as refused:
+            except ActionRefused as refused:
                 failed.append(Failure(action, str(refused)))
             except PhaseDockError as error:
                 failed.append(Failure(action, error.message))
@@ -204,7 +204,7 @@ class DemoEngine:
 
     def _do(self, action: Action) -> None:
         if not self._submitted.waits(action.job):
-            do(self._host, refusals.job_named(self._jobs, action.job), action)
+            do(self._host, refusals.find_job(self._jobs, action.job), action)
         elif isinstance(action, Refuse):
             self._leave(action.job, JobState.REFUSED, action.why)
         else:

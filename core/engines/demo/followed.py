@@ -94,28 +94,28 @@ def forget(host: DemoHost, job: Followed) -> None:
 
 
 def _worker(host: DemoHost, name: str) -> None:
-    refusals.worker_named({host.name: host}, name)
+    refusals.find_worker({host.name: host}, name)
 
 
 def _start(host: DemoHost, job: Followed, action: Start) -> None:
     _worker(host, action.worker)
-    refusals.waits(action.job, job.state)
+    refusals.require_waiting(action.job, job.state)
 
 
 def _refuse(_: DemoHost, job: Followed, action: Refuse) -> None:
-    refusals.waits(action.job, job.state)
+    refusals.require_waiting(action.job, job.state)
 
 
 def _set_limit(host: DemoHost, job: Followed, action: SetLimit) -> None:
-    limit, weight = refusals.possible(action.limit, action.weight, host.name, host.world.plan.cores)
+    limit, weight = refusals.check_limit(action.limit, action.weight, host.name, host.world.plan.cores)
     job.changed = True
     host.set_limits(job.container.id, job.container.limits.with_cores(limit).with_weight(weight))
     job.container = host.known(job.container.id) or job.container
 
 
 def _set_memory(host: DemoHost, job: Followed, action: SetMemory) -> None:
-    refusals.placed(action.job, job.state, host)
-    limit = refusals.enough_memory(action.job, action.limit, None, host.name, host.world.plan.memory)
+    refusals.require_placed(action.job, job.state, host)
+    limit = refusals.check_memory_limit(action.job, action.limit, None, host.name, host.world.plan.memory)
     job.changed = True
     host.set_limits(
         job.container.id, job.container.limits.with_memory(None if limit is None else round(limit))
@@ -124,23 +124,23 @@ def _set_memory(host: DemoHost, job: Followed, action: SetMemory) -> None:
 
 
 def _set_threads(host: DemoHost, job: Followed, action: SetThreads) -> None:
-    refusals.placed(action.job, job.state, host)
-    refusals.told(action, None)
+    refusals.require_placed(action.job, job.state, host)
+    refusals.require_listener(action, None)
 
 
 def _migrate(host: DemoHost, job: Followed, action: Migrate) -> None:
     _worker(host, action.to)
-    refusals.movable(action, job.state, writes=False, there=True)
+    refusals.check_migration(action, job.state, writes=False, there=True)
 
 
 def _pause(host: DemoHost, job: Followed, action: Pause) -> None:
-    refusals.runs(action.job, job.state, "be paused")
+    refusals.require_running(action.job, job.state, "be paused")
     host.pause(job.container.id)
     job.state, job.paused_here = JobState.PAUSED, True
 
 
 def _resume(host: DemoHost, job: Followed, action: Resume) -> None:
-    refusals.is_paused(action.job, job.state)
+    refusals.require_paused(action.job, job.state)
     host.unpause(job.container.id)
     job.state, job.paused_here = JobState.RUNNING, False
 

@@ -28,7 +28,7 @@ from core.scheduling.actions import (
     Stop,
 )
 from core.scheduling.model import Failure, JobState
-from core.scheduling.refusals import Refused
+from core.scheduling.refusals import ActionRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -108,8 +108,8 @@ def perform(shared: SharedState, actions: Sequence[Action]) -> tuple[Failure, ..
     for action in actions:
         shared.pulse()
         try:
-            _DOING[type(action)](shared, refusals.job_named(shared.jobs, action.job), action, until)
-        except Refused as refused:
+            _DOING[type(action)](shared, refusals.find_job(shared.jobs, action.job), action, until)
+        except ActionRefused as refused:
             failed.append(Failure(action, str(refused)))
         except PhaseDockError as error:
             failed.append(Failure(action, error.message))
@@ -122,11 +122,11 @@ def perform(shared: SharedState, actions: Sequence[Action]) -> tuple[Failure, ..
 
 
 def _start(shared: SharedState, job: LiveJob, action: Start, _: float) -> None:
-    worker = refusals.worker_named(shared.workers, action.worker)
-    refusals.waits(action.job, job.state)
+    worker = refusals.find_worker(shared.workers, action.worker)
+    refusals.require_waiting(action.job, job.state)
     if job.plan is None:
-        raise Refused(f"Job {action.job} was found running and cannot be started again.")
-    threads = refusals.enough_threads(action.job, action.threads)
+        raise ActionRefused(f"Job {action.job} was found running and cannot be started again.")
+    threads = refusals.check_threads(action.job, action.threads)
     limit, weight = _limits(action.limit, action.weight, worker)
     job.worker, job.limit, job.weight = worker, limit, weight
     try:
@@ -146,20 +146,20 @@ def _start(shared: SharedState, job: LiveJob, action: Start, _: float) -> None:
 
 
 def _refuse(shared: SharedState, job: LiveJob, action: Refuse, _: float) -> None:
-    refusals.waits(action.job, job.state)
+    refusals.require_waiting(action.job, job.state)
     shared.end(job, JobState.REFUSED, action.why)
 
 
 def _set_limit(shared: SharedState, job: LiveJob, action: SetLimit, until: float) -> None:
-    worker = refusals.placed(job.id, job.state, job.worker)
+    worker = refusals.require_placed(job.id, job.state, job.worker)
     limit, weight = _limits(action.limit, action.weight, worker)
     set_limit(shared, job, limit, weight, until)
 
 
 def _set_memory(shared: SharedState, job: LiveJob, action: SetMemory, _: float) -> None:  # noqa: ARG001 - one shape
-    worker = refusals.placed(job.id, job.state, job.worker)
+    worker = refusals.require_placed(job.id, job.state, job.worker)
     memory = float(worker.host.info().memory)
-    limit = refusals.enough_memory(action.job, action.limit, job.memory, worker.name, memory)
+    limit = refusals.check_memory_limit(action.job, action.limit, job.memory, worker.name, memory)
     host = worker.host
     known = host.known(job.container) or host.inspect(job.container)
     job.changed = True
@@ -168,30 +168,30 @@ def _set_memory(shared: SharedState, job: LiveJob, action: SetMemory, _: float) 
 
 
 def _set_threads(shared: SharedState, job: LiveJob, action: SetThreads, _: float) -> None:  # noqa: ARG001 - one shape
-    refusals.placed(job.id, job.state, job.worker)
-    refusals.told(action, job.agent if job.can_resize else None)
+    refusals.require_placed(job.id, job.state, job.worker)
+    refusals.require_listener(action, job.agent if job.can_resize else None)
     ask(job, action.threads)
     job.told = True
 
 
 def _migrate(shared: SharedState, job: LiveJob, action: Migrate, _: float) -> None:
-    to = refusals.worker_named(shared.workers, action.to)
+    to = refusals.find_worker(shared.workers, action.to)
     writes = job.can_migrate and job.agent is not None and job.plan is not None
-    refusals.movable(action, job.state, writes=writes, there=job.worker is to)
+    refusals.check_migration(action, job.state, writes=writes, there=job.worker is to)
     if not to.has_folder:
-        raise Refused(f"Job {action.job} cannot migrate: {action.to} does not share its folder.")
+        raise ActionRefused(f"Job {action.job} cannot migrate: {action.to} does not share its folder.")
     _limits(job.limit, job.weight, to)
     migration.begin(shared, job, action, to)
 
 
 def _pause(shared: SharedState, job: LiveJob, action: Pause, _: float) -> None:
-    refusals.runs(action.job, job.state, "be paused")
+    refusals.require_running(action.job, job.state, "be paused")
     shared.host_of(job).pause(job.container)
     job.state, job.paused_here = JobState.PAUSED, True
 
 
 def _resume(shared: SharedState, job: LiveJob, action: Resume, _: float) -> None:
-    refusals.is_paused(action.job, job.state)
+    refusals.require_paused(action.job, job.state)
     shared.host_of(job).unpause(job.container)
     job.state, job.paused_here = JobState.RUNNING, False
 
@@ -222,4 +222,4 @@ _DOING: Final[dict[type, Callable[[SharedState, LiveJob, Any, float], None]]] = 
 
 
 def _limits(limit: float | None, weight: float, worker: DockerWorker) -> tuple[float | None, float]:
-    return refusals.possible(limit, weight, worker.name, worker.capacity)
+    return refusals.check_limit(limit, weight, worker.name, worker.capacity)

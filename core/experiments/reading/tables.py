@@ -64,7 +64,7 @@ def _arm(value: Any, path: Path) -> Arm:
     given = mapping(values.get("settings") or {}, where, "settings")
     settings = read(policy.settings, given, where, f"{name}")
     try:
-        policy.chosen(settings)
+        policy.build_settings(settings)
     except PhaseDockError as error:
         raise SpecError(where, error.message, error.hint) from None
     threads = str(values.get("threads") or "")

@@ -97,7 +97,7 @@ class OwnContainers(LearningEngine):
 
     def _told(self, job: Job) -> Job:
         profile = self._courses.profile(job.id) if job.id in self._kinds else None
-        return job if profile is None else replace(job, terms=replace(job.said, profile=profile))
+        return job if profile is None else replace(job, terms=replace(job.terms_or_default, profile=profile))
 
 
 RECONNECT_WITHIN = 30.0
@@ -278,7 +278,7 @@ class PolicyLoop:
         def progress(_fraction: float, message: str, /, **_metrics: float) -> None:
             say(f"{asked.name}: {message}" if message else asked.name)
 
-        return self._fitted.ready(POLICIES[asked.policy].chosen(asked.settings), progress)
+        return self._fitted.ready(POLICIES[asked.policy].build_settings(asked.settings), progress)
 
     @contextlib.contextmanager
     def _put_back_after(self, engine: str, task: str, log: Callable[[str], None]) -> Iterator[None]:
@@ -375,7 +375,7 @@ class Policies:
                 f"{policy} needs what only a simulator knows, so it cannot be attached.",
                 "Choose another policy.",
             )
-        wanted = chosen.chosen(settings)
+        wanted = chosen.build_settings(settings)
         self._fitted.check(wanted)
         if isinstance(wanted, AutopilotSettings) and wanted.model:
             PhaseTracker(self._models.load(self._fitted.model_of(wanted)))

@@ -14,7 +14,7 @@ from core.live.view import FRESH_FOR, age, read_view
 from core.moments import say_deadline
 from core.scheduling.model import Job, JobState, Observation, Terms, Trigger, Worker
 from core.scheduling.policies import POLICIES, display_name
-from core.scheduling.policies.deadline.outlook import outlook
+from core.scheduling.policies.deadline.outlook import predict_outlook
 from core.scheduling.policies.deadline.settings import DeadlineSettings
 from core.units import format_cores
 
@@ -69,7 +69,7 @@ def asked(task: TaskInfo | None, controls: bool) -> tuple[str, DeadlineSettings,
     """The policy that is asked, its settings, and whether it is attached in control."""
     if task is not None:
         policy = str(task.params.get("policy", ""))
-        found = POLICIES[policy].chosen(task.params.get("settings") or {})
+        found = POLICIES[policy].build_settings(task.params.get("settings") or {})
         if isinstance(found, DeadlineSettings):
             return policy, found, controls
     return PROMISING, DeadlineSettings(), False
@@ -105,8 +105,8 @@ class Present:
         )
         worker = Worker(self.engine.name, self.engine.cores or 1.0, memory=self.engine.memory)
         seen = Observation(0, now, Trigger.ARRIVAL, (worker,), others)
-        said = outlook(settings, seen, new)
-        return Answer(now, spec.deadline, which, attached, known.runs, known.profiled, said)
+        said = predict_outlook(settings, seen, new)
+        return Answer(now, spec.deadline, which, attached, known.runs, known.has_curve, said)
 
     def _job(self, job: QueuedJob) -> Job:
         """A submitted job as a policy sees it."""

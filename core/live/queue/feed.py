@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from core.errors import PhaseDockError
 from core.live.queue.values import QueueState, standing, write_standings
 from core.scheduling.actions import Start
-from core.scheduling.deadline_planning.earlier_finishes import Courses
+from core.scheduling.deadline_planning.earlier_finishes import RunMeasurements
 from core.scheduling.engine_wrapper import EngineWrapper
 from core.scheduling.model import Failure, JobState
 
@@ -80,7 +80,7 @@ class FedEngine(EngineWrapper):
         self._starts_jobs = starts
         self._fed: dict[str, _Fed] = {}
         self._polled = float("-inf")
-        self._courses = Courses()
+        self._courses = RunMeasurements()
 
     def wait(self, until: float | None) -> None:
         """Let time pass."""
@@ -91,7 +91,7 @@ class FedEngine(EngineWrapper):
         """Show what the engine shows, and write down how submitted jobs stand."""
         seen = self._engine.observe()
         ids = {fed.run_name: job for job, fed in self._fed.items()}
-        self._courses.see(seen)
+        self._courses.add_observation(seen)
         for job in seen.ended:
             if job.id in ids:
                 self._ended(ids[job.id], job)
@@ -125,7 +125,7 @@ class FedEngine(EngineWrapper):
                 self._store.move(job, QueueState.WAITING, why=why, started=None)
             elif name not in lost:
                 self._store.move(job, QueueState.RUNNING, container=containers.get(name, ""))
-        for name, cores in self._courses.given(mine, failures).items():
+        for name, cores in self._courses.add_actions(mine, failures).items():
             self._store.note_cores(ids[name], cores)
         return (*failures, *(Failure(each, "It was cancelled.") for each in actions if _starts(each, lost)))
 
@@ -179,7 +179,7 @@ class FedEngine(EngineWrapper):
                 self._withdraw(name, fed)
 
     def _remember(self, fed: _Fed) -> None:
-        self._earlier.add(fed.job.spec.kind, self._courses.leave(fed.run_name))
+        self._earlier.add(fed.job.spec.kind, self._courses.stop_following(fed.run_name))
 
     def _withdraw(self, job: str, fed: _Fed) -> None:
         """End a cancelled job; where the host does not answer now it is tried again."""

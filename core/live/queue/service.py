@@ -355,7 +355,7 @@ class JobQueue:
         task = self._attached(engine)
         if task is None or (name := str(task.params.get("policy", ""))) not in POLICIES:
             return False
-        return POLICIES[name].ranks(POLICIES[name].chosen(task.params.get("settings") or {}))
+        return POLICIES[name].ranks(POLICIES[name].build_settings(task.params.get("settings") or {}))
 
     def _followed(self, engine: str) -> bool:
         """Whether a policy follows an engine now, and with it its jobs."""

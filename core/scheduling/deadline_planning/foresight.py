@@ -13,29 +13,29 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from core.scheduling.forecasting import MeasuredTime, fitted
+from core.scheduling.forecasting import MeasuredTime, fit_step_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from core.scheduling.model import Profile
 
-HALF_LIFE: Final = 50.0
+HALF_LIFE_STEPS: Final = 50.0
 """Own steps after which half of an error is forgotten,"""
-SECONDS: Final = 30.0
+HALF_LIFE_SECONDS: Final = 30.0
 """or seconds, where they are long."""
-REMEMBERED: Final = 50
+MAX_RATIOS: Final = 50
 """Predictions by which others are judged."""
-BETWEEN: Final = 1.07
+INTERPOLATION_ERROR: Final = 1.07
 """By how much a line between two measured speeds may be too slow (t = a + b/c + d·c, cores doubled)."""
-_AHEAD: Final = 2.0
-_FEWEST, _SHARE = 5, 0.9
-_SAME: Final = 1e-9
-_POINTS: Final = 8
+_EXTRAPOLATION: Final = 2.0
+_MIN_RATIOS, _QUANTILE = 5, 0.9
+_TOLERANCE: Final = 1e-9
+_MAX_POINTS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Foresight:
+class SpeedPrediction:
     """What is expected of one job."""
 
     #: (cores, seconds per step): by rising cores of earlier runs, or its own where there are none, the latest
@@ -48,7 +48,7 @@ class Foresight:
     #: Its own time per step in relation to what these points say.
     factor: float = 1.0
     #: Half-lives of its own steps that this rests on.
-    lives: float = 0.0
+    half_lives: float = 0.0
     #: Whether the points are a curve t(c) = a + b/c + d·c that also speaks of cores that were never tried.
     curve: bool = False
     #: Earlier runs' observed over predicted time per step, 10th and 90th percentile; None if not known.
@@ -57,44 +57,46 @@ class Foresight:
     teardown: float = 0.0
 
     @property
-    def drawn(self) -> bool:
+    def is_curve(self) -> bool:
         """Whether its speed is that of a curve through its points."""
         return self.curve or not self.profiled
 
     @property
-    def most(self) -> float:
+    def max_cores(self) -> float:
         """Cores of which it speaks at most: a curve is believed up to twice those that were tried."""
-        return _AHEAD * max(cores for cores, _ in self.points) if self.drawn else inf
+        return _EXTRAPOLATION * max(cores for cores, _ in self.points) if self.is_curve else inf
 
     def seconds(self, cores: float) -> float:
         """Seconds per step on `cores` > 0 by the points alone, without `factor`."""
-        return (fitted(self.points) if self.drawn else MeasuredTime(self.points)).seconds(cores)
+        return (fit_step_time(self.points) if self.is_curve else MeasuredTime(self.points)).seconds(cores)
 
-    def after(self, cores: float, seconds: float, steps: float) -> Foresight:
+    def with_steps(self, cores: float, seconds: float, steps: float) -> SpeedPrediction:
         """Also knowing that it did `steps` on `cores` in so many seconds each."""
-        lives = max(steps / HALF_LIFE, steps * seconds / SECONDS)
-        tried = any(abs(at - cores) <= _SAME for at, _ in self.points)
+        lives = max(steps / HALF_LIFE_STEPS, steps * seconds / HALF_LIFE_SECONDS)
+        tried = any(abs(at - cores) <= _TOLERANCE for at, _ in self.points)
         if not self.profiled:
             own = {at: each for at, each in self.points if at != cores} | {cores: seconds}
-            return replace(self, points=tuple(own.items())[-_POINTS:], lives=self.lives + lives)
+            return replace(self, points=tuple(own.items())[-_MAX_POINTS:], half_lives=self.half_lives + lives)
         if self.curve and not tried:
             points = (*self.points, (cores, seconds / self.factor))
-            return replace(self, points=points, lives=self.lives + lives)
+            return replace(self, points=points, half_lives=self.half_lives + lives)
         ratio = seconds / (self.seconds(cores) * self.factor)
         if ratio < 1 and not tried:
-            ratio = min(1.0, ratio * BETWEEN)
-        return replace(self, factor=self.factor * ratio ** (1.0 - 0.5**lives), lives=self.lives + lives)
+            ratio = min(1.0, ratio * INTERPOLATION_ERROR)
+        return replace(
+            self, factor=self.factor * ratio ** (1.0 - 0.5**lives), half_lives=self.half_lives + lives
+        )
 
-    def doubt(self) -> float:
+    def remaining_doubt(self) -> float:
         """How much of the reserve is still kept: 1 before its first own step, half after each half-life."""
-        return float(0.5**self.lives)
+        return float(0.5**self.half_lives)
 
 
-def foreseen(profile: Profile | None) -> Foresight | None:
+def predict_speed(profile: Profile | None) -> SpeedPrediction | None:
     """What a job's earlier runs say; None without any."""
     if profile is None:
         return None
-    return Foresight(
+    return SpeedPrediction(
         profile.points,
         startup=profile.startup,
         curve=profile.curve,
@@ -103,15 +105,15 @@ def foreseen(profile: Profile | None) -> Foresight | None:
     )
 
 
-def spread(ratios: Sequence[float]) -> tuple[float, float] | None:
+def ratio_spread(ratios: Sequence[float]) -> tuple[float, float] | None:
     """Between which factors eight of ten predictions of time per step were wrong."""
-    if len(ratios) < _FEWEST:
+    if len(ratios) < _MIN_RATIOS:
         return None
-    low, high = np.quantile(ratios, (1.0 - _SHARE, _SHARE)).tolist()
+    low, high = np.quantile(ratios, (1.0 - _QUANTILE, _QUANTILE)).tolist()
     return low, high
 
 
-def reserve(ratios: Sequence[float]) -> float:
+def ratio_reserve(ratios: Sequence[float]) -> float:
     """By how much steps may be slower than predicted: the 90th percentile of others' ratios, at least 1."""
-    known = spread(ratios)
+    known = ratio_spread(ratios)
     return 1.0 if known is None else max(1.0, known[1])

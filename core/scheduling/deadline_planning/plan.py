@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from core.scheduling.deadline_planning.rates import Counts, Floats, Rates
 
 _ROUNDING = 1e-9
-_CONTINUED = 1e-6
+_CONTINUED_TOLERANCE = 1e-6
 """Part of its steps by which a plan that is continued may fall short of rounding."""
 
 
@@ -54,7 +54,7 @@ class AllocationRequest(NamedTuple):
     latest: float | None = None
 
     @property
-    def last(self) -> float:
+    def last_deadline(self) -> float:
         """The later one of both."""
         return self.deadline if self.latest is None else self.latest
 
@@ -63,46 +63,50 @@ _EDF = attrgetter("deadline", "job")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Share:
+class PlannedShare:
     """What a plan gives to a job."""
 
     #: Its minimum satisfactory share: what it has in each slot where that is free.
     grains: int
     #: Shape (slots,): grains that it has in each slot.
-    used: Counts
+    by_slot: Counts
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Share) and self.grains == other.grains and _same(self.used, other.used)
+        return (
+            isinstance(other, PlannedShare)
+            and self.grains == other.grains
+            and _arrays_equal(self.by_slot, other.by_slot)
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
 
-def least_share(wish: AllocationRequest, free: Counts, edges: Floats) -> Share | None:
+def find_min_share(request: AllocationRequest, free: Counts, edges: Floats) -> PlannedShare | None:
     """The fewest cores with which a job ends in time, of those that are free.
 
     Parameters
     ----------
-    wish
+    request
         The job.
     free
         Shape (slots,): grains of cores that are free in each slot.
     edges
         Shape (slots + 1,): from `slot_edges`.
     """
-    rates, speed = wish.rates, wish.rates.speed
-    slots = int(edges.searchsorted(wish.deadline * (1 + _ROUNDING), side="right")) - 1
+    rates, speed = request.rates, request.rates.speed
+    slots = int(edges.searchsorted(request.deadline * (1 + _ROUNDING), side="right")) - 1
     if slots <= 0:
         return None
     lengths = edges[1 : slots + 1] - edges[:slots]
-    there = np.minimum(free[:slots], rates.most)
-    enough = wish.steps * (1 - _ROUNDING)
+    there = np.minimum(free[:slots], rates.max_grains)
+    enough = request.steps * (1 - _ROUNDING)
     # with fewer it would not end in time if they were free in every slot
     low = int(speed.searchsorted(enough / float(edges[slots] - edges[0])))
-    if low > rates.most:
+    if low > rates.max_grains:
         return None
     high = low
     if there.min() < low:
-        high = rates.most
+        high = rates.max_grains
         if float(speed[there] @ lengths) < enough:
             return None
         low -= 1
@@ -111,11 +115,11 @@ def least_share(wish: AllocationRequest, free: Counts, edges: Floats) -> Share |
             done = float(speed[np.minimum(there, middle)] @ lengths)
             low, high = (low, middle) if done >= enough else (middle, high)
     used = np.zeros_like(free)
-    used[:slots] = _used(rates, np.minimum(there, high), lengths, enough)
-    return Share(high, used)
+    used[:slots] = _grains_by_slot(rates, np.minimum(there, high), lengths, enough)
+    return PlannedShare(high, used)
 
 
-def _used(rates: Rates, grains: Counts, lengths: Floats, enough: float) -> Counts:
+def _grains_by_slot(rates: Rates, grains: Counts, lengths: Floats, enough: float) -> Counts:
     """Grains in each slot until all steps are done; in the last one as few as do what is left by its end."""
     done = np.add.accumulate(rates.speed[grains] * lengths)
     last = min(int(done.searchsorted(enough)), len(done) - 1)
@@ -135,7 +139,7 @@ class Plan:
     #: Shape (slots,): grains of cores that nobody has.
     free: Counts
     #: Of each job that ends in time.
-    shares: dict[str, Share]
+    shares: dict[str, PlannedShare]
     #: Jobs that do not, in the order of their deadlines.
     late: tuple[str, ...]
 
@@ -143,26 +147,28 @@ class Plan:
         return (
             isinstance(other, Plan)
             and (self.shares, self.late) == (other.shares, other.late)
-            and _same(self.edges, other.edges)
-            and _same(self.free, other.free)
+            and _arrays_equal(self.edges, other.edges)
+            and _arrays_equal(self.free, other.free)
         )
 
     __hash__ = None  # type: ignore[assignment]
 
 
-def _same(one: Floats | Counts, other: Floats | Counts) -> bool:
+def _arrays_equal(one: Floats | Counts, other: Floats | Counts) -> bool:
     return bool(np.array_equal(one, other))
 
 
-def with_one_more(plan: Plan, wish: AllocationRequest) -> Plan | None:
+def add_request(plan: Plan, request: AllocationRequest) -> Plan | None:
     """A plan in which one more job has a share of what is free; None if it cannot end in time with that."""
-    share = least_share(wish, plan.free, plan.edges)
+    share = find_min_share(request, plan.free, plan.edges)
     if share is None:
         return None
-    return Plan(plan.edges, plan.free - share.used, {**plan.shares, wish.job: share}, plan.late)
+    return Plan(plan.edges, plan.free - share.by_slot, {**plan.shares, request.job: share}, plan.late)
 
 
-def continued(plan: Plan, wishes: Collection[AllocationRequest], capacity: int, now: float) -> Plan | None:
+def continue_plan(
+    plan: Plan, requests: Collection[AllocationRequest], capacity: int, now: float
+) -> Plan | None:
     """The rest of an earlier plan, as far as it is still one for these jobs.
 
     A plan that is made anew gives the same core-time in another shape, in which somebody may end too late who
@@ -172,7 +178,7 @@ def continued(plan: Plan, wishes: Collection[AllocationRequest], capacity: int, 
     ----------
     plan
         As it was made.
-    wishes
+    requests
         The jobs now, with the steps that are left.
     capacity
         Grains of cores there are.
@@ -180,33 +186,37 @@ def continued(plan: Plan, wishes: Collection[AllocationRequest], capacity: int, 
         Seconds of the run's clock.
     """
     first = int(plan.edges.searchsorted(now, side="right")) - 1
-    if first < 0 or first >= len(plan.edges) - 1 or any(wish.job not in plan.shares for wish in wishes):
+    if (
+        first < 0
+        or first >= len(plan.edges) - 1
+        or any(request.job not in plan.shares for request in requests)
+    ):
         return None
     edges = np.concatenate([[now], plan.edges[first + 1 :]])
     shares, late, free = {}, [], np.full(len(edges) - 1, capacity)
-    for wish in sorted(wishes, key=_EDF):
-        share = Share(plan.shares[wish.job].grains, plan.shares[wish.job].used[first:])
-        if _in_time(wish, share.used, edges):
-            shares[wish.job] = share
-            free -= share.used
+    for request in sorted(requests, key=_EDF):
+        share = PlannedShare(plan.shares[request.job].grains, plan.shares[request.job].by_slot[first:])
+        if _meets_deadline(request, share.by_slot, edges):
+            shares[request.job] = share
+            free -= share.by_slot
         else:
-            late.append(wish.job)
+            late.append(request.job)
     return None if free.min() < 0 else Plan(edges, free, shares, tuple(late))
 
 
-def _in_time(wish: AllocationRequest, used: Counts, edges: Floats) -> bool:
+def _meets_deadline(request: AllocationRequest, used: Counts, edges: Floats) -> bool:
     """Whether a job ends in time with these grains; a slot in which it has to end counts until then."""
-    ends = np.minimum(edges[1:], wish.last)
+    ends = np.minimum(edges[1:], request.last_deadline)
     lengths = np.maximum(ends - np.minimum(edges[:-1], ends), 0.0)
-    return float(wish.rates.speed[used] @ lengths) >= wish.steps * (1 - _CONTINUED)
+    return float(request.rates.speed[used] @ lengths) >= request.steps * (1 - _CONTINUED_TOLERANCE)
 
 
-def planned(wishes: Collection[AllocationRequest], free: Counts, edges: Floats) -> Plan:
+def make_plan(requests: Collection[AllocationRequest], free: Counts, edges: Floats) -> Plan:
     """Give every job its least share, in the order of deadlines; equal ones by name.
 
     Parameters
     ----------
-    wishes
+    requests
         The jobs.
     free
         Shape (slots,): grains of cores there are in each slot.
@@ -214,13 +224,13 @@ def planned(wishes: Collection[AllocationRequest], free: Counts, edges: Floats) 
         Shape (slots + 1,): from `slot_edges`.
     """
     left, shares, late = free.copy(), {}, []
-    for wish in sorted(wishes, key=_EDF):
-        share = least_share(wish, left, edges)
-        if share is None and wish.latest is not None:
-            share = least_share(wish._replace(deadline=wish.latest), left, edges)
+    for request in sorted(requests, key=_EDF):
+        share = find_min_share(request, left, edges)
+        if share is None and request.latest is not None:
+            share = find_min_share(request._replace(deadline=request.latest), left, edges)
         if share is None:
-            late.append(wish.job)
+            late.append(request.job)
         else:
-            shares[wish.job] = share
-            left -= share.used
+            shares[request.job] = share
+            left -= share.by_slot
     return Plan(edges, left, shares, tuple(late))

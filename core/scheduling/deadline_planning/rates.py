@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 def deadline_of(job: Job) -> float:
     """Its deadline on the run's clock, seconds; infinite without one."""
-    deadline = job.said.deadline
+    deadline = job.terms_or_default.deadline
     return inf if deadline is None else job.arrived + deadline
 
 
-def seconds_left(job: Job, cores: float) -> float | None:
+def estimate_seconds_left(job: Job, cores: float) -> float | None:
     """Seconds to its end on `cores` by its profile, or else by its time per step now; None if not known."""
     if job.total_steps is None or job.steps is None:
         return None
-    left, profile = float(job.total_steps - job.steps), job.said.profile
+    left, profile = float(job.total_steps - job.steps), job.terms_or_default.profile
     if profile is not None:
         return left * MeasuredTime(profile.points).seconds(cores)
     return None if job.step_seconds is None else left * job.step_seconds
@@ -55,20 +55,20 @@ class Rates:
     useful: Counts
 
     @property
-    def least(self) -> int:
+    def min_grains(self) -> int:
         """The fewest grains that it runs with."""
         return int(self.speed.searchsorted(0.0, side="right"))
 
     @property
-    def most(self) -> int:
+    def max_grains(self) -> int:
         """Grains beyond which it is not faster."""
         return int(self.useful[-1])
 
 
-def rates(
+def build_rates(
     seconds: Callable[[float], float],
-    least: float,
-    most: float,
+    min_cores: float,
+    max_cores: float,
     grain: float,
     *,
     powers: bool = False,
@@ -80,9 +80,9 @@ def rates(
     ----------
     seconds
         Seconds per step on so many cores, above zero.
-    least, most
+    min_cores, max_cores
         Cores that it can run with, least ≤ most; the table begins with the first multiple of the grain that
-        is not below `least`, and ends with the last one that is not above `most`.
+        is not below `min_cores`, and ends with the last one that is not above `max_cores`.
     grain
         Cores are given in multiples of this, above zero.
     powers
@@ -94,13 +94,13 @@ def rates(
     Raises
     ------
     InputError
-        If no multiple of the grain lies between `least` and `most`.
+        If no multiple of the grain lies between `min_cores` and `max_cores`.
     """
-    first, last = int(np.ceil(least / grain - _ROUNDING)), int(np.floor(most / grain + _ROUNDING))
+    first, last = int(np.ceil(min_cores / grain - _ROUNDING)), int(np.floor(max_cores / grain + _ROUNDING))
     first = max(first, 1)
     if last < first:
         raise InputError(
-            f"A job that runs with {least:g} to {most:g} cores has none in steps of {grain:g}.",
+            f"A job that runs with {min_cores:g} to {max_cores:g} cores has none in steps of {grain:g}.",
             "Choose a smaller step of cores.",
         )
     speed = np.zeros(last + 1)

@@ -8,12 +8,12 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.scheduling.actions import Reason
-from core.scheduling.deadline_planning.rates import deadline_of, seconds_left
+from core.scheduling.deadline_planning.rates import deadline_of, estimate_seconds_left
 from core.scheduling.model import JobState
 from core.scheduling.ports import Decision, SchedulingPolicy
-from core.scheduling.queueing import memory_setting, unasked_setting
-from core.scheduling.refusals import PATIENCE, Asked, after_failures
-from core.scheduling.shares import changes
+from core.scheduling.queueing import default_request_setting, memory_setting
+from core.scheduling.refusals import START_TIMEOUT, PendingStart, update_pending_starts
+from core.scheduling.shares import plan_changes
 from core.settings_fields import setting
 from core.units import format_cores
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class RequestSettings:
     """What a job gets that says nothing."""
 
-    unasked: float = unasked_setting()
+    unasked: float = default_request_setting()
     memory: float = memory_setting()
 
 
@@ -52,7 +52,7 @@ class RequestState:
     #: Of the last observation.
     number: int = -1
     #: Starts that were not confirmed, by the names of their jobs.
-    asked: Mapping[str, Asked] = field(default_factory=dict)
+    asked: Mapping[str, PendingStart] = field(default_factory=dict)
     #: Why the first of the queue waits, as it was said last.
     told: str = ""
     #: When it last asked to be woken.
@@ -74,7 +74,7 @@ class Scene:
             for worker in seen.workers
         }
         self.wanted: list[tuple[Job, str, float]] = []
-        self.asked, self.reasons = after_failures(state.asked, seen)
+        self.asked, self.reasons = update_pending_starts(state.asked, seen)
         self.jobs: list[Job] = []
         for job in seen.jobs:
             self._count(job)
@@ -85,12 +85,14 @@ class Scene:
 
     def left(self, job: Job) -> float:
         """Seconds to its end with its request; infinite where that is not known."""
-        found = seconds_left(job, self.request(job))
+        found = estimate_seconds_left(job, self.request(job))
         return inf if found is None else found
 
     def fits(self, job: Job, worker: str) -> bool:
         """Whether a worker has what a job asks for."""
-        room = job.state is not JobState.WAITING or (job.said.memory or 0.0) <= self.memory[worker]
+        room = (
+            job.state is not JobState.WAITING or (job.terms_or_default.memory or 0.0) <= self.memory[worker]
+        )
         return room and self.request(job) <= self.free[worker] + TINY
 
     def place(self, job: Job) -> str | None:
@@ -99,7 +101,7 @@ class Scene:
             return job.worker if job.worker in self.free and self.fits(job, job.worker) else None
         able = [worker for worker in self.free if self.fits(job, worker)]
         before = self.asked.get(job.id)
-        others = [worker for worker in able if before is None or worker != before.avoids]
+        others = [worker for worker in able if before is None or worker != before.avoided_worker]
         return max(others or able, key=lambda each: self.free[each] / self.capacity[each], default=None)
 
     def run(self, job: Job, worker: str, rule: str) -> None:
@@ -108,9 +110,9 @@ class Scene:
         self.free[worker] -= cores
         self.wanted.append((job, worker, cores))
         if job.state is JobState.WAITING:
-            self.memory[worker] -= job.said.memory or 0.0
-            before = self.asked.get(job.id, Asked(None, 0.0))
-            self.asked[job.id] = before._replace(worker=worker, until=self.now + PATIENCE)
+            self.memory[worker] -= job.terms_or_default.memory or 0.0
+            before = self.asked.get(job.id, PendingStart(None, 0.0))
+            self.asked[job.id] = before._replace(worker=worker, wait_until=self.now + START_TIMEOUT)
         if job.state is not JobState.RUNNING:
             verb = "starts" if job.state is JobState.WAITING else "goes on"
             text = f"{job.id} {verb} on {worker} with {format_cores(cores)}."
@@ -125,10 +127,10 @@ class Scene:
     def _count(self, job: Job) -> None:
         before, worker = self.asked.get(job.id), job.worker
         if job.state is JobState.WAITING:
-            if before is not None and before.until > self.now:
+            if before is not None and before.wait_until > self.now:
                 if before.worker in self.free:  # its start was asked for and not confirmed
                     self.free[before.worker] -= self.request(job)
-                    self.memory[before.worker] -= job.said.memory or 0.0
+                    self.memory[before.worker] -= job.terms_or_default.memory or 0.0
                 return
         elif job.state is JobState.MIGRATING and worker in self.free:
             self.free[worker] -= self.request(job)
@@ -235,12 +237,16 @@ def decide(rule: Rule, state: RequestState, seen: Observation) -> Decision[Reque
     told = _serve(rule, scene, queue)
     if told and told != state.told:
         scene.reasons.append(Reason(f"{rule.name}, queue", told))
-    waits = [each.until for each in scene.asked.values() if each.until > scene.now and each.worker is None]
+    waits = [
+        each.wait_until
+        for each in scene.asked.values()
+        if each.wait_until > scene.now and each.worker is None
+    ]
     if isinstance(scene.settings, LaxitySettings) and len(scene.jobs) > 1:
         waits.append(scene.now + scene.settings.interval)
     wake = min(waits, default=None)
     after = replace(state, number=seen.number, asked=scene.asked, told=told, wake=wake)
-    return Decision(after, changes(scene.wanted), tuple(scene.reasons), wake=wake)
+    return Decision(after, plan_changes(scene.wanted), tuple(scene.reasons), wake=wake)
 
 
 def _serve(rule: Rule, scene: Scene, queue: list[Job]) -> str:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from core.scheduling.placement import placement_setting, placer
 from core.scheduling.ports import Decision, SchedulingPolicy
-from core.scheduling.shares import in_order
-from core.scheduling.weighing import WeighingState, decide_by_weights, quantum_setting
+from core.scheduling.shares import weights_by_rank
+from core.scheduling.weighing import JobWeight, WeighingState, decide_by_weights, quantum_setting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from core.scheduling.model import Job, Observation, Worker
-    from core.scheduling.weighing import Memory, Weighed
+    from core.scheduling.weighing import Memory
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ def begin(settings: LasSettings, seed: int) -> WeighingState:
     return WeighingState(settings, placer(settings.placement, seed))
 
 
-def weigh(_worker: Worker, jobs: Sequence[Job], _memory: Memory) -> dict[str, Weighed]:
+def weigh(_worker: Worker, jobs: Sequence[Job], _memory: Memory) -> dict[str, JobWeight]:
     """The fewest core-seconds first; among equals the one that came first."""
-    return in_order([job.id for job in sorted(jobs, key=lambda job: job.cpu_seconds)])
+    return weights_by_rank([job.id for job in sorted(jobs, key=lambda job: job.cpu_seconds)])
 
 
 def decide(state: WeighingState, seen: Observation) -> Decision[WeighingState]:

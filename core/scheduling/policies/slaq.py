@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from core.scheduling.actions import Mark
 from core.scheduling.placement import placement_setting, placer
 from core.scheduling.ports import Decision, SchedulingPolicy
-from core.scheduling.weighing import Weighed, WeighingState, decide_by_weights, quantum_setting
+from core.scheduling.weighing import JobWeight, WeighingState, decide_by_weights, quantum_setting
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
@@ -115,12 +115,12 @@ def decide(state: WeighingState, seen: Observation) -> Decision[WeighingState]:
     """Divide every worker by marginal gains."""
     settings: SlaqSettings = state.settings
 
-    def weigh(worker: Worker, jobs: Sequence[Job], memory: Memory) -> dict[str, Weighed]:
+    def weigh(worker: Worker, jobs: Sequence[Job], memory: Memory) -> dict[str, JobWeight]:
         gains: dict[str, Gain | None] = {job.id: memory.get(job.id) for job in jobs}
         units = max(settings.units, len(jobs))
         got = divided(gains, units, settings.quantum * worker.capacity / units)
         return {
-            name: Weighed(got[name] / units, Mark(name, growth=each.gain if each else None))
+            name: JobWeight(got[name] / units, Mark(name, growth=each.gain if each else None))
             for name, each in gains.items()
         }
 

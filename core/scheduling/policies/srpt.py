@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from core.scheduling.placement import placement_setting, placer
 from core.scheduling.ports import Decision, SchedulingPolicy
-from core.scheduling.shares import in_order
-from core.scheduling.weighing import WeighingState, decide_by_weights, quantum_setting
+from core.scheduling.shares import weights_by_rank
+from core.scheduling.weighing import JobWeight, WeighingState, decide_by_weights, quantum_setting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from core.scheduling.model import Job, Observation, Worker
-    from core.scheduling.weighing import Memory, Weighed
+    from core.scheduling.weighing import Memory
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ def _left(job: Job) -> float:
     return inf if job.hidden is None else job.hidden.work_left
 
 
-def weigh(_worker: Worker, jobs: Sequence[Job], _memory: Memory) -> dict[str, Weighed]:
+def weigh(_worker: Worker, jobs: Sequence[Job], _memory: Memory) -> dict[str, JobWeight]:
     """The least work left first; among equals the one that came first."""
-    return in_order([job.id for job in sorted(jobs, key=_left)])
+    return weights_by_rank([job.id for job in sorted(jobs, key=_left)])
 
 
 def decide(state: WeighingState, seen: Observation) -> Decision[WeighingState]:

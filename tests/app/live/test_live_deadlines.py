@@ -16,7 +16,7 @@ from core.config import Settings
 from core.live.queue.spec import JobSpec
 from core.live.queue.values import QueuedJob, QueueState, Standing
 from core.sampling.values import EngineInfo, EngineState, LiveView
-from core.scheduling.deadline_planning.earlier_finishes import Course, Pace
+from core.scheduling.deadline_planning.earlier_finishes import Pace, RunMeasurement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,7 +123,7 @@ def test_a_form_is_told_before_it_is_sent(app: Any) -> None:
     assert "no job of this kind has run here" in told(deadline="2 h")
     spec = JobSpec("phasedock-jobs:light", ("python3", "-m", "phasedock_jobs", "mlp"), program="mlp")
     paces = {1.0: Pace(0.1, 2.0), 2.0: Pace(0.06, 2.0)}
-    workspace().live.queue.earlier_on("demo").add(spec.kind, Course(paces=paces, steps=200))
+    workspace().live.queue.earlier_on("demo").add(spec.kind, RunMeasurement(paces=paces, steps=200))
     assert "It can be done by " in told(deadline="2 h")
     assert "notice ok" in told(deadline="2 h")
     assert "It cannot be promised by " in told(deadline="2 s")

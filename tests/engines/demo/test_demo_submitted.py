@@ -50,7 +50,7 @@ def test_it_waits_since_it_was_submitted_and_begins_where_the_policy_says(demo):
     assert "no worker elsewhere" in failure.why
     assert engine.apply([Start("mine", "demo", 0.5)]) == ()
     running = of(looked(engine, 2.0), "mine")
-    assert (running.state, running.limit, running.request, running.said.priority) == (
+    assert (running.state, running.limit, running.request, running.terms_or_default.priority) == (
         JobState.RUNNING,
         0.5,
         1.0,
@@ -58,7 +58,7 @@ def test_it_waits_since_it_was_submitted_and_begins_where_the_policy_says(demo):
     )
     assert (running.arrived, running.cpu_seconds) == (waiting.arrived, pytest.approx(1.0, abs=0.3))
     engine.revise("mine", Terms(priority=9))
-    assert of(looked(engine), "mine").said.priority == 9
+    assert of(looked(engine), "mine").terms_or_default.priority == 9
 
 
 def test_its_container_outlives_the_run_without_limits_and_is_found_again(demo):

@@ -49,7 +49,7 @@ def test_flowcon_steers_what_carries_the_label_and_touches_nothing_else(
     before = docker_client.api.inspect_container(foreign)
     created = {name: docker_client.api.inspect_container(name)["HostConfig"] for name in steered}
     policy = POLICIES["flowcon"]
-    settings = policy.chosen({"itval": 1.0, "alpha": 0.001})
+    settings = policy.build_settings({"itval": 1.0, "alpha": 0.001})
     with Host(Address("local", docker_url)) as host:
         engine = DockerEngine([DockerWorker("node", host)], folder=tmp_path, adopt=ours)
         try:
@@ -167,5 +167,5 @@ def test_labels_say_what_a_container_asks_for_and_until_when(docker_url, tmp_pat
             (job,) = [each for each in engine.observe().jobs if each.id == name]
         finally:
             assert engine.close() == ()
-    assert (job.request, job.said.max, job.said.priority) == (1.5, 2.0, 0)
-    assert 7100 < job.said.deadline <= 7200
+    assert (job.request, job.terms_or_default.max, job.terms_or_default.priority) == (1.5, 2.0, 0)
+    assert 7100 < job.terms_or_default.deadline <= 7200

@@ -52,7 +52,7 @@ class Told:
 def driven(engine, happens=None):
     """Run `deadline` to the end of all jobs; `happens` sees each look."""
     told, policy = Told(), POLICIES["deadline"]
-    for entry in drive(engine, policy, policy.chosen({"interval": 1.0}), 1, pace=1.0):
+    for entry in drive(engine, policy, policy.build_settings({"interval": 1.0}), 1, pace=1.0):
         seen = entry.observation
         for action in entry.actions:
             if isinstance(action, Start | SetLimit):

@@ -65,7 +65,7 @@ def test_a_submitted_job_arrives_is_started_and_outlives_the_run(run, host, dock
         assert (seen.trigger, waiting.state, waiting.request) == (Trigger.ARRIVAL, JobState.WAITING, 1.0)
         assert (waiting.terms, waiting.arrived <= -1.9) == (terms, True)
         engine.revise("trainer", replace(terms, priority=9))
-        assert looked(engine).jobs[0].said.priority == 9
+        assert looked(engine).jobs[0].terms_or_default.priority == 9
         assert engine.apply([Start("trainer", "node", 0.5)]) == ()
         (running,) = looked(engine, 1.0).jobs
         assert (running.state, running.limit, running.can_resize) == (JobState.RUNNING, 0.5, True)

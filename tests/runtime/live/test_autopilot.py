@@ -91,7 +91,7 @@ def test_a_fit_is_made_once_and_again_when_what_it_depends_on_changes(space):
 
     def ready(**changes):
         return space.fitted.ready(
-            AUTOPILOT.chosen({**chosen, **changes}), lambda _, message, /, **__: said.append(message)
+            AUTOPILOT.build_settings({**chosen, **changes}), lambda _, message, /, **__: said.append(message)
         )
 
     first = ready()

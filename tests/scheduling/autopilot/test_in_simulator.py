@@ -39,7 +39,7 @@ def ready(**chosen):
     fitted = FittedPolicy(
         "prev.step.max", CYCLE, 1.0, fit_policy(POLICIES["prev.step.max"], training).adviser, None
     )
-    return ReadySettings(**asdict(AUTOPILOT.chosen(chosen)), fitted=fitted)
+    return ReadySettings(**asdict(AUTOPILOT.build_settings(chosen)), fitted=fitted)
 
 
 def run(policy, settings=None, text=TWO_GROUPS):

@@ -97,7 +97,7 @@ class Shown:
 
 
 def chosen_with(policy="prev.step.max", fallback=None, **chosen):
-    return ReadySettings(**asdict(AUTOPILOT.chosen(chosen)), fitted=fitted(policy, fallback))
+    return ReadySettings(**asdict(AUTOPILOT.build_settings(chosen)), fitted=fitted(policy, fallback))
 
 
 def run(engine, *, policy="prev.step.max", **chosen):

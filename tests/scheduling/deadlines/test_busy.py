@@ -39,7 +39,7 @@ def busy(seed):
 def test_every_promise_is_kept(seed):
     policy, scenario, promised, late = POLICIES["deadline"], busy(seed), set(), {}
     due = {job.id: job.arrival + job.deadline for job in scenario.jobs}
-    for entry in drive(simulated(scenario, 1), policy, policy.chosen({}), 1):
+    for entry in drive(simulated(scenario, 1), policy, policy.build_settings({}), 1):
         promised |= {reason.job for reason in entry.reasons if reason.rule == "deadline, promise"}
         for job in entry.observation.ended:
             late[job.id] = entry.observation.time - due[job.id]

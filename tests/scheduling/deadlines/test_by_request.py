@@ -31,7 +31,7 @@ def scenario(jobs, capacities):
 
 def ended(rule, jobs, capacities=(4.0,)):
     policy = POLICIES[rule]
-    return ends(run(scenario(jobs, capacities), policy, settings=policy.chosen()))
+    return ends(run(scenario(jobs, capacities), policy, settings=policy.build_settings()))
 
 
 SMALL_BEHIND_LARGE = (

@@ -81,8 +81,8 @@ def test_a_promise_is_not_broken_for_a_later_job():
     made.look(0.0)
     assert follow(made) == {"a": 4.0}
     assert "others that were promised would end too late" in texts(made, "b")[0]
-    assert "a" in made.state.known
-    assert [known.promised for known in made.state.known.values()] == [True, False]
+    assert "a" in made.state.estimates
+    assert [estimate.is_promised for estimate in made.state.estimates.values()] == [True, False]
 
 
 def test_what_no_number_of_cores_brings_to_its_end_is_said_with_what_would_be_possible():
@@ -113,7 +113,7 @@ def test_a_job_that_slows_down_gets_more_cores_and_one_that_cannot_be_saved_is_s
     assert follow(made)["a"] == 3.0
     made.put("a", steps=60, step_seconds=8 / 3.0)
     made.look(90.0)
-    assert made.state.known["a"].late
+    assert made.state.estimates["a"].is_late
     assert "a will end too late" in " ".join(texts(made, "a"))
 
 
@@ -234,7 +234,7 @@ def test_what_is_not_profiled_runs_with_what_is_left_and_is_promised_once_its_st
     assert made.answer.wake == 10.0, "sooner than at the interval, 30 s"
     made.put("a", steps=10, step_seconds=0.5)
     made.look(30.0)
-    assert made.state.known["a"].promised
+    assert made.state.estimates["a"].is_promised
     assert "a is promised to end within 1 min 10 s" in texts(made, "a")[0]
 
 
@@ -270,12 +270,12 @@ def test_a_container_that_runs_already_when_it_comes_is_promised_like_a_new_job(
     asks(made, "own", 60, 60.0, at=5.0)
     made.on("w", "own")
     made.look(5.0, trigger=Trigger.ARRIVAL)
-    assert made.state.known["own"].promised
+    assert made.state.estimates["own"].is_promised
     assert set(follow(made)) == {"a", "own"}
     asks(made, "past", 60, 0.0, at=6.0)
     made.on("w", "past")
     made.look(7.0, trigger=Trigger.ARRIVAL)
-    assert not made.state.known["past"].promised
+    assert not made.state.estimates["past"].is_promised
 
 
 def test_nobody_begins_where_memory_does_not_suffice():
@@ -300,7 +300,7 @@ def test_while_too_much_is_asked_for_the_dearest_jobs_are_promised_nothing():
     assert "a job is promised at most" in texts(made, "dear")[0]
     asks(made, "cheap", 20, 9000.0, at=100.0)
     made.look(100.0)
-    assert made.state.known["cheap"].promised
+    assert made.state.estimates["cheap"].is_promised
 
 
 def test_what_was_promised_nothing_has_no_cores_that_hardly_help_it():
@@ -367,8 +367,8 @@ def test_a_step_in_progress_counts_by_its_time():
     made.look(2.0)
     made.put("a", steps=9, step_seconds=4.2875)
     made.look(40.0)
-    assert not made.state.known["a"].late
-    assert made.state.known["a"].progress == pytest.approx(9 + (40 - 9 * 4.2875) / 4.2875, abs=0.01)
+    assert not made.state.estimates["a"].is_late
+    assert made.state.estimates["a"].progress == pytest.approx(9 + (40 - 9 * 4.2875) / 4.2875, abs=0.01)
 
 
 @st.composite
@@ -392,7 +392,7 @@ def worlds(draw):
 @given(worlds(), st.sampled_from([0.25, 1.0]))
 def test_every_promise_is_kept_where_predictions_are_right(scenario, grain):
     policy, promised, ends = POLICIES["deadline"], {}, {}
-    for entry in drive(simulated(scenario, 1), policy, policy.chosen({"grain": grain}), 1):
+    for entry in drive(simulated(scenario, 1), policy, policy.build_settings({"grain": grain}), 1):
         seen = entry.observation
         for reason in entry.reasons:
             if reason.rule == "deadline, promise":

@@ -53,7 +53,7 @@ def fast(cores, jobs):
             for name, steps, points, seconds in jobs
         ),
     )  # fmt: skip
-    return POLICY.decide(POLICY.begin(POLICY.chosen({}), 1), seen)
+    return POLICY.decide(POLICY.begin(POLICY.build_settings({}), 1), seen)
 
 
 @given(waiting())

@@ -62,7 +62,7 @@ class Machine:
     def run(self, until=3000.0):
         """Let time pass until all is done; the policy decides when it wants to or something happens."""
         policy = POLICIES["deadline"]
-        chosen = policy.chosen({"interval": 10.0, "grain": 1.0})
+        chosen = policy.build_settings({"interval": 10.0, "grain": 1.0})
         state, number, wake, failures, now = policy.begin(chosen, 1), 0, None, (), 0.0
         there, known = set(), self.cores
         while now < until and any(each.ended == inf for each in self.work.values()):

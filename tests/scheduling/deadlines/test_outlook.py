@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.scheduling.model import Job, JobState, Observation, Profile, Terms, Trigger, Worker
 from core.scheduling.policies import POLICIES
-from core.scheduling.policies.deadline.outlook import outlook
+from core.scheduling.policies.deadline.outlook import predict_outlook
 from core.scheduling.policies.deadline.settings import DeadlineSettings
 
 NOW = 100.0
@@ -36,7 +36,7 @@ def running(name, limit, deadline=None, **more):
 
 
 def test_on_an_empty_machine_it_has_what_it_needs():
-    said = outlook(SETTINGS, seen(), job("new", deadline=700.0))
+    said = predict_outlook(SETTINGS, seen(), job("new", deadline=700.0))
     assert (said.promised, said.cores, said.gives_way) == (True, 2.0, ())
     assert said.has >= said.cores
     assert NOW < said.ends <= NOW + 700.0
@@ -44,28 +44,28 @@ def test_on_an_empty_machine_it_has_what_it_needs():
 
 
 def test_what_is_out_of_reach_is_said_with_what_is_not():
-    said = outlook(SETTINGS, seen(), job("new", deadline=200.0))
+    said = predict_outlook(SETTINGS, seen(), job("new", deadline=200.0))
     assert (said.promised, said.cores) == (False, None)
     assert "cannot end within" in said.why
-    later = outlook(SETTINGS, seen(), job("new", deadline=said.soonest))
+    later = predict_outlook(SETTINGS, seen(), job("new", deadline=said.soonest))
     assert later.promised
 
 
 def test_who_gives_way_is_named_and_no_promise_is_broken():
     before = seen(running("dear", 2.0, 800.0), running("other", 2.0))
-    said = outlook(SETTINGS, before, job("new", deadline=700.0))
+    said = predict_outlook(SETTINGS, before, job("new", deadline=700.0))
     assert said.promised
     lost = {name: (had, has) for name, had, has in said.gives_way}
     assert lost["other"][1] < lost["other"][0]
     full = seen(running("dear", 4.0, 470.0))
-    refused = outlook(SETTINGS, full, job("new", deadline=400.0))
+    refused = predict_outlook(SETTINGS, full, job("new", deadline=400.0))
     assert not refused.promised
     assert "others that were promised would end too late" in refused.why
-    assert outlook(SETTINGS, full, job("new", deadline=refused.soonest)).promised
+    assert predict_outlook(SETTINGS, full, job("new", deadline=refused.soonest)).promised
 
 
 def test_without_earlier_runs_nothing_is_claimed():
-    said = outlook(SETTINGS, seen(), job("new", deadline=700.0, points=None))
+    said = predict_outlook(SETTINGS, seen(), job("new", deadline=700.0, points=None))
     assert (said.known, said.promised, said.cores, said.ends, said.soonest) == (
         False,
         False,
@@ -77,7 +77,7 @@ def test_without_earlier_runs_nothing_is_claimed():
 
 
 def test_without_a_deadline_it_says_when_it_would_end():
-    said = outlook(SETTINGS, seen(), job("new"))
+    said = predict_outlook(SETTINGS, seen(), job("new"))
     assert (said.promised, said.cores) == (None, None)
     assert said.ends == pytest.approx(NOW + 10_000 * 0.035)
 
@@ -85,7 +85,7 @@ def test_without_a_deadline_it_says_when_it_would_end():
 def test_how_far_off_earlier_runs_were_is_shown():
     profile = Profile(POINTS, steps=10_000, spread=(0.9, 1.2))
     new = replace(job("new"), terms=Terms(deadline=4000.0, profile=profile))
-    said = outlook(SETTINGS, seen(), new)
+    said = predict_outlook(SETTINGS, seen(), new)
     left = said.ends - NOW
     assert said.between == pytest.approx((NOW + 0.9 * left, NOW + 1.2 * left))
     assert said.soonest == pytest.approx(1.2 * 350.0, rel=0.02), "a reserve is kept"
@@ -106,7 +106,7 @@ def machines(draw):
 @given(machines())
 def test_what_is_told_is_what_the_policy_then_does(drawn):
     before, new = drawn
-    said = outlook(SETTINGS, before, new)
+    said = predict_outlook(SETTINGS, before, new)
     policy = POLICIES["deadline"]
     first = policy.decide(policy.begin(SETTINGS, 1), before)
     after = replace(before, number=1, jobs=(*before.jobs, new))
@@ -117,4 +117,4 @@ def test_what_is_told_is_what_the_policy_then_does(drawn):
     assert all(marks[mark.job].promised for mark in others if mark.job in marks), "no promise is taken back"
     if not said.promised and said.soonest is not None:
         sooner = replace(new, terms=replace(new.terms, deadline=said.soonest))
-        assert outlook(SETTINGS, before, sooner).promised
+        assert predict_outlook(SETTINGS, before, sooner).promised

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core.engines.simulated import simulated
 from core.scheduling import lookup
 from core.scheduling.actions import Pause, Refuse, Resume, SetLimit, SetThreads, Start
-from core.scheduling.forecasting import StepTime, fitted
+from core.scheduling.forecasting import StepTime, fit_step_time
 from core.scheduling.loop import drive, replay
 from core.scheduling.model import Failure, JobState, Terms, Trigger, Worker
 from core.scheduling.policies import POLICIES
@@ -32,7 +32,7 @@ def table(cores=8.0, workers=1, **values):
 
 
 def run(scenario, **values):
-    return list(drive(simulated(scenario, 1), ELASTIC, ELASTIC.chosen(values), 1))
+    return list(drive(simulated(scenario, 1), ELASTIC, ELASTIC.build_settings(values), 1))
 
 
 def starts(decision):
@@ -298,13 +298,13 @@ def test_no_variant_exceeds_cores_or_memory_and_nobody_waits_for_ever(scenario, 
     for entry in entries:
         assert entry.failures == ()
         for worker in entry.observation.workers:
-            jobs = lookup.on(entry.observation, worker.id)
+            jobs = lookup.jobs_on(entry.observation, worker.id)
             running = [job for job in jobs if job.state is RUNNING]
             assert sum(job.limit for job in running) <= worker.capacity + 1e-6
             assert worker.memory_used <= 0.8 * worker.memory
     ended = [job.id for entry in entries for job in entry.observation.ended if job.state is JobState.DONE]
     assert sorted(ended) == sorted(spec.id for spec in scenario.jobs)
-    assert list(replay(ELASTIC, ELASTIC.chosen(values), 1, entries)) == []
+    assert list(replay(ELASTIC, ELASTIC.build_settings(values), 1, entries)) == []
 
 
 @given(clusters(), VALUES)
@@ -334,15 +334,15 @@ def test_no_core_is_idle_while_an_elastic_job_could_use_it(scenario, values):
 @given(st.floats(0, 5), st.floats(0.1, 10), st.floats(0, 0.5))
 def test_a_curve_is_found_again_from_what_it_takes(fixed, parallel, overhead):
     true = StepTime(fixed, parallel, overhead)
-    found = fitted([(cores, true.seconds(cores)) for cores in (0.5, 1.0, 2.0, 4.0)])
+    found = fit_step_time([(cores, true.seconds(cores)) for cores in (0.5, 1.0, 2.0, 4.0)])
     for cores in (0.5, 1.0, 3.0, 4.0):
         assert found.seconds(cores) == pytest.approx(true.seconds(cores), rel=1e-6)
 
 
 def test_one_measurement_says_only_what_cores_share():
-    assert fitted([(2.0, 3.0)]) == StepTime(0.0, pytest.approx(6.0), 0.0)
-    assert fitted([(1.0, 4.0), (2.0, 3.0)]).seconds(4.0) == pytest.approx(2.5)
-    assert fitted([(1.0, 1.0), (2.0, 1.5), (4.0, 2.0)]).gain(2.0, 1.0) < 0
+    assert fit_step_time([(2.0, 3.0)]) == StepTime(0.0, pytest.approx(6.0), 0.0)
+    assert fit_step_time([(1.0, 4.0), (2.0, 3.0)]).seconds(4.0) == pytest.approx(2.5)
+    assert fit_step_time([(1.0, 1.0), (2.0, 1.5), (4.0, 2.0)]).gain(2.0, 1.0) < 0
 
 
 @given(clusters(), VALUES)

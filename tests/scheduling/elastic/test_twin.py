@@ -72,7 +72,7 @@ def after(entry):
 def test_a_variant_decides_what_its_rules_say(variant, scenario, victim, feedback, cap):
     values = dict(zip(("admission", "order", "reassign", "first"), variant, strict=True))
     values |= {"victim": victim, "feedback": feedback, "quantum": 20.0, "ageing": 15.0, "cap": cap}
-    chosen = ELASTIC.chosen(values)
+    chosen = ELASTIC.build_settings(values)
     capacity = scenario.workers[0].cores
     twin = SlowElastic(chosen, capacity)
     for entry in drive(simulated(scenario, 1), ELASTIC, chosen, 1):

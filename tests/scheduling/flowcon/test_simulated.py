@@ -25,7 +25,7 @@ def completions(policy: str, family: str, model: str, **settings: object) -> dic
     engine = simulated(Scenario((WorkerSpec("w", 1.0),), jobs), seed=0)
     return {
         job.id: entry.observation.time - job.arrived
-        for entry in drive(engine, chosen, chosen.chosen(settings), 0)
+        for entry in drive(engine, chosen, chosen.build_settings(settings), 0)
         for job in entry.observation.ended
     }
 

@@ -22,15 +22,15 @@ def slow_and_quick(**settings: object) -> Table:
 
 
 def test_presets_are_settings_that_can_be_chosen() -> None:
-    alphas = [POLICIES["flowcon"].chosen(values).alpha for values in PRESETS.values()]
+    alphas = [POLICIES["flowcon"].build_settings(values).alpha for values in PRESETS.values()]
     assert alphas == [0.01, 0.03, 0.05, 0.10, 0.15]
-    assert POLICIES["flowcon"].chosen().alpha == 0.03
+    assert POLICIES["flowcon"].build_settings().alpha == 0.03
 
 
 @pytest.mark.parametrize("wrong", [{"alpha": 0}, {"itval": -1}, {"limits": "firm"}, {"beta": 0.5}])
 def test_settings_out_of_bounds_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(InputError):
-        POLICIES["flowcon"].chosen(wrong)
+        POLICIES["flowcon"].build_settings(wrong)
 
 
 def test_growth_means_compares_the_means_of_two_intervals() -> None:

@@ -16,8 +16,8 @@ from core.scheduling.model import JobState
 from core.scheduling.policies.autopilot import cpu, memory
 from core.scheduling.policies.autopilot.settings import UNKNOWN, AutopilotSettings, Held, ReadySettings
 from core.scheduling.ports import Decision, SchedulingPolicy
-from core.scheduling.refusals import PATIENCE, Asked, after_failures
-from core.scheduling.shares import changes, threads_for
+from core.scheduling.refusals import START_TIMEOUT, PendingStart, update_pending_starts
+from core.scheduling.shares import plan_changes, threads_for
 from core.units import format_bytes, format_cores, phase_name
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Begun(NamedTuple):
     """Who begins now."""
 
     #: Starts that were not confirmed, by the names of their jobs.
-    asked: Mapping[str, Asked]
+    asked: Mapping[str, PendingStart]
     #: What is done, and why.
     starts: tuple[Start, ...]
     reasons: tuple[Reason, ...]
@@ -45,31 +45,35 @@ class Begun(NamedTuple):
     wake: float | None
 
 
-def start_waiting(settings: AutopilotSettings, before: Mapping[str, Asked], seen: Observation) -> Begun:
+def start_waiting(
+    settings: AutopilotSettings, before: Mapping[str, PendingStart], seen: Observation
+) -> Begun:
     """Start waiting jobs in order of submission, each where its request is free."""
     waiting = [job for job in seen.jobs if job.state is JobState.WAITING]
     if not waiting:
         return Begun({}, (), (), None)
-    asked, reasons = after_failures(before, seen)
+    asked, reasons = update_pending_starts(before, seen)
     room = _Room(settings, seen)
     starts = []
     for job in waiting:
         tried = asked.get(job.id)
-        if tried is not None and tried.until > seen.time:
+        if tried is not None and tried.wait_until > seen.time:
             if tried.worker is not None:  # asked for, and not confirmed yet
                 room.take(job, tried.worker)
             continue
-        worker = room.place(job, None if tried is None else tried.avoids)
+        worker = room.place(job, None if tried is None else tried.avoided_worker)
         if worker is None:
             continue
         cores = room.request(job)
         room.take(job, worker)
-        first = Asked(None, 0.0) if tried is None else tried
-        asked[job.id] = first._replace(worker=worker, until=seen.time + PATIENCE)
+        first = PendingStart(None, 0.0) if tried is None else tried
+        asked[job.id] = first._replace(worker=worker, wait_until=seen.time + START_TIMEOUT)
         starts.append(Start(job.id, worker, cores, threads=threads_for(cores) if job.can_resize else None))
         text = f"{job.id} starts on {worker} with the {format_cores(cores)} that it asks for."
         reasons.append(Reason("autopilot, start", text, job.id, worker))
-    waits = [each.until for each in asked.values() if each.worker is None and each.until > seen.time]
+    waits = [
+        each.wait_until for each in asked.values() if each.worker is None and each.wait_until > seen.time
+    ]
     return Begun(asked, tuple(starts), tuple(reasons), min(waits, default=None))
 
 
@@ -99,7 +103,8 @@ class _Room:
         able = [
             name
             for name, free in self._free.items()
-            if self.request(job) <= free + _TINY and (job.said.memory or 0.0) <= self._memory[name]
+            if self.request(job) <= free + _TINY
+            and (job.terms_or_default.memory or 0.0) <= self._memory[name]
         ]
         others = [name for name in able if name != avoids]
         return max(others or able, key=self._free.__getitem__, default=None)
@@ -108,7 +113,7 @@ class _Room:
         """Count a job as begun."""
         if worker in self._free:
             self._free[worker] -= self.request(job)
-            self._memory[worker] -= job.said.memory or 0.0
+            self._memory[worker] -= job.terms_or_default.memory or 0.0
 
 
 EVERY = 1.0
@@ -172,7 +177,7 @@ class AutopilotState:
     #: Containers that are steered, by their jobs.
     known: Mapping[str, Steered] = field(default_factory=dict)
     #: Starts that were not confirmed, by the names of their jobs.
-    asked: Mapping[str, Asked] = field(default_factory=dict)
+    asked: Mapping[str, PendingStart] = field(default_factory=dict)
     #: When it last asked to be woken.
     wake: float | None = None
 
@@ -332,7 +337,7 @@ class _Look:
         if known.cpu is not None and known.cpu.wanted != cores:
             asked = replace(job, limit=cores)  # in watch it has another limit than what was decided
             cores = known.cpu.wanted
-            self.actions += changes([(asked, worker, cores)])
+            self.actions += plan_changes([(asked, worker, cores)])
             phase = -1 if job.use is None else job.use.phase
             where = "" if phase < 0 else f", in {phase_name(phase)},"
             text = f"{job.id}{where} has {format_cores(cores)} from now on. {why[1]}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from core.provisioning.advice import serializable
-from core.scheduling.queueing import memory_setting, unasked_setting
+from core.scheduling.queueing import default_request_setting, memory_setting
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class AutopilotSettings:
     full: float = setting(
         0.9, label="Nearly full", low=0.5, high=1.0, help="Above this share of its limit it grows at once."
     )
-    unasked: float = unasked_setting()
+    unasked: float = default_request_setting()
     filled: float = memory_setting()
 
 

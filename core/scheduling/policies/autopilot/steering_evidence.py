@@ -161,7 +161,7 @@ class Book:
         short = seconds if each.wanted.cores is not None and would > each.wanted.cores else 0.0
         if each.own.cores is None and job.request is None:
             each.kept = each.kept._replace(cores=max(each.kept.cores or 0.0, would))
-        if each.own.memory is None and job.said.memory is None:
+        if each.own.memory is None and job.terms_or_default.memory is None:
             each.kept = each.kept._replace(memory=max(each.kept.memory or 0.0, use.memory))
         account = each.account.after(seconds, use, each.wanted, each.kept, short=short)
         each.account = account._replace(killed=max(account.killed, job.kills - each.kills))
@@ -185,7 +185,7 @@ class Book:
 
 def _kept(job: Job, use: Use) -> Held:
     cores = job.limit or job.request or use.cores
-    return Held(cores, job.memory_limit or job.said.memory or use.memory)
+    return Held(cores, job.memory_limit or job.terms_or_default.memory or use.memory)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from core.scheduling.actions import Mark
 from core.scheduling.policies.deadline.deadline_admission import DeadlineAdmission
-from core.scheduling.policies.deadline.scene import DeadlineState, Scene
+from core.scheduling.policies.deadline.scene import DeadlineContext, DeadlineState
 from core.scheduling.policies.deadline.settings import DeadlineSettings
 from core.scheduling.policies.deadline.sharing import Sharing
 from core.scheduling.ports import Decision, SchedulingPolicy
-from core.scheduling.shares import changes
+from core.scheduling.shares import plan_changes
 
 if TYPE_CHECKING:
     from core.scheduling.model import Observation
@@ -37,27 +37,35 @@ def decide(state: DeadlineState, seen: Observation) -> Decision[DeadlineState]:
     """Promise what can be promised, and give every job its cores."""
     if seen.number <= state.number:
         return Decision(state, wake=state.wake)
-    scene = Scene(state, seen)
-    promises = DeadlineAdmission(scene, state.costs)
-    promises.make()
-    sharing = Sharing(scene, promises)
-    sharing.share()
-    again = [scene.known[name].again for name in scene.waiting if scene.known[name].again > scene.now]
-    wake = min([*(home.due for home in scene.homes.values()), *again], default=inf)
+    context = DeadlineContext(state, seen)
+    admission = DeadlineAdmission(context, state.costs)
+    admission.admit_jobs()
+    sharing = Sharing(context, admission)
+    sharing.share_workers()
+    again = [
+        context.estimates[name].retry_at
+        for name in context.waiting
+        if context.estimates[name].retry_at > context.now
+    ]
+    wake = min([*(home.next_look for home in context.records.values()), *again], default=inf)
     after = replace(
         state,
         number=seen.number,
-        known=scene.known,
-        homes=scene.homes,
-        costs=promises.costs,
-        ratios=scene.ratios,
+        estimates=context.estimates,
+        records=context.records,
+        costs=admission.costs,
+        ratios=context.ratios,
         wake=None if wake == inf else wake,
     )
-    others = [Mark(name, "left over", promised=False) for name in scene.new if not scene.known[name].promised]
+    others = [
+        Mark(name, "left over", promised=False)
+        for name in context.new_jobs
+        if not context.estimates[name].is_promised
+    ]
     return Decision(
         after,
-        changes(sharing.wanted, scene.refused),
-        tuple(scene.reasons),
+        plan_changes(sharing.wanted, context.refusals),
+        tuple(context.reasons),
         (*others, *sharing.marks),
         wake=after.wake,
     )

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Final
 from core.scheduling.model import JobState
 from core.scheduling.policies.deadline.deadline_admission import DeadlineAdmission
 from core.scheduling.policies.deadline.job_estimate import first_estimate
-from core.scheduling.policies.deadline.scene import DeadlineState, Scene
+from core.scheduling.policies.deadline.scene import DeadlineContext, DeadlineState
 from core.scheduling.policies.deadline.sharing import Sharing
 
 if TYPE_CHECKING:
     from core.scheduling.model import Job, Observation
     from core.scheduling.policies.deadline.settings import DeadlineSettings
 
-_TRIES: Final = 16
+_MAX_TRIES: Final = 16
 """Deadlines that are tried to find the earliest one that can be promised, each at least."""
-_PRECISE: Final = 0.01
-_TINY: Final = 1e-9
+_PRECISION: Final = 0.01
+_TOLERANCE: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,74 +50,76 @@ class Outlook:
     gives_way: tuple[tuple[str, float, float], ...] = ()
 
 
-def outlook(settings: DeadlineSettings, seen: Observation, job: Job) -> Outlook:
+def predict_outlook(settings: DeadlineSettings, seen: Observation, job: Job) -> Outlook:
     """What would become of a job that is submitted now."""
-    without, _ = _decided(settings, seen, None)
-    with_it, scene = _decided(settings, seen, job)
-    known = scene.known[job.id]
-    promises = DeadlineAdmission(scene, ())
+    without, _ = _decide_cores(settings, seen, None)
+    with_it, context = _decide_cores(settings, seen, job)
+    estimate = context.estimates[job.id]
+    admission = DeadlineAdmission(context, ())
     has = with_it.get(job.id, 0.0)
-    cores = promises.alone(known) if known.known and known.until < inf else None
-    ending = known.ends(round((has or cores or 0.0) / scene.grain), scene.now, scene.spread)
-    said = [reason.text for reason in scene.reasons if reason.job == job.id]
+    cores = admission.cores_alone(estimate) if estimate.is_predictable and estimate.deadline < inf else None
+    ending = estimate.estimate_finish(
+        round((has or cores or 0.0) / context.grain), context.now, context.spread
+    )
+    texts = [reason.text for reason in context.reasons if reason.job == job.id]
     placed = [each.id for each in seen.jobs if each.state.placed]
     lost = [(name, without.get(name, 0.0), with_it.get(name, 0.0)) for name in placed]
     return Outlook(
-        known.known,
-        known.promised if known.until < inf else None,
-        said[0] if said else "",
+        estimate.is_predictable,
+        estimate.is_promised if estimate.deadline < inf else None,
+        texts[0] if texts else "",
         cores,
         has,
-        None if ending is None else ending.at,
-        None if ending is None else ending.between,
-        _soonest(settings, seen, job) if known.known else None,
-        tuple(each for each in lost if each[1] > each[2] + _TINY),
+        None if ending is None else ending.finish,
+        None if ending is None else ending.interval,
+        _earliest_deadline(settings, seen, job) if estimate.is_predictable else None,
+        tuple(each for each in lost if each[1] > each[2] + _TOLERANCE),
     )
 
 
-def _decided(
+def _decide_cores(
     settings: DeadlineSettings, seen: Observation, job: Job | None
-) -> tuple[dict[str, float], Scene]:
+) -> tuple[dict[str, float], DeadlineContext]:
     """The cores that every job would have, and what was found."""
-    scene = _scene(settings, seen, job)
-    promises = DeadlineAdmission(scene, ())
-    promises.make()
-    sharing = Sharing(scene, promises)
-    sharing.share()
-    return {each.id: cores for each, _, cores in sharing.wanted}, scene
+    context = _build_context(settings, seen, job)
+    admission = DeadlineAdmission(context, ())
+    admission.admit_jobs()
+    sharing = Sharing(context, admission)
+    sharing.share_workers()
+    return {each.id: cores for each, _, cores in sharing.wanted}, context
 
 
-def _scene(settings: DeadlineSettings, seen: Observation, job: Job | None) -> Scene:
+def _build_context(settings: DeadlineSettings, seen: Observation, job: Job | None) -> DeadlineContext:
     """What is seen; whoever waits and was promised nothing has been considered before."""
     largest = max((worker.capacity for worker in seen.workers), default=1.0)
-    known = {
+    estimates = {
         each.id: first_estimate(each, settings, largest)
         for each in seen.jobs
-        if each.state is not JobState.WAITING or not each.said.promised
+        if each.state is not JobState.WAITING or not each.terms_or_default.promised
     }
     after = seen if job is None else replace(seen, jobs=(*seen.jobs, job))
-    return Scene(DeadlineState(settings, known=known), after)
+    return DeadlineContext(DeadlineState(settings, estimates=estimates), after)
 
 
-def _soonest(settings: DeadlineSettings, seen: Observation, job: Job) -> float | None:
+def _earliest_deadline(settings: DeadlineSettings, seen: Observation, job: Job) -> float | None:
     """Seconds to the earliest deadline that would be promised, to one part in a hundred."""
 
     def fits(seconds: float) -> bool:
-        timed = replace(job, terms=replace(job.said, deadline=seconds))
-        scene = _scene(settings, seen, timed)
-        DeadlineAdmission(scene, ()).make()
-        return scene.known[job.id].promised
+        timed = replace(job, terms=replace(job.terms_or_default, deadline=seconds))
+        context = _build_context(settings, seen, timed)
+        DeadlineAdmission(context, ()).admit_jobs()
+        return context.estimates[job.id].is_promised
 
     high = 1.0
-    for _ in range(2 * _TRIES):
+    for _ in range(2 * _MAX_TRIES):
         if fits(high):
             break
         high *= 2
     else:
         return None
     low = high / 2
-    for _ in range(_TRIES):
-        if high - low <= _PRECISE * high:
+    for _ in range(_MAX_TRIES):
+        if high - low <= _PRECISION * high:
             break
         middle = (low + high) / 2
         low, high = (low, middle) if fits(middle) else (middle, high)

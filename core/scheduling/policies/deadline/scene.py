@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.scheduling import lookup
 from core.scheduling.actions import Reason, Resume, Start
-from core.scheduling.deadline_planning.foresight import REMEMBERED, reserve, spread
+from core.scheduling.deadline_planning.foresight import MAX_RATIOS, ratio_reserve, ratio_spread
 from core.scheduling.model import Trigger
-from core.scheduling.policies.deadline.job_estimate import JobEstimate, first_estimate, updated_estimate
+from core.scheduling.policies.deadline.job_estimate import JobEstimate, first_estimate, update_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,29 +25,29 @@ if TYPE_CHECKING:
     from core.scheduling.model import Job, Observation
     from core.scheduling.policies.deadline.settings import DeadlineSettings
 
-_JUDGED = 0.5
+_MAX_DOUBT = 0.5
 """Doubt below which a job's own steps say how well it was predicted."""
 _ROUNDING = 1e-9
 
 
-class Home(NamedTuple):
+class WorkerRecord(NamedTuple):
     """What is remembered of a worker."""
 
     #: Its cores when it was looked at last.
     capacity: float
     #: Grain-seconds that its jobs were promised then.
-    promised: float = 0.0
+    promised_work: float = 0.0
     #: Grains that were left over, and those that no promise or hope needed.
-    spare: int = 0
-    idle: int = 0
+    spare_grains: int = 0
+    idle_grains: int = 0
     #: When it is looked at again.
-    due: float = inf
+    next_look: float = inf
     #: When something last happened there.
-    since: float = 0.0
+    changed_at: float = 0.0
     #: Whether the last look would have changed something.
-    wishes: bool = False
+    wants_change: bool = False
     #: Whether a start was not confirmed then, so that its cores could not be touched.
-    blocked: bool = False
+    is_blocked: bool = False
     #: For those that it is promised to.
     plan: Plan | None = None
 
@@ -61,9 +61,9 @@ class DeadlineState:
     #: Of the last observation.
     number: int = -1
     #: Every job that has not ended.
-    known: Mapping[str, JobEstimate] = field(default_factory=dict)
+    estimates: Mapping[str, JobEstimate] = field(default_factory=dict)
     #: Every worker.
-    homes: Mapping[str, Home] = field(default_factory=dict)
+    records: Mapping[str, WorkerRecord] = field(default_factory=dict)
     #: (when it came, grain-seconds that its deadline needs at least) of the latest jobs.
     costs: tuple[tuple[float, float], ...] = ()
     #: Observed over predicted time per step of the latest jobs.
@@ -72,136 +72,147 @@ class DeadlineState:
     wake: float | None = None
 
 
-class Scene:
+class DeadlineContext:
     """What is seen, beside what is remembered; decisions change it."""
 
     def __init__(self, state: DeadlineState, seen: Observation) -> None:
         self.settings, self.seen, self.now = state.settings, seen, seen.time
         self.workers = {worker.id: worker for worker in seen.workers}
-        self.known, self.homes, self.ratios = dict(state.known), dict(state.homes), state.ratios
+        self.estimates, self.records, self.ratios = dict(state.estimates), dict(state.records), state.ratios
         self.jobs: dict[str, Job] = {}
-        self.on: dict[str, tuple[str, ...]] = {}
+        self.jobs_on: dict[str, tuple[str, ...]] = {}
         self.changed_workers: dict[str, None] = {}
-        self.looked: set[str] = set()
-        self.learned: list[str] = []
-        self.refused: dict[str, str] = {}
+        self.looked_at: set[str] = set()
+        self.newly_predictable: list[str] = []
+        self.refusals: dict[str, str] = {}
         self.reasons: list[Reason] = []
         for job in seen.ended:
-            self.known.pop(job.id, None)
-        for name in self._changed(state.known):
-            self.stir(name)
+            self.estimates.pop(job.id, None)
+        for name in self._changed_since(state.estimates):
+            self.mark_changed(name)
         due = [
             name
-            for name, home in self.homes.items()
-            if home.due <= self.now and name not in self.changed_workers
+            for name, record in self.records.items()
+            if record.next_look <= self.now and name not in self.changed_workers
         ]
         for name in due:
-            self.stir(name)
-        self.looked.update(due)
-        self.waiting = self._wait()
-        new = [name for name in self.waiting if name not in state.known]
+            self.mark_changed(name)
+        self.looked_at.update(due)
+        self.waiting = self._read_waiting()
+        new = [name for name in self.waiting if name not in state.estimates]
         # promises of a run before this one come before new ones
-        self.new = sorted(new, key=lambda name: not self.jobs[name].said.promised)
+        self.new_jobs = sorted(new, key=lambda name: not self.jobs[name].terms_or_default.promised)
         if seen.trigger is Trigger.ARRIVAL and not new:
-            self._find()
+            self._find_started()
         self._take_failures()
 
     @cached_property
-    def largest(self) -> float:
+    def largest_capacity(self) -> float:
         """Cores of the largest worker."""
         return max((worker.capacity for worker in self.seen.workers), default=1.0)
 
     @cached_property
     def grain(self) -> float:
         """Cores are given in multiples of this."""
-        return min(self.settings.grain, self.largest)
+        return min(self.settings.grain, self.largest_capacity)
 
     @cached_property
     def reserve(self) -> float:
         """By how much jobs may be slower than was predicted."""
-        return reserve(self.ratios) if self.settings.learn else 1.0
+        return ratio_reserve(self.ratios) if self.settings.learn else 1.0
 
     @cached_property
     def spread(self) -> tuple[float, float] | None:
         """Between which factors jobs were slower than was predicted, eight times out of ten."""
-        return spread(self.ratios)
+        return ratio_spread(self.ratios)
 
-    def wish(self, known: JobEstimate, *, grace: bool = False) -> AllocationRequest:
+    def allocation_request(self, estimate: JobEstimate, *, grace: bool = False) -> AllocationRequest:
         """What a job needs to end in time; see `Known.wish`."""
-        return known.wish(self.reserve, self.now, self.settings.early, grace=grace)
+        return estimate.allocation_request(self.reserve, self.now, self.settings.early, grace=grace)
 
     def grains(self, worker: str) -> int:
         """How many grains a worker has."""
         return floor(self.workers[worker].capacity / self.grain + _ROUNDING)
 
-    def tell(self, rule: str, text: str, job: str, **values: float) -> None:
+    def explain(self, rule: str, text: str, job: str, **values: float) -> None:
         """Say something of a job, unless it was said last."""
-        known = self.known[job]
-        if text != known.told:
-            self.known[job] = replace(known, told=text)
-            self.reasons.append(Reason(f"deadline, {rule}", text, job, known.worker, tuple(values.items())))
+        estimate = self.estimates[job]
+        if text != estimate.last_text:
+            self.estimates[job] = replace(estimate, last_text=text)
+            self.reasons.append(
+                Reason(f"deadline, {rule}", text, job, estimate.worker, tuple(values.items()))
+            )
 
-    def stir(self, worker: str) -> None:
+    def mark_changed(self, worker: str) -> None:
         """Share the cores of a worker anew at this decision."""
-        self.read(worker)
+        self.read_worker(worker)
         self.changed_workers[worker] = None
-        self.looked.discard(worker)
+        self.looked_at.discard(worker)
 
-    def read(self, worker: str) -> tuple[str, ...]:
+    def read_worker(self, worker: str) -> tuple[str, ...]:
         """Names of the jobs on a worker, looked at once."""
-        if worker not in self.on:
-            jobs = lookup.on(self.seen, worker)
+        if worker not in self.jobs_on:
+            jobs = lookup.jobs_on(self.seen, worker)
             for job in jobs:
-                self._look(job)
-            self.on[worker] = tuple(job.id for job in jobs)
-        return self.on[worker]
+                self._update_job(job)
+            self.jobs_on[worker] = tuple(job.id for job in jobs)
+        return self.jobs_on[worker]
 
-    def _look(self, job: Job) -> None:
+    def _update_job(self, job: Job) -> None:
         self.jobs[job.id] = job
-        known = self.known.get(job.id) or first_estimate(job, self.settings, self.largest)
-        before, known = known, updated_estimate(known, job, self.now, self.settings, self.largest)
-        speaks = known.foresight is not None and before.foresight is None
-        if (speaks or (known.known and not known.considered)) and not known.waits:
-            self.learned.append(job.id)
-        if not known.judged and known.foresight is not None and known.foresight.doubt() < _JUDGED:
-            known = replace(known, judged=True)
-            if known.foresight is not None and known.foresight.profiled:
-                self.ratios = (*self.ratios, known.foresight.factor)[-REMEMBERED:]
-        self.known[job.id] = known
+        estimate = self.estimates.get(job.id) or first_estimate(job, self.settings, self.largest_capacity)
+        before, estimate = (
+            estimate,
+            update_estimate(estimate, job, self.now, self.settings, self.largest_capacity),
+        )
+        speaks = estimate.prediction is not None and before.prediction is None
+        if (speaks or (estimate.is_predictable and not estimate.was_considered)) and not estimate.is_waiting:
+            self.newly_predictable.append(job.id)
+        if (
+            not estimate.was_judged
+            and estimate.prediction is not None
+            and estimate.prediction.remaining_doubt() < _MAX_DOUBT
+        ):
+            estimate = replace(estimate, was_judged=True)
+            if estimate.prediction is not None and estimate.prediction.profiled:
+                self.ratios = (*self.ratios, estimate.prediction.factor)[-MAX_RATIOS:]
+        self.estimates[job.id] = estimate
 
-    def _changed(self, before: Mapping[str, JobEstimate]) -> list[str]:
+    def _changed_since(self, before: Mapping[str, JobEstimate]) -> list[str]:
         """Workers on which something happened."""
         changed: set[str | None] = {
             name
             for name, worker in self.workers.items()
-            if (home := self.homes.get(name)) is None or home.blocked or home.capacity != worker.capacity
+            if (record := self.records.get(name)) is None
+            or record.is_blocked
+            or record.capacity != worker.capacity
         }
-        for name in [name for name in self.homes if name not in self.workers]:
-            del self.homes[name]
+        for name in [name for name in self.records if name not in self.workers]:
+            del self.records[name]
         acted = [job.id for job in self.seen.ended] + [failure.action.job for failure in self.seen.failures]
         changed |= {before[name].worker for name in acted if name in before}
         return [name for name in self.workers if name in changed]
 
-    def _wait(self) -> list[str]:
+    def _read_waiting(self) -> list[str]:
         """Jobs that wait; each is looked at, though nothing of it changes."""
-        waiting = lookup.waiting(self.seen)
+        waiting = lookup.waiting_jobs(self.seen)
         for job in waiting:
             self.jobs[job.id] = job
-            if job.id not in self.known:
-                self._look(job)
+            if job.id not in self.estimates:
+                self._update_job(job)
         return [job.id for job in waiting]
 
-    def _find(self) -> None:
+    def _find_started(self) -> None:
         """Look where a job has come that runs already, since somebody else started it."""
         for job in self.seen.jobs:
-            if job.id not in self.known and job.worker in self.workers:
-                self.stir(job.worker)
+            if job.id not in self.estimates and job.worker in self.workers:
+                self.mark_changed(job.worker)
 
     def _take_failures(self) -> None:
         for failure in self.seen.failures:
             name = failure.action.job
-            if name in self.known and isinstance(failure.action, Start | Resume):
-                self.known[name] = self.known[name].failed(self.now)
-                self.tell("failed start", f"{name} could not start: {failure.why}", name)
-                if name in self.waiting and name not in self.new:
-                    self.new.append(name)
+            if name in self.estimates and isinstance(failure.action, Start | Resume):
+                self.estimates[name] = self.estimates[name].after_failed_start(self.now)
+                self.explain("failed start", f"{name} could not start: {failure.why}", name)
+                if name in self.waiting and name not in self.new_jobs:
+                    self.new_jobs.append(name)

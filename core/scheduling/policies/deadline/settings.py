@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.scheduling.queueing import grain_setting, memory_setting, unasked_setting
+from core.scheduling.queueing import default_request_setting, grain_setting, memory_setting
 from core.settings_fields import setting
 
 
@@ -68,5 +68,5 @@ class DeadlineSettings:
         choices={"any": "Any multiple of the step", "powers": "The step times 1, 2, 4, 8 …"},
         help="Numbers of cores that a job may have.",
     )
-    unasked: float = unasked_setting()
+    unasked: float = default_request_setting()
     memory: float = memory_setting()

@@ -9,7 +9,7 @@ from core.scheduling.policies.elastic.queue_order import Turn
 from core.scheduling.policies.elastic.scene import ElasticState, Scene
 from core.scheduling.policies.elastic.settings import ElasticSettings
 from core.scheduling.ports import Decision, SchedulingPolicy
-from core.scheduling.shares import changes
+from core.scheduling.shares import plan_changes
 
 if TYPE_CHECKING:
     from core.scheduling.actions import Action
@@ -23,7 +23,7 @@ def actions(scene: Scene) -> tuple[Action, ...]:
         for name in scene.changed
         for job, held in scene.books[name].held.items()
     )
-    return changes(wanted, scene.refused)
+    return plan_changes(wanted, scene.refused)
 
 
 __all__ = ["ELASTIC", "POLICIES", "ElasticSettings"]

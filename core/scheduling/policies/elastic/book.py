@@ -51,7 +51,7 @@ def claim(job: Job, settings: ElasticSettings, capacity: float, found: float | N
 
     A program that cannot change its threads uses no more cores than it has threads.
     """
-    said, cap = job.said, settings.cap or capacity
+    said, cap = job.terms_or_default, settings.cap or capacity
     most = min(capacity, cap, said.max if said.max is not None else capacity)
     if not job.can_resize and job.threads is not None:
         most = min(most, float(job.threads))

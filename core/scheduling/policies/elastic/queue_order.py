@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from core.scheduling.actions import Reason
-from core.scheduling.forecasting import fitted
+from core.scheduling.forecasting import fit_step_time
 from core.scheduling.model import Trigger
 from core.scheduling.policies.elastic.admission import Admission
 from core.scheduling.policies.elastic.book import TINY, Book, Held, claim
@@ -230,7 +230,7 @@ class Turn:
 
     def _speeds(self, seen: Book) -> dict[str, StepTime]:
         return {
-            name: fitted(tuple(self.scene.measured[name].items()))
+            name: fit_step_time(tuple(self.scene.measured[name].items()))
             for name in seen.held
             if name in self.scene.measured
         }

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from core.scheduling import lookup
 from core.scheduling.actions import Reason, Resume, Start
-from core.scheduling.forecasting import SETTLED
+from core.scheduling.forecasting import SETTLE_SECONDS
 from core.scheduling.model import Trigger
 from core.scheduling.policies.elastic.book import TINY, Book, book, claim
-from core.scheduling.refusals import PATIENCE, pause_after
+from core.scheduling.refusals import START_TIMEOUT, retry_delay
 from core.units import format_bytes, format_cores
 
 if TYPE_CHECKING:
@@ -62,11 +62,11 @@ class Queued:
 
     def tried(self, now: float) -> Queued:
         """After a start was asked for: it is not asked for again at once."""
-        return replace(self, again=now + PATIENCE)
+        return replace(self, again=now + START_TIMEOUT)
 
     def failed(self, now: float) -> Queued:
         """After a start failed: it is tried again after a pause that doubles."""
-        return replace(self, again=now + pause_after(self.refusals), refusals=self.refusals + 1)
+        return replace(self, again=now + retry_delay(self.refusals), refusals=self.refusals + 1)
 
 
 def paused(held: Held, worker: str, now: float) -> Queued:
@@ -128,7 +128,7 @@ class Scene:
         self.changed: dict[str, None] = {}
         self.refused: dict[str, str] = {}
         self.reasons: list[Reason] = []
-        waiting = lookup.waiting(seen)
+        waiting = lookup.waiting_jobs(seen)
         for name in self._stirred(state, len(waiting)):
             self.read(name)
         for job in seen.ended:
@@ -154,7 +154,7 @@ class Scene:
     def read(self, name: str) -> Book:
         """The book of a worker, read once from what is seen."""
         if name not in self.changed:
-            jobs, before = lookup.on(self.seen, name), self.books.get(name)
+            jobs, before = lookup.jobs_on(self.seen, name), self.books.get(name)
             self.jobs.update((job.id, job) for job in jobs)
             self.books[name] = book(self.workers[name], jobs, self.settings, before, self.now)
             self.placed += len(jobs) - (len(before.held) if before is not None else 0)
@@ -190,7 +190,7 @@ class Scene:
             if known is None or known.worker is not None:
                 known = self._newcomer(job)
             if known is not None:
-                self.queue[job.id] = known.with_priority(job.said.priority)
+                self.queue[job.id] = known.with_priority(job.terms_or_default.priority)
         holding = (known.worker for known in state.queue.values() if known.worker is not None)
         for worker in dict.fromkeys([*self.changed, *holding]):
             for held in self.books[worker].stopped if worker in self.books else ():
@@ -237,7 +237,7 @@ class Scene:
             return
         for name, each in seen.held.items():
             seconds = self.jobs[name].step_seconds
-            if seconds is not None and each.cores > 0 and self.now - each.given >= SETTLED:
+            if seconds is not None and each.cores > 0 and self.now - each.given >= SETTLE_SECONDS:
                 kept = {
                     cores: time for cores, time in self.measured.get(name, {}).items() if cores != each.cores
                 }

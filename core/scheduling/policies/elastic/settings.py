@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.scheduling.queueing import grain_setting, memory_setting, unasked_setting
+from core.scheduling.queueing import default_request_setting, grain_setting, memory_setting
 from core.settings_fields import setting
 
 ADMISSIONS = {
@@ -61,7 +61,7 @@ class ElasticSettings:
         help="Most that any job gets; 0: no cap.",
     )
     grain: float = grain_setting(1.0)
-    unasked: float = unasked_setting()
+    unasked: float = default_request_setting()
     ageing: float = setting(
         60.0,
         label="Ageing",

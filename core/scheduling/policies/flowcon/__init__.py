@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from core.scheduling.actions import SetLimit
-from core.scheduling.growth import follow
+from core.scheduling.growth import update_tracks
 from core.scheduling.placement import Placer, place, placer
 from core.scheduling.policies.flowcon.node import NOW, Node, Scene, Step, advance, refused
 from core.scheduling.policies.flowcon.settings import PRESETS, FlowConSettings
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from core.scheduling.growth import Tracks
     from core.scheduling.model import Job, Observation
-    from core.scheduling.placement import Placing
+    from core.scheduling.placement import PlacementDecision
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def decide(state: FlowConState, seen: Observation) -> Decision[FlowConState]:
     if seen.number <= state.number:
         return Decision(state, wake=state.wake)
     placing, settings = place(state.placer, seen), state.settings
-    tracks = follow(state.tracks, seen)
+    tracks = update_tracks(state.tracks, seen)
     starting = frozenset(job.id for job, _ in placing.starts)
     failed = frozenset(f.action.job for f in seen.failures if isinstance(f.action, SetLimit))
     here, workers = _by_worker(seen, placing), {worker.id: worker for worker in seen.workers}
@@ -85,7 +85,7 @@ def _touched(nodes: Mapping[str, Node], here: Mapping[str, Mapping[str, Job]], n
     ]
 
 
-def _by_worker(seen: Observation, placing: Placing) -> dict[str, dict[str, Job]]:
+def _by_worker(seen: Observation, placing: PlacementDecision) -> dict[str, dict[str, Job]]:
     """The jobs on each worker that has any, with those that start there now or were asked to."""
     known = {worker.id for worker in seen.workers}
     soon = {job.id: worker for job, worker in placing.starts}
@@ -103,7 +103,7 @@ def _by_worker(seen: Observation, placing: Placing) -> dict[str, dict[str, Job]]
 def _answer(
     state: FlowConState,
     seen: Observation,
-    placing: Placing,
+    placing: PlacementDecision,
     tracks: Tracks,
     nodes: Mapping[str, Node],
     steps: Sequence[Step],

@@ -68,7 +68,7 @@ def entered(job: Job, track: Track | None) -> Container:
     fresh = Container(Mark(job.id, NEW), cpu_seconds=job.cpu_seconds)
     if track is None:
         return fresh
-    return fresh._replace(level=track.last, total=track.total, printed=track.printed)
+    return fresh._replace(level=track.last, total=track.total, printed=track.n_printed)
 
 
 def progress(container: Container, track: Track, seconds: float, means: bool) -> tuple[float, float]:
@@ -121,7 +121,7 @@ def classified(
         level=level,
         cpu_seconds=job.cpu_seconds,
         total=track.total,
-        printed=track.printed,
+        printed=track.n_printed,
         peak=peak,
     )
     return after, Reason(f"Algorithm 1, lines {lines}", text, job.id, job.worker, values)

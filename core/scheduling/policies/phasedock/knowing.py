@@ -8,44 +8,49 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.scheduling.forecasting import Known, Left, best_prefix, learn, left
-from core.scheduling.shares import Fair, advance, finishes
+from core.scheduling.forecasting import (
+    JobHistory,
+    best_prefix,
+    estimate_remaining,
+    update_history,
+)
+from core.scheduling.shares import FairShare, advance_fair_shares, estimate_fair_finishes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from core.scheduling.forecasting import Left
+    from core.scheduling.forecasting import RemainingWork
     from core.scheduling.model import Job, Observation, Worker
     from core.scheduling.policies.phasedock.settings import PhaseDockSettings
 
 
-_UNLIKELY = 0.02
+_MIN_PROBABILITY = 0.02
 
 
-def index(known: Left, weights: Sequence[float]) -> float:
+def worth_index(remaining: RemainingWork, weights: Sequence[float]) -> float:
     """Worth per core-second of serving a job to its best point (`core.scheduling.forecasting`).
 
     Where a point is nobody knows for sure: every place where it may be counts with its chance.
     """
-    works, chance = known.ahead()
-    return best_prefix(np.append(works, known.end), np.append(chance * np.array(weights), 1.0))
+    works, chance = remaining.milestones_ahead()
+    return best_prefix(np.append(works, remaining.to_end), np.append(chance * np.array(weights), 1.0))
 
 
-def way(known: Left, weights: Sequence[float]) -> tuple[tuple[float, float], ...]:
+def milestones_of(remaining: RemainingWork, weights: Sequence[float]) -> tuple[tuple[float, float], ...]:
     """What is ahead of a job: where each point is on average, and its worth times the chance that it is."""
-    works, chance = known.ahead()
+    works, chance = remaining.milestones_ahead()
     likely = chance.sum(axis=0)
-    places = (works * chance).sum(axis=0) / np.maximum(likely, _UNLIKELY)
+    places = (works * chance).sum(axis=0) / np.maximum(likely, _MIN_PROBABILITY)
     points = [
-        (min(place, known.end), weight * chance)
+        (min(place, remaining.to_end), weight * chance)
         for place, weight, chance in zip(places.tolist(), weights, likely.tolist(), strict=True)
-        if chance > _UNLIKELY
+        if chance > _MIN_PROBABILITY
     ]
-    return (*sorted(points), (known.end, 1.0))
+    return (*sorted(points), (remaining.to_end, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class PhaseDockState:
     """What it remembers between two observations."""
 
     #: What was chosen.
@@ -54,17 +59,17 @@ class State:
     number: int = -1
     time: float = 0.0
     #: What is remembered of each job that has not ended.
-    known: Mapping[str, Known] = field(default_factory=dict)
+    histories: Mapping[str, JobHistory] = field(default_factory=dict)
     #: The virtual fair-share worker beside each worker.
-    fair: Mapping[str, Mapping[str, Fair]] = field(default_factory=dict)
+    fair_shares: Mapping[str, Mapping[str, FairShare]] = field(default_factory=dict)
     #: Core-seconds of each job in total, as far as is known; of those that ended, too.
     totals: Mapping[str, float] = field(default_factory=dict)
     #: When each job must have ended, seconds of the run's clock.
     promised: Mapping[str, float] = field(default_factory=dict)
     #: The worker that each job was on.
-    home: Mapping[str, str] = field(default_factory=dict)
+    workers: Mapping[str, str] = field(default_factory=dict)
     #: When the first of the present jobs came.
-    begun: float = 0.0
+    busy_since: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +79,9 @@ class View:
     #: The observation.
     seen: Observation
     #: What is remembered, the observation taken in.
-    state: State
+    state: PhaseDockState
     #: What is left of each job, or None where that is unknown.
-    lefts: Mapping[str, Left | None]
+    remaining: Mapping[str, RemainingWork | None]
     #: What a core-second is worth for each job of which that is known.
     worth: Mapping[str, float]
     #: Core-seconds assumed for a job of unknown size, above zero: the mean of the known ones.
@@ -84,66 +89,68 @@ class View:
 
     def demand(self, name: str, capacity: float) -> float:
         """Most cores that a job can use on a worker; all of them until it was seen to use less."""
-        fastest = self.state.known[name].fastest if name in self.state.known else 0.0
+        fastest = self.state.histories[name].max_cores if name in self.state.histories else 0.0
         return min(fastest, capacity) if fastest > 0 else capacity
 
     def work(self, job: Job) -> float:
         """Core-seconds left of a job, or what is typical."""
-        known = self.lefts[job.id]
-        return self.typical if known is None else known.end
+        known = self.remaining[job.id]
+        return self.typical if known is None else known.to_end
 
 
-def look(state: State, seen: Observation) -> View:
+def build_view(state: PhaseDockState, seen: Observation) -> View:
     """Take in an observation: what is left of each job, and what it would have had under fair sharing."""
-    known = {
-        job.id: learn(state.known.get(job.id) or Known(time=job.started or seen.time), job, seen.time)
+    histories = {
+        job.id: update_history(
+            state.histories.get(job.id) or JobHistory(time=job.started or seen.time), job, seen.time
+        )
         for job in seen.jobs
     }
-    lefts = {job.id: left(job, known[job.id]) for job in seen.jobs}
-    worth = {name: index(each, state.settings.weights) for name, each in lefts.items() if each}
-    totals = dict(state.totals) | {name: each.total for name, each in lefts.items() if each}
+    remaining = {job.id: estimate_remaining(job, histories[job.id]) for job in seen.jobs}
+    worth = {name: worth_index(each, state.settings.weights) for name, each in remaining.items() if each}
+    totals = dict(state.totals) | {name: each.total for name, each in remaining.items() if each}
     totals |= {job.id: job.cpu_seconds for job in seen.ended}
     sizes = [each for each in totals.values() if each > 0]
     typical = sum(sizes) / len(sizes) if sizes else 1.0
-    view = View(seen, replace(state, known=known, totals=totals), lefts, worth, typical)
-    fair: dict[str, Mapping[str, Fair]] = {}
+    view = View(seen, replace(state, histories=histories, totals=totals), remaining, worth, typical)
+    fair: dict[str, Mapping[str, FairShare]] = {}
     promised = {job.id: state.promised[job.id] for job in seen.jobs if job.id in state.promised}
     for worker in seen.workers:
         on_it = _virtual(view, worker)
         fair[worker.id] = on_it
         needs = {name: view.state.totals.get(name, view.typical) for name in on_it}
         demands = {name: view.demand(name, worker.capacity) for name in on_it}
-        for name, end in finishes(on_it, needs, demands, worker.capacity, seen.time).items():
+        for name, end in estimate_fair_finishes(on_it, needs, demands, worker.capacity, seen.time).items():
             came = on_it[name].arrived
-            if name in known and not (known[name].moves and name in promised):
+            if name in histories and not (histories[name].moves and name in promised):
                 promised[name] = came + (1 + state.settings.delta) * (end - came)
     home = {job.id: job.worker for job in seen.jobs if job.worker is not None}
-    begun = state.begun if seen.jobs and state.known else seen.time
+    begun = state.busy_since if seen.jobs and state.histories else seen.time
     state = replace(
         view.state,
         number=seen.number,
         time=seen.time,
-        fair=fair,
+        fair_shares=fair,
         promised=promised,
-        home=home,
-        begun=begun,
+        workers=home,
+        busy_since=begun,
     )
     return replace(view, state=state)
 
 
-def _virtual(view: View, worker: Worker) -> dict[str, Fair]:
+def _virtual(view: View, worker: Worker) -> dict[str, FairShare]:
     """The virtual worker beside a worker as it is now: those that were on it, and those that came."""
-    before = view.state.fair.get(worker.id, {})
+    before = view.state.fair_shares.get(worker.id, {})
     here = {job.id: job for job in view.seen.jobs if job.worker == worker.id and job.state.placed}
     elsewhere = {job.id for job in view.seen.jobs if job.worker != worker.id}
     on_it = {name: each for name, each in before.items() if name not in elsewhere}
     # a job of unknown size stays: whoever left would keep a promise that was made on a guess
     needs = {name: view.state.totals.get(name, inf) for name in on_it}
     demands = {name: view.demand(name, worker.capacity) for name in on_it}
-    after = advance(on_it, needs, demands, worker.capacity, view.seen.time - view.state.time)
+    after = advance_fair_shares(on_it, needs, demands, worker.capacity, view.seen.time - view.state.time)
     came = {
-        name: Fair(job.arrived, job.cpu_seconds)
+        name: FairShare(job.arrived, job.cpu_seconds)
         for name, job in here.items()
-        if view.state.home.get(name) != worker.id
+        if view.state.workers.get(name) != worker.id
     }
     return after | came

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from core.scheduling.actions import Action, Mark
-    from core.scheduling.lookup import Standing
+    from core.scheduling.lookup import JobPosition
     from core.scheduling.model import Observation, Worker
-    from core.scheduling.placement import Placing
+    from core.scheduling.placement import PlacementDecision
 
 
 PATIENCE = 300.0
@@ -57,7 +57,7 @@ class Move(NamedTuple):
 
 
 def followed(
-    moves: Mapping[str, Move], seen: Observation, jobs: Mapping[str, Standing]
+    moves: Mapping[str, Move], seen: Observation, jobs: Mapping[str, JobPosition]
 ) -> tuple[Mapping[str, Move], tuple[Reason, ...]]:
     """The migrations that are still under way, and a reason for each that is over."""
     if not moves:
@@ -74,7 +74,7 @@ def followed(
     return open_, tuple(reasons)
 
 
-def _ending(job: Standing | None, move: Move, why: str | None, now: float) -> tuple[str, str] | None:
+def _ending(job: JobPosition | None, move: Move, why: str | None, now: float) -> tuple[str, str] | None:
     """The rule and sentence of a migration that is over, or None while it is not."""
     if job is None:
         return "Migration, job ended", f"ended before it was on {move.to}."
@@ -294,11 +294,11 @@ class SpeConState:
 class _Turn:
     """One decision while it is made; what it begins with is never changed."""
 
-    def __init__(self, state: SpeConState, seen: Observation, placing: Placing) -> None:
+    def __init__(self, state: SpeConState, seen: Observation, placing: PlacementDecision) -> None:
         self.state, self.seen, self.placing = state, seen, placing
         self.read, self.unread = state.read, (*state.unread, seen)
-        self.jobs: dict[str, Standing] = {job.id: job for job in lookup.standing(seen)}
-        self.soon = placing.soon
+        self.jobs: dict[str, JobPosition] = {job.id: job for job in lookup.job_positions(seen)}
+        self.soon = placing.starting_workers
         self.watched = _known(state.watched, self)
         self.moves, over = followed(state.moves, seen, self.jobs)
         self.queue = state.queue
@@ -359,7 +359,7 @@ def _known(watched: Mapping[str, Watched], turn: _Turn) -> Mapping[str, Watched]
 
 def _look(turn: _Turn) -> None:
     undecided = {name for name, each in turn.watched.items() if not each.decided}
-    printed = lookup.printed_after(turn.read, turn.unread, undecided)
+    printed = lookup.values_since(turn.read, turn.unread, undecided)
     turn.read, turn.unread = turn.seen, ()
     looked: Looked = look(turn.watched, turn.jobs, printed, turn.seen.time, turn.state.settings)
     turn.watched = looked.watched

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from core.scheduling.actions import Mark, Reason
-from core.scheduling.growth import finite, largest
+from core.scheduling.growth import keep_finite, max_magnitude
 from core.scheduling.model import JobState
 from core.scheduling.placement import placement_setting
 from core.settings_fields import setting
@@ -21,7 +21,7 @@ from core.settings_fields import setting
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from core.scheduling.lookup import Standing
+    from core.scheduling.lookup import JobPosition
 
 
 REBALANCES = {
@@ -128,7 +128,7 @@ class Looked(NamedTuple):
 
 def look(
     watched: Mapping[str, Watched],
-    jobs: Mapping[str, Standing],
+    jobs: Mapping[str, JobPosition],
     printed: Mapping[str, Sequence[float]],
     now: float,
     settings: SpeConSettings,
@@ -141,8 +141,8 @@ def look(
         if before is None or before.decided:
             continue
         last, magnitude = before.last, before.largest
-        if name in printed and (values := finite(printed[name])):
-            last, magnitude = values[-1], largest(magnitude, values)
+        if name in printed and (values := keep_finite(printed[name])):
+            last, magnitude = values[-1], max_magnitude(magnitude, values)
         if last is None:
             continue
         if job.state not in _RUNNING:
@@ -198,7 +198,7 @@ def following(category: str, growth: float, previous: float, alpha: float) -> tu
     return _LOWER[category]
 
 
-def _active(watched: Mapping[str, Watched], jobs: Mapping[str, Standing]) -> dict[str | None, int]:
+def _active(watched: Mapping[str, Watched], jobs: Mapping[str, JobPosition]) -> dict[str | None, int]:
     """|PC| + |WC| of every worker."""
     active: dict[str | None, int] = {}
     for name, each in watched.items():

@@ -12,7 +12,7 @@ from core.live.queue.spec import JobNotAccepted, JobSpec
 from core.live.queue.values import QueueState
 from core.sampling.values import Mode
 from core.scheduling.actions import Start
-from core.scheduling.deadline_planning.earlier_finishes import Course, Pace
+from core.scheduling.deadline_planning.earlier_finishes import Pace, RunMeasurement
 from core.scheduling.loop import Entry
 from core.scheduling.policies import POLICIES
 
@@ -27,7 +27,7 @@ def bundled(*options, **more):
 def teach(queue, steps=1200, **paces):
     """As if a run had shown these times per step, by cores."""
     known = paces or {"1": 0.1, "2": 0.06}
-    course = Course(
+    course = RunMeasurement(
         paces={float(at): Pace(each, 3.0) for at, each in known.items()}, startup=2.0, steps=steps
     )
     queue.earlier_on("demo").add(bundled().kind, course)
@@ -38,7 +38,7 @@ class Steered:
 
     def __init__(self, follow, policy="deadline"):
         self.demo, self.policy = follow(), POLICIES[policy]
-        self.state = self.policy.begin(self.policy.chosen({}), 1)
+        self.state = self.policy.begin(self.policy.build_settings({}), 1)
 
     def decide(self, seconds=0.0):
         seen = self.demo.look(seconds)
@@ -141,7 +141,7 @@ def test_a_promise_is_kept_in_mind_when_the_policy_is_attached_again(queue, foll
     again = Steered(follow)
     seen = again.demo.look()
     told = next(each for each in seen.jobs if each.id == "mlp")
-    assert (told.said.promised, told.said.profile.steps) == (True, 1200)
+    assert (told.terms_or_default.promised, told.terms_or_default.profile.steps) == (True, 1200)
 
 
 def test_how_jobs_stand_is_seen_while_their_policy_runs_and_forgotten_with_it(
@@ -174,7 +174,7 @@ def test_a_run_that_was_followed_is_remembered(queue, follow, space):
     queue.submit("demo", MLP)
     steered = Steered(follow)
     steered.decide()
-    courses = steered.demo.fed._courses._courses
+    courses = steered.demo.fed._measurements._measurements
     courses["mlp"] = replace(courses["mlp"], paces={1.0: Pace(0.2, 2.0)}, steps=600)
     steered.demo.fed.close()
     known = queue.earlier_on("demo").of(bundled("--steps", "3").kind)
@@ -188,5 +188,5 @@ def test_a_start_that_came_too_late_gives_nothing(queue, follow, space):
     assert queue.cancel("demo", job.id).state is QueueState.CANCELLED
     (failure,) = demo.fed.apply([Start("mlp", "demo", 2.0)])
     assert failure.why == "It was cancelled."
-    assert demo.fed._courses._courses["mlp"].cores == 0.0
+    assert demo.fed._measurements._measurements["mlp"].cores == 0.0
     assert queue.find("demo", job.id).cores is None

@@ -36,9 +36,13 @@ def test_a_job_that_is_submitted_arrives_with_what_its_owner_said(queue, follow)
     seen = demo.look(5.0)
     job = next(job for job in seen.jobs if job.id == "mine")
     assert (seen.trigger, job.state, job.request) == (Trigger.ARRIVAL, JobState.WAITING, 1.0)
-    assert (job.said.min, job.said.memory, job.said.priority) == (0.25, 2**29, 2)
+    assert (job.terms_or_default.min, job.terms_or_default.memory, job.terms_or_default.priority) == (
+        0.25,
+        2**29,
+        2,
+    )
     queue.set_priority("demo", "mine", 7)
-    assert demo.job("mine").said.priority == 7
+    assert demo.job("mine").terms_or_default.priority == 7
 
 
 def test_a_job_is_started_paused_and_cancelled(queue, follow, space):
