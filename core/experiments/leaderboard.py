@@ -59,6 +59,8 @@ class Standing:
     #: Migrations per run, and failed jobs of all runs: they are in no mean.
     migrations: float
     failed_jobs: int
+    #: PhaseDock's own share of a core; None in simulated runs.
+    controller: float | None = None
 
 
 def shared_seeds(runs: Mapping[str, Mapping[int, Any]]) -> list[int]:
@@ -105,6 +107,7 @@ def _standing(row: Mapping[str, Any]) -> Standing:
         jobs=jobs,
         migrations=row["migrations"] or 0.0,
         failed_jobs=row["failed_jobs"],
+        controller=row.get("controller"),
     )
 
 
@@ -120,7 +123,7 @@ def value_of(row: Standing, name: str) -> float | str | None:
             return None
         ends = {"sooner": row.jobs.sooner, "best": row.jobs.best_job[1], "worst": row.jobs.worst_job[1]}
         return ends[name]
-    return row.migrations if name == "migrations" else row.label
+    return {"migrations": row.migrations, "controller": row.controller}.get(name, row.label)
 
 
 def ranked(rows: Sequence[Standing], name: str, *, falling: bool = False) -> list[Standing]:

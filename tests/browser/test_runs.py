@@ -93,16 +93,15 @@ def build(page: Page, name: str) -> None:
 
 
 def compare(page: Page) -> None:
-    page.get_by_role("link", name="Two policies").click()
-    expect(page.locator("table.differences tbody tr").first).to_contain_text("Mean completion")
-    page.locator("input[aria-label='Policy B']").click()
-    page.get_by_role("option", name="SpeCon", exact=True).click()
-    expect(page).to_have_url(re.compile("b=specon"))
-    expect(page.locator("table.differences thead")).to_contain_text("SpeCon")
+    page.locator("table.board").get_by_role("link", name="SpeCon", exact=True).click()
+    expect(page).to_have_url(re.compile(r"arms=fewest(%7C|\|)specon&lit=specon"))
+    expect(page.locator(".armkey")).to_have_count(4)
+    page.get_by_role("link", name="Lists", exact=True).click()
     expect(page.get_by_role("heading", name="Lists, SpeCon")).to_be_visible()
-    page.get_by_role("link", name="Swap A and B").click()
-    expect(page).to_have_url(re.compile("a=specon.*b=fewest"))
+    page.get_by_role("link", name="Jobs per worker").click()
     expect(page.get_by_role("heading", name="Jobs per worker, Fewest jobs")).to_be_visible()
+    page.get_by_role("link", name="Draw the usual ones").click()
+    expect(page.get_by_role("heading", name="Jobs per worker, FlowCon")).to_be_visible()
 
 
 LATE_RESULTS = """
@@ -171,11 +170,8 @@ def step_through(page: Page) -> None:
 
 @pytest.mark.long
 def test_tables_pictures_and_files_are_taken_away(page: Page, experiment: str) -> None:
-    visit(page, f"/runs?experiment={experiment}&a=fewest&b=flowcon")
+    visit(page, f"/runs?experiment={experiment}&a=fewest&b=flowcon&over=workers")
     drawn(page)
-    with page.expect_download() as table:
-        page.get_by_role("link", name="Export differences, CSV").click()
-    assert table.value.path().read_text().splitlines()[1].startswith("mean,fewest,flowcon,")
     page.get_by_role("button", name="Export jobs per worker flowcon").click()
     with page.expect_download() as picture:
         page.get_by_role("button", name="Picture, SVG").click()
@@ -240,7 +236,7 @@ def test_a_queue_is_compared_and_stepped_through(page: Page, queue: str) -> None
     while line(page) == pytest.approx(moment(page, 12), abs=1e-5) and time.monotonic() < until:
         page.wait_for_timeout(100)
     assert line(page) == pytest.approx(moment(page, 13), abs=1e-5)
-    for address in (f"experiment={queue}&columns=queue", f"experiment={queue}&show=two&a=Static&b=Turns",
+    for address in (f"experiment={queue}&columns=queue", f"experiment={queue}&a=Static&b=Turns&over=limits",
                     f"experiment={queue}&look=ledger&of=Turns&tick=12"):  # fmt: skip
         visit(page, f"/runs?{address}")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
@@ -265,6 +261,24 @@ def moment(page: Page, tick: int) -> float:
     run = page.locator(".tickbar").get_attribute("data-run")
     found = page.request.get(f"{page.url.partition('/runs')[0]}/api/runs/{run}.json").json()
     return float(found["series"]["time"][tick])
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("stocked")
+def test_an_experiment_is_edited_as_text(page: Page) -> None:
+    visit(page, "/runs?look=build")
+    page.locator(field(page, "name")).fill("Typed by hand")
+    page.get_by_role("button", name="Edit as text").click()
+    text = page.get_by_label("Experiment as YAML or JSON")
+    expect(text).to_have_value(re.compile("name: Typed by hand"))
+    for part in ("#run-fields", "#run-edit"):
+        expect(page.locator(part)).to_be_hidden()
+    text.fill(text.input_value().replace("count: 8", "count: 0.5"))
+    expect(page.locator(".notice.bad")).to_contain_text("Line 9")
+    text.fill(text.input_value().replace("count: 0.5", "count: 3"))
+    expect(page.locator(".notice.ok").first).to_contain_text("3 jobs")
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Typed by hand")
 
 
 @pytest.mark.long
@@ -324,7 +338,7 @@ def test_the_pages_are_accessible_and_fit(page: Page, experiment: str) -> None:
         "/runs",
         f"/runs?experiment={experiment}",
         "/runs?look=build&traces=all",
-        f"/runs?experiment={experiment}&b=flowcon",
+        f"/runs?experiment={experiment}&columns=spread&over=stages",
         f"/runs?experiment={experiment}&look=ledger&of=flowcon&tick=8&job=Job-2",
     ):
         visit(page, address)

@@ -112,9 +112,8 @@ def compare(page: Page, live: Server) -> None:
     page.goto(f"{live.base_url}/runs")
     page.get_by_role("link", name="FlowCon, real", exact=True).click()
     expect(page.locator(".runstate")).to_contain_text("finished", timeout=240_000)
-    table = page.locator("table.differences").first
-    expect(table.locator("tbody tr").first).to_contain_text("Mean completion")
-    expect(table).to_contain_text("PhaseDock’s own CPU")
+    page.get_by_role("link", name="Spread and overhead").click()
+    expect(page.locator("table.board thead")).to_contain_text("PhaseDock’s own CPU")
     expect(page.get_by_role("heading", name="Simulator’s prediction")).to_be_visible()
     expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible(timeout=60_000)
     page.get_by_role("link", name="Step through FlowCon").click()

@@ -20,8 +20,8 @@ from app.pages import PAGES
 from app.pages.live.callbacks import render_panel
 from app.pages.live.policy import settings_form
 from app.pages.provisioning.policy_settings import controls
-from app.pages.runs.build.form import form as experiment_form
-from app.pages.runs.build.layout import begun
+from app.pages.runs.builder import first_draft
+from app.pages.runs.form import form as experiment_form
 from core import plugins
 from core.bootstrap import open_workspace, worker_for
 from core.cli import main
@@ -79,7 +79,7 @@ def scheduling(outside: Path) -> dict:
     return {
         "exam": plugins.sit(SCHEDULING["fixed.share"]),
         "form": "Of its worker, for every job." in screen(*settings_form("fixed.share")),
-        "chosen": "fixed.share" in screen(*experiment_form(begun("new"))),
+        "chosen": "fixed.share" in screen(*experiment_form(first_draft("new"))),
         "ran": {run["policy"]: run["settings"] for run in made["runs"]},
     }
 

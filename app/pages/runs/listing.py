@@ -9,8 +9,7 @@ from dash import dcc, html
 
 from app.context import workspace
 from app.pages.runs import stored
-from app.pages.runs import stored as run_words
-from app.pages.runs.build.layout import bundled
+from app.pages.runs.builder import bundled
 from app.pages.runs.query import ACT, PATH
 from app.ui import attached_runs
 from app.ui.attached_runs import attached_card
@@ -34,7 +33,7 @@ from app.ui.task_card import when
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.pages.runs.build.layout import Bundled
+    from app.pages.runs.builder import Bundled
     from app.pages.runs.query import View
     from core.experiments.spec import Experiment
     from core.runs.values import ExperimentInfo
@@ -143,7 +142,7 @@ def _row(info: ExperimentInfo, state: str, text: str) -> html.Tr:
     word, kind, picture = attached_runs.state_words(state)
     experiment = info.experiment
     names = {
-        name for arm in experiment.policies for name in (arm.label, run_words.titled(arm.label, arm.policy))
+        name for arm in experiment.policies for name in (arm.label, stored.titled(arm.label, arm.policy))
     }
     searched = " ".join((info.name, *sorted(names), word)).lower()
     name = dcc.Link(info.name, href=f"{PATH}?experiment={info.id}", className="policy")
@@ -163,8 +162,8 @@ def _row(info: ExperimentInfo, state: str, text: str) -> html.Tr:
 def _about(experiment: Experiment) -> list[html.Td]:
     """The policies, the jobs and machines, and the seeds of an experiment."""
     return [
-        html.Td(run_words.policies(experiment), className="truncate"),
-        html.Td(f"{experiment.n_jobs:,} on {run_words.machines(experiment)}", className="num"),
+        html.Td(stored.policies(experiment), className="truncate"),
+        html.Td(f"{experiment.n_jobs:,} on {stored.machines(experiment)}", className="num"),
         html.Td(f"{len(experiment.seeds):,}", className="num"),
     ]
 
@@ -219,7 +218,7 @@ def plumbing() -> list[Node]:
     ]
 
 
-def asked(experiment: str) -> list[Node]:
+def confirm_delete(experiment: str) -> list[Node]:
     """What is about to be deleted, and the button that does it."""
     info = workspace().runs.experiment(experiment)
     own = len(workspace().runs.list(100_000, experiment=experiment))

@@ -1,7 +1,7 @@
 """Runs: experiments that compare policies are built, started, watched, compared and stepped through.
 
 One path has all of it, and the address says what: nothing is the list, ``look=build`` the form,
-``experiment`` a comparison, and ``look=ledger`` the ledger of one of its runs, or of an attached policy's.
+``experiment`` its page, and ``look=ledger`` the ledger of one of its runs, or of an attached policy's.
 """
 
 from __future__ import annotations
@@ -13,18 +13,13 @@ import dash
 from dash import ALL, ClientsideFunction, Input, Output, State, dcc, html, set_props
 
 from app.context import LOCATION, workspace
-from app.pages.runs import listing, stored
-from app.pages.runs.arms import exports as arm_exports
-from app.pages.runs.arms import loads
-from app.pages.runs.arms.choice import chosen
-from app.pages.runs.build import callbacks as run_building
-from app.pages.runs.build.layout import build_page, find
-from app.pages.runs.compare import exports
-from app.pages.runs.compare.layout import compare_page, head, mark, more_seeds, polls
-from app.pages.runs.ledger import layout as run_ledger
-from app.pages.runs.ledger.layout import ledger_page, run_page
+from app.pages.runs import builder, exports, ledger, listing, loads, stored
+from app.pages.runs.builder import build_page, find
+from app.pages.runs.experiment import experiment_page, head, mark, more_seeds, polls
+from app.pages.runs.ledger import ledger_page, run_page
 from app.pages.runs.listing import list_page
-from app.pages.runs.query import ACT, BUILD, COMPARE, LEDGER, PATH, View
+from app.pages.runs.query import ACT, BUILD, EXPERIMENT, LEDGER, PATH, View, join_keys
+from app.pages.runs.selection import MOST_DRAWN, select
 from app.ui import task_card
 from app.ui.errors import notify, safe_page
 from app.ui.links import Query
@@ -47,7 +42,7 @@ def body(query: Query) -> list[Node]:
     if view.experiment is None:
         return list_page(view)
     info = workspace().runs.experiment(view.experiment)
-    return ledger_page(info, view) if view.look == LEDGER else compare_page(info, view)
+    return ledger_page(info, view) if view.look == LEDGER else experiment_page(info, view)
 
 
 @safe_page("Runs")
@@ -71,21 +66,21 @@ def _register_list(app: Dash) -> None:
     )(act)
 
 
-def act(asked: dict[str, Any] | None, search: str | None) -> tuple[Any, Any]:
+def act(request: dict[str, Any] | None, search: str | None) -> tuple[Any, Any]:
     """Do what a button of the lists asks for; returns the address to go to, or the page redrawn."""
     keep = dash.no_update
-    match (asked or {}).get("act"):
+    match (request or {}).get("act"):
         case "start":
-            return run_building.started(find((asked or {})["id"]).experiment), keep
+            return builder.start_experiment(find((request or {})["id"]).experiment), keep
         case "loads":
-            _run_at_loads((asked or {})["id"])
+            _start_at_loads((request or {})["id"])
         case "ask":
-            set_props("run-delete-what", {"children": listing.asked((asked or {})["id"])})
+            set_props("run-delete-what", {"children": listing.confirm_delete((request or {})["id"])})
             set_props("run-delete", {"opened": True})
         case "delete":
             set_props("run-delete", {"opened": False})
-            removed = stored.removed((asked or {})["id"])
-            notify(f"The experiment and {removed:,} run{'s' if removed != 1 else ''} were deleted.")
+            removed = stored.delete((request or {})["id"])
+            notify(f"The experiment and {plural(removed, 'run')} were deleted.")
             set_props("changed", {"data": None})
             return keep, body(Query.parse(PATH, search))
         case "close":
@@ -93,7 +88,7 @@ def act(asked: dict[str, Any] | None, search: str | None) -> tuple[Any, Any]:
     return keep, keep
 
 
-def _run_at_loads(experiment: str) -> None:
+def _start_at_loads(experiment: str) -> None:
     """Begin the same experiment at the usual loads that are missing."""
     space = workspace()
     info = space.runs.experiment(experiment)
@@ -132,19 +127,18 @@ def _register_compare(app: Dash) -> None:
 
 
 def choose(values: list[str | None], ids: list[dict[str, str]], search: str | None, pathname: str) -> Any:
-    """Put the chosen policies into the address, unless they are what it shows."""
-    query = Query.parse(PATH, search)
-    experiment = query.get("experiment")
-    if pathname != PATH or not ids or experiment is None:
+    """Put the chosen baseline, policy or job into the address, unless it is there."""
+    view = View.read(Query.parse(PATH, search))
+    if pathname != PATH or not ids or view.experiment is None:
         return dash.no_update
-    info = workspace().runs.experiment(experiment)
-    first, second, _ = stored.pair(info, query.get("a"), query.get("b"))
-    shown = {"a": first.key, "b": second.key if second is not None else None}
-    shown |= {"base": chosen(info, View.read(query)).base.key, "job": query.get("job")}
-    asked = {each["name"]: value for each, value in zip(ids, values, strict=True)}
-    if asked == {name: shown[name] for name in asked}:
-        return dash.no_update
-    return f"?{query.search(**asked)}"
+    selection = select(workspace().runs.experiment(view.experiment), view)
+    chosen = {each["name"]: value for each, value in zip(ids, values, strict=True)}
+    shown = {"base": selection.base.key, "job": view.job}
+    changes = {name: value for name, value in chosen.items() if name in shown and value != shown[name]}
+    if rival := chosen.get("rival"):
+        keys = [side.key for side in selection.drawn][: MOST_DRAWN - 1]
+        changes |= {"arms": join_keys([*keys, rival]), "lit": rival}
+    return f"?{view.query.search(**changes)}" if changes else dash.no_update
 
 
 def follow(
@@ -158,7 +152,7 @@ def follow(
     """
     query = Query.parse(PATH, search)
     view = View.read(query)
-    if pathname != PATH or view.look != COMPARE or view.experiment is None:
+    if pathname != PATH or view.look != EXPERIMENT or view.experiment is None:
         return dash.no_update
     at, info = time.time(), workspace().runs.experiment(view.experiment)
     runs = polls(info)
@@ -173,8 +167,8 @@ def register(app: Dash) -> None:
     """Connect the callbacks."""
     _register_list(app)
     _register_compare(app)
-    run_building.register(app)
-    run_ledger.register(app)
+    builder.register(app)
+    ledger.register(app)
 
 
 def _stored() -> int:
@@ -188,7 +182,7 @@ PAGE = Page(
     2,
     layout,
     register,
-    routes=(exports.blueprint, arm_exports.blueprint),
+    routes=(exports.blueprint,),
     count=_stored,
     keys=(("← →", "On a ledger: previous or next tick"),),
     outline=(Room((110,)), Room((480,))),

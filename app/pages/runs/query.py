@@ -1,15 +1,20 @@
-"""What the Runs pages show, as their address says it: which experiment, which two policies, which tick."""
+"""What the Runs pages show, as their address says it: which experiment, which policies, which tick."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from app.ui.links import Query, one_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PATH = "/runs"
 ACT = "run-act"
 """The store that all buttons of the page fill (``assets/js/actions.js``)."""
-COMPARE, LEDGER, BUILD, LIST = "compare", "ledger", "build", "list"
+EXPERIMENT, LEDGER, BUILD, LIST = "experiment", "ledger", "build", "list"
 MEASURES = {
     "completion": "Completion",
     "t90": "To 90%",
@@ -25,22 +30,25 @@ QUANTITIES = {
 STATES = ("running", "done", "failed", "cancelled", "interrupted")
 BY = {"lists": "By list", "loss": "By loss"}
 JOBS_PER_PAGE = 6
-SHOWS = ("all", "two")
 BARS = {"job": "By job", "policy": "By policy", "rows": "Rows", "table": "Table"}
 OVER = {
     "learning": "Loss and growth",
     "cpu": "CPU per job",
+    "limits": "CPU and limits",
     "stages": "CPU by list",
     "workers": "Jobs per worker",
+    "load": "CPU per worker",
     "lists": "Lists",
     "queue": "Queue",
 }
 COLUMNS = {
     "completion": "Completion",
+    "spread": "Spread and overhead",
     "deadlines": "Deadlines",
     "steering": "Reserved and short",
     "queue": "Waiting and cores",
 }
+_BETWEEN = "|"
 LINES = {"loss": "Loss", "growth": "Growth efficiency"}
 
 
@@ -50,14 +58,11 @@ class View:
 
     #: The address itself.
     query: Query
-    #: Which of the pages: ``list``, ``build``, ``compare`` or ``ledger``.
+    #: Which of the pages: ``list``, ``build``, ``experiment`` or ``ledger``.
     look: str
     #: The id of the experiment, or of a run that belongs to none, or None.
     experiment: str | None
     run: str | None
-    #: The two policies by their keys, or None for the first ones.
-    a: str | None
-    b: str | None
     #: The seed whose jobs and lines are drawn, or None for the first.
     seed: int | None
     #: What the bars per job show.
@@ -75,10 +80,8 @@ class View:
     text: str
     #: What a new experiment begins with: a bundled one's name, or an experiment's id.
     source: str | None
-    #: ``all`` policies or ``two``; None: by how many there are.
-    show: str | None = None
-    #: Of all policies: the baseline's key, those that are drawn (`app.pages.runs.arms.choice.named`), and the
-    #: one in the accent; None for the usual ones.
+    #: The baseline's key, the policies that are drawn (`join_keys`), and the one in
+    #: the accent; None for the usual ones.
     base: str | None = None
     arms: str | None = None
     lit: str | None = None
@@ -94,15 +97,14 @@ class View:
     @classmethod
     def read(cls, query: Query) -> View:
         """Read the choices of an address."""
+        query = _with_baseline(query)
         experiment = query.get("experiment")
-        look = one_of(query.get("look"), (BUILD, LEDGER), COMPARE if experiment else LIST)
+        look = one_of(query.get("look"), (BUILD, LEDGER), EXPERIMENT if experiment else LIST)
         return cls(
             query=query,
             look=LIST if look == LEDGER and not (experiment or query.get("run")) else look,
             experiment=experiment,
             run=query.get("run"),
-            a=query.get("a"),
-            b=query.get("b"),
             seed=_whole(query.get("seed")),
             measure=one_of(query.get("measure"), MEASURES, "completion"),
             by=one_of(query.get("by"), BY, "lists"),
@@ -113,7 +115,6 @@ class View:
             state=query.get("state") if query.get("state") in STATES else None,
             text=query.get("text") or "",
             source=query.get("from"),
-            show=query.get("show") if query.get("show") in SHOWS else None,
             base=query.get("base"),
             arms=query.get("arms"),
             lit=query.get("lit"),
@@ -123,6 +124,27 @@ class View:
             line=one_of(query.get("line"), LINES, "loss"),
             columns=one_of(query.get("columns"), COLUMNS, "completion"),
         )
+
+
+def _with_baseline(query: Query) -> Query:
+    """An address of an earlier release, which named two policies: A is the baseline, and both are drawn."""
+    values = dict(query.values)
+    first, second = values.pop("a", None), values.pop("b", None)
+    values.pop("show", None)
+    if first and second:
+        values = {"arms": join_keys([first, second]), **values}
+    chosen = {"base": first, "lit": second}
+    return Query(query.path, {**{name: key for name, key in chosen.items() if key}, **values})
+
+
+def join_keys(keys: Iterable[str]) -> str:
+    """Keys of policies as an address names them."""
+    return _BETWEEN.join(key.replace("%", "%25").replace(_BETWEEN, "%7C") for key in keys)
+
+
+def split_keys(text: str | None) -> list[str]:
+    """The keys that an address names."""
+    return [unquote(each) for each in (text or "").split(_BETWEEN) if each]
 
 
 def _whole(value: str | None) -> int | None:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from app.context import cached, workspace
 from core.errors import ConflictError, NotFoundError
-from core.experiments.compare import EVERY_MEASURE, MEASURES, difference
-from core.experiments.measures.further import FURTHER_MEASURES, telling
 from core.experiments.outcome import RunResult
 from core.experiments.spec import ENGINES
 from core.scheduling.policies import display_name
@@ -18,7 +15,7 @@ from core.units import format_change, format_duration, format_number
 from core.workspace.records import RunState, TaskState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from core.experiments.spec import Experiment
     from core.runs.values import ExperimentInfo
@@ -124,28 +121,6 @@ class Side:
         return titled(self.label, self.policy)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row of the table of differences."""
-
-    #: The measure's name, and what it is called.
-    name: str
-    label: str
-    #: Means over the seeds that both have, or None.
-    a: float | None
-    b: float | None
-    #: The paired relative difference of B from A and its 95% interval, or None where it is not tested.
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    #: How many seeds.
-    n: int = 0
-    #: The paired difference of B from A in the measure's own unit and its 95% interval, or None.
-    apart: float | None = None
-    apart_low: float | None = None
-    apart_high: float | None = None
-
-
 def sides(info: ExperimentInfo) -> dict[str, Side]:
     """The policies of an experiment by key, in order."""
     return {
@@ -170,19 +145,6 @@ def rivals(info: ExperimentInfo) -> dict[str, Side]:
                     key, f"{side.label} · {other.name}", side.policy, side.settings, other.id, side.runs
                 )
     return found
-
-
-def pair(info: ExperimentInfo, a: str | None, b: str | None) -> tuple[Side, Side | None, dict[str, Side]]:
-    """The two policies that an address asks for, and all that can be asked for.
-
-    Without a choice, A is the experiment's baseline and B the last other policy.
-    """
-    own = sides(info)
-    every = own | rivals(info)
-    first = every.get(a or "") or own[info.experiment.baseline]
-    others = [side for side in own.values() if side.key != first.key]
-    second = every.get(b or "") or (others[-1] if others else None)
-    return first, second, every
 
 
 def result(run: str) -> RunResult:
@@ -222,67 +184,12 @@ def recent_series(run: str) -> dict[str, Any] | None:
         return None
 
 
-def shared_seeds(first: Side, second: Side | None) -> list[int]:
-    """The seeds that both policies were run on, in order."""
-    seeds = set(first.runs) if second is None else set(first.runs) & set(second.runs)
-    return sorted(seeds)
-
-
-def differences(first: Side, second: Side) -> list[Row]:
-    """How B differs from A in every measure, paired over seeds."""
-    seeds = shared_seeds(first, second)
-    ids = [(first.runs[seed], second.runs[seed]) for seed in seeds]
-    made: list[Row] = cached(lambda: _differences(ids), "run-differences", ids)
-    return made
-
-
-def _differences(ids: Sequence[tuple[str, str]]) -> list[Row]:
-    found = [(summary(a), summary(b)) for a, b in ids]
-    pairs = [(a, b) for a, b in found if a is not None and b is not None]
-    means = [
-        {name: _mean([pair[side].get(name) for pair in pairs]) for name in FURTHER_MEASURES}
-        for side in (0, 1)
-    ]
-    rows = [_row(name, pairs) for name in (*MEASURES, *chain(*telling(means).values()))]
-    for name, label in (("migrations", "Migrations per run"), ("failed_jobs", "Failed jobs per run")):
-        a, b = _mean([a.get(name) for a, _ in pairs]), _mean([b.get(name) for _, b in pairs])
-        if name == "migrations" or a or b:
-            rows.append(Row(name, label, a, b, n=len(pairs)))
-    a, b = (_mean([pair[side].get("controller") for pair in pairs]) for side in (0, 1))
-    if a is not None or b is not None:
-        rows.append(Row("controller", "PhaseDock’s own share of a core", a, b, n=len(pairs)))
-    return rows
-
-
-def _row(name: str, pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Row:
-    base, mine = ([pair[side].get(name) for pair in pairs] for side in (0, 1))
-    made = difference(mine, base)
-    return Row(
-        name,
-        EVERY_MEASURE[name],
-        _mean(base),
-        _mean(mine),
-        made.value,
-        made.low,
-        made.high,
-        made.n,
-        made.seconds,
-        made.seconds_low,
-        made.seconds_high,
-    )
-
-
 def summary(run: str) -> Mapping[str, Any] | None:
     """A run's measures by name; None where it was removed or is not done."""
     try:
         return workspace().runs.get(run).summary
     except NotFoundError:
         return None
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [float(value) for value in values if value is not None]
-    return sum(known) / len(known) if known else None
 
 
 def tasks_by_experiment() -> dict[str, TaskInfo]:
@@ -318,8 +225,8 @@ def entry(run: str, tick: int) -> Entry:
     return workspace().runs.ledgers.entry(run, tick)
 
 
-def removed(experiment: str) -> int:
-    """Remove an experiment with the runs that it made; returns how many runs there were.
+def delete(experiment: str) -> int:
+    """Remove an experiment with its runs; returns how many runs there were.
 
     Raises
     ------

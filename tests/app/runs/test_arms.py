@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from app.figures.runs import arm_lines, job_bars, lanes
-from app.figures.runs.arm_lines import arm_styles
-from app.figures.runs.steps import Stay, stays
-from app.pages.runs import page, stored
-from app.pages.runs.arms import board, choice, standings
-from app.pages.runs.arms.jobs import usual
-from app.pages.runs.build import callbacks
-from app.pages.runs.build.layout import traces_part
-from app.pages.runs.compare.differences import kind_of
-from app.pages.runs.query import View
+from app.figures.runs import comparison, cpu, timelines
+from app.figures.runs.comparison import arm_styles
+from app.figures.runs.series import Stay, stays
+from app.pages.runs import board, builder, page, stored
+from app.pages.runs.builder import traces_part
+from app.pages.runs.completion import usual_bars
+from app.pages.runs.measures import kind_of
+from app.pages.runs.query import View, join_keys, split_keys
+from app.pages.runs.selection import select, toggled
 from app.pages.runs.stored import change
 from app.ui.links import Query
 from core.bootstrap import worker_for
+from core.experiments.compare import difference
 from core.experiments.published import Published
 from core.experiments.reading.experiment import read_experiment
 from core.traces.model import Role
@@ -56,45 +56,48 @@ def experiment(place: Workspace) -> str:
     return str(place.tasks.get(task).params["experiment"])
 
 
-def test_an_experiment_opens_on_its_leaderboard_and_two_are_a_choice(experiment: str) -> None:
+def test_an_experiment_opens_on_its_leaderboard(experiment: str) -> None:
     text = text_of(experiment=experiment)
-    for words in ("Leaderboard", "3 paired seeds", "All 7 policies", "Growth efficiency, sum of all jobs",
+    for words in ("Leaderboard", "3 paired seeds", "Growth efficiency, sum of all jobs",
                   "Completion per job", "Step through SpeCon"):  # fmt: skip
         assert words in text, words
-    assert "Differences" not in text
-    two = text_of(experiment=experiment, show="two")
-    assert "Differences" in two
-    assert "Leaderboard" not in two
-    assert "Leaderboard" not in text_of(experiment=experiment, a="half", b="las")
+    spread = text_of(experiment=experiment, columns="spread")
+    for words in ("Median completion", "95th percentile", "Worst slowdown", "CPU used"):
+        assert words in spread, words
+    assert "PhaseDock’s own CPU" not in spread
 
 
-def test_two_policies_are_beside_each_other_without_a_leaderboard(place: Workspace) -> None:
-    task = place.runs.submit(read_experiment(SIX_JOBS.replace(", flowcon]", "]")))
-    worker_for(place).work(task)
-    text = text_of(experiment=str(place.tasks.get(task).params["experiment"]))
-    assert "Differences" in text
-    assert "All 2 policies" not in text
+def test_an_address_of_two_policies_draws_them_against_the_first(place: Workspace, experiment: str) -> None:
+    info = place.runs.experiment(experiment)
+    view = asked(experiment=experiment, show="two", a="half", b="las", seed="1")
+    found = select(info, view)
+    assert (found.base.key, [side.key for side in found.drawn]) == ("half", ["half", "las"])
+    assert [style.swatch for style in found.styles] == ["base", "lit"]
+    assert not {"a", "b", "show"} & set(view.query.values)
+    (only,) = select(info, asked(experiment=experiment, a="half")).drawn[1:2]
+    assert only.key == "half"
+    assert "Leaderboard" in text_of(experiment=experiment, show="two", a="half", b="las")
 
 
 def test_who_is_drawn_is_in_the_address(place: Workspace, experiment: str) -> None:
     info = place.runs.experiment(experiment)
-    usual_ = choice.chosen(info, asked())
+    usual_ = select(info, asked())
     assert [side.key for side in usual_.drawn] == ["fewest", "half", "random", "las", "srpt", "phasedock"]
     assert usual_.base.key == "fewest"
     assert [style.swatch for style in usual_.styles] == ["base", "o0", "o1", "o2", "o3", "lit"]
-    keys = choice.named(["las", "fewest"])
-    some = choice.chosen(info, asked(arms=keys, base="las", lit="fewest"))
+    keys = join_keys(["las", "fewest"])
+    some = select(info, asked(arms=keys, base="las", lit="fewest"))
     assert [side.key for side in some.drawn] == ["las", "fewest"]
     assert [style.swatch for style in some.styles] == ["base", "lit"]
-    more = choice.toggled(some, usual_.sides[1])
-    assert choice.parsed(more) == ["fewest", "half", "las"]
-    assert choice.toggled(choice.chosen(info, asked(arms="las")), usual_.sides[3]) is None
-    assert choice.chosen(info, asked(arms="nobody", base="nobody")) == usual_
+    more = toggled(some, usual_.sides[1])
+    assert split_keys(more) == ["fewest", "half", "las"]
+    assert toggled(select(info, asked(arms="las")), usual_.sides[3]) is None
+    assert select(info, asked(arms="nobody", base="nobody")) == usual_
 
 
 @pytest.mark.parametrize("label", ["plain", "10% | 20 s", "%7C", "a b & c=d"])
 def test_any_label_survives_the_address(label: str) -> None:
-    assert choice.parsed(choice.named([label, "other"])) == [label, "other"]
+    assert split_keys(join_keys([label, "other"])) == [label, "other"]
 
 
 def test_the_leaderboard_says_what_the_report_says_against_any_baseline(
@@ -102,28 +105,30 @@ def test_the_leaderboard_says_what_the_report_says_against_any_baseline(
 ) -> None:
     info = place.runs.experiment(experiment)
     view = asked(experiment=experiment)
-    from_report = standings.rows(info, choice.chosen(info, view), view)
-    computed = standings.rows(replace(info, report=None), choice.chosen(info, view), view)
+    from_report = board.rows(info, select(info, view), view)
+    computed = board.rows(replace(info, report=None), select(info, view), view)
     assert from_report == computed
     means = [row.measures["mean"] for row in from_report]
     assert means == sorted(means)
     back = asked(experiment=experiment, base="phasedock", sort="-makespan")
-    rows = standings.rows(info, choice.chosen(info, back), back)
+    rows = board.rows(info, select(info, back), back)
     assert [row.measures["makespan"] for row in rows] == sorted(
         (row.measures["makespan"] for row in rows), reverse=True
     )
     mine = next(row for row in rows if row.label == "fewest").differences["mean"]
-    first, second, _ = stored.pair(info, "phasedock", "fewest")
-    assert second is not None
-    pair = next(row for row in stored.differences(first, second) if row.name == "mean")
+    own = stored.sides(info)
+    means_of = {key: [stored.result(own[key].runs[seed]).mean for seed in (1, 2, 3)]
+                for key in ("fewest", "phasedock")}  # fmt: skip
+    pair = difference(means_of["fewest"], means_of["phasedock"])
     assert (mine.value, mine.low, mine.high) == (pair.value, pair.low, pair.high)
+    assert mine.value == pytest.approx(np.mean(np.divide(means_of["fewest"], means_of["phasedock"])) - 1)
 
 
 def test_the_picture_of_the_leaderboard_says_what_its_table_says(place: Workspace, experiment: str) -> None:
     info = place.runs.experiment(experiment)
     view = asked(experiment=experiment, sort="-t90", base="srpt")
-    found = choice.chosen(info, view)
-    rows = standings.rows(info, found, view)
+    found = select(info, view)
+    rows = board.rows(info, found, view)
     drawn = board.picture(info, found, view)
     texts = [note.text for note in drawn.layout.annotations]
     names = [text.partition("  ")[2] for text in texts if text[:1].isdigit() and "  " in text]
@@ -156,7 +161,7 @@ def test_published_figures_stand_beside_the_results_of_their_own_baseline(
 
 
 def test_every_figure_is_drawn_for_every_policy(experiment: str) -> None:
-    for over in ("learning", "cpu", "stages", "workers", "lists"):
+    for over in ("learning", "cpu", "limits", "stages", "workers", "load", "lists"):
         text = text_of(experiment=experiment, over=over, line="growth")
         if over != "lists":
             for title in ("Fewest jobs", "Random worker", "SRPT", "PhaseDock"):
@@ -172,10 +177,10 @@ def test_completion_times_are_drawn_in_each_form(experiment: str) -> None:
 
 
 def test_few_jobs_stand_by_policy_few_bars_by_job_and_many_in_rows() -> None:
-    assert usual(3, 6) == "policy"
-    assert usual(20, 4) == "job"
-    assert usual(50, 8) == "rows"
-    assert job_bars.width_of(50, 8) > 3_000
+    assert usual_bars(3, 6) == "policy"
+    assert usual_bars(20, 4) == "job"
+    assert usual_bars(50, 8) == "rows"
+    assert comparison.width_of(50, 8) > 3_000
 
 
 def test_tables_are_taken_away_as_they_are_shown(server: Flask, experiment: str) -> None:
@@ -191,8 +196,12 @@ def test_tables_are_taken_away_as_they_are_shown(server: Flask, experiment: str)
     means = [float(row["mean_s"]) for row in made]
     assert means == sorted(means, reverse=True)
     assert {row["baseline"] for row in made} == {"las"}
-    assert next(row for row in made if row["policy"] == "las")["mean_change"] == ""
-    jobs = rows("completion", f"arms={choice.named(['las', 'half'])}&measure=t90")
+    base = next(row for row in made if row["policy"] == "las")
+    assert base["mean_change"] == ""
+    assert float(base["p95_s"]) > float(base["median_s"])
+    assert float(base["worst_slowdown"]) > 1
+    assert all(row["median_apart"] for row in made if row is not base)
+    jobs = rows("completion", f"arms={join_keys(['las', 'half'])}&measure=t90")
     assert list(jobs[0]) == ["job", "las", "half"]
     assert len(jobs) == 6
     lines = rows("learning", "arms=fewest")
@@ -218,39 +227,39 @@ def test_moves_that_even_out_are_told_from_others() -> None:
               "rebalanced": True, "failed": False}]  # fmt: skip
     found = stays(series(moves=moves))
     assert found[2] == Stay("two", "b", 20.0, 40.0, moved=True, lane=0, rebalanced=True)
-    figure = lanes.worker_lanes(series(moves=moves), 40)
+    figure = timelines.worker_lanes(series(moves=moves), 40)
     assert [trace.name for trace in figure.data] == [
         "placed at arrival", "after migration", "after rebalancing", "rebalancing",
     ]  # fmt: skip
-    assert lanes.rebalanced(series(moves=moves)) == 1
+    assert timelines.rebalanced(series(moves=moves)) == 1
     failed = [moves[0] | {"failed": True}]
-    assert lanes.rebalanced(series(moves=failed)) == 0
-    assert lanes.rebalanced(series()) == 0
+    assert timelines.rebalanced(series(moves=failed)) == 0
+    assert timelines.rebalanced(series()) == 0
 
 
 def test_figures_of_many_policies_draw_what_they_are_given() -> None:
     styles = arm_styles(["A", "B", "C"], 0, 2)
     arms: list[Any] = [(style, [1.0 * at, None]) for at, style in enumerate(styles, 1)]
-    grouped = job_bars.by_job(["x", "y"], arms, "Completion time")
+    grouped = comparison.bars_by_job(["x", "y"], arms, "Completion time")
     assert [(trace.name, trace.y) for trace in grouped.data] == [
         ("A", (1, None)),
         ("B", (2, None)),
         ("C", (3, None)),
     ]
-    turned = job_bars.by_policy(["x", "y"], arms, "Completion time")
+    turned = comparison.bars_by_policy(["x", "y"], arms, "Completion time")
     assert [(trace.name, trace.y) for trace in turned.data] == [("x", (1, 2, 3)), ("y", (None, None, None))]
-    rows = job_bars.rows(["x", "y"], arms, [1.0, 2.0], "Completion time")
+    rows = comparison.job_bar_rows(["x", "y"], arms, [1.0, 2.0], "Completion time")
     assert [trace.name for trace in rows.data] == ["A", "baseline", "B", "baseline", "C", "baseline"]
     times = np.array([0.0, 1.0, 2.0])
     same = [(style, times, np.array([1.0, np.nan, 0.5])) for style in styles]
-    lines = arm_lines.arm_lines(same, "Loss", 2.0)
+    lines = comparison.arm_lines(same, "Loss", 2.0)
     assert lines.data[0].y == (1.0, None, 0.5)
     names = [note for note in lines.layout.annotations if note.text in "ABC"]
     places = sorted(note.y for note in names)
     assert np.diff(places).min() > 0.05
-    single = arm_lines.job_rows([("x", same), ("y", same)], "loss", 2.0, 1.0)
+    single = comparison.job_rows([("x", same), ("y", same)], "loss", 2.0, 1.0)
     assert [trace.yaxis for trace in single.data] == ["y"] * 3 + ["y2"] * 3
-    areas = job_bars.job_areas(series(), ["one", "two", "none"], 40, 4, "two")
+    areas = cpu.job_areas(series(), ["one", "two", "none"], 40, 4, "two")
     assert [trace.name for trace in areas.data] == ["one", "two"]
     assert max(areas.data[0].y) == 2.0
     assert {note.text for note in areas.layout.annotations} >= {"one", "two"}
@@ -260,13 +269,13 @@ def test_jobs_are_made_of_a_trace_set(place: Workspace) -> None:
     assert "Import a trace set first." in text_of(look="build")
     traces = place.traces.add(small_traces(4), None, name="mine")
     ids = [{"name": "count"}, {"name": "losses"}]
-    form, said, wrong = callbacks.make_jobs(1, traces.id, ids, [3, None], [None, True], [], [], [], [], [])
+    form, said, wrong = builder.make_jobs(1, traces.id, ids, [3, None], [None, True], [], [], [], [], [])
     assert wrong == [None, None]
     given = fields_in(form)
     assert given["name"] == f"{traces.name} as jobs"
     assert given["jobs"].count("- {") == 3
     assert "3 jobs made." in json.dumps(said, default=lambda each: each.to_plotly_json())
-    _, _, wrong = callbacks.make_jobs(1, traces.id, ids, [0, None], [None, True], [], [], [], [], [])
+    _, _, wrong = builder.make_jobs(1, traces.id, ids, [0, None], [None, True], [], [], [], [], [])
     assert wrong[0] is not None
     assert "My traces as jobs" in text_of(look="build", traces=traces.id)
     assert "From my traces" in text_of()

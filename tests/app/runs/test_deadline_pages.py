@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.pages.runs import page
-from app.pages.runs.arms import choice, loads, standings
-from app.pages.runs.compare.differences import quantity
+from app.pages.runs import board, loads, page
+from app.pages.runs.measures import quantity
+from app.pages.runs.selection import select
 from tests.app.runs.test_queue_pages import asked, made, text_of
 
 if TYPE_CHECKING:
@@ -46,33 +46,25 @@ def test_the_leaderboard_has_columns_of_deadlines_where_jobs_have_some(
         assert words in shown, words
     info = place.runs.experiment(experiment)
     view = asked(experiment=experiment, columns="deadlines")
-    assert standings.sorting(view) == ("met", True)
-    assert standings.drawn_measure(view) == "met"
-    assert standings.sorting(asked(experiment=experiment)) == ("mean", False)
-    assert standings.sorting(asked(experiment=experiment, columns="deadlines", sort="mean")) == (
+    assert board.sorting(view) == ("met", True)
+    assert board.drawn_measure(view) == "met"
+    assert board.sorting(asked(experiment=experiment)) == ("mean", False)
+    assert board.sorting(asked(experiment=experiment, columns="deadlines", sort="mean")) == (
         "mean",
         False,
     )
-    rows = standings.rows(info, choice.chosen(info, view), view)
+    rows = board.rows(info, select(info, view), view)
     assert rows[0].label == "deadline"
     assert rows[0].measures["kept"] == 1.0
     assert rows[0].measures["met"] > 1.2 * rows[1].measures["met"]
-    assert list(standings.columns(rows, view).titles)[:2] == ["met", "promised"]
-    assert standings.columns(rows, view).ways == ("deadlines", "queue")
-
-
-def test_two_policies_beside_each_other_say_what_became_of_deadlines(
-    place: Workspace, experiment: str
-) -> None:
-    found = text_of(experiment=experiment, show="two", a="kube.default", b="deadline")
-    for words in ("Deadlines met", "Mean tardiness", "Use of allocated cores"):
-        assert words in found, words
+    assert list(board.columns(rows, view).titles)[:2] == ["met", "promised"]
+    assert board.columns(rows, view).ways == ("spread", "deadlines", "queue")
 
 
 def test_the_file_has_them_with_their_units(place: Workspace, experiment: str) -> None:
     info = place.runs.experiment(experiment)
     view = asked(experiment=experiment)
-    head, rows = standings.csv_rows(info, choice.chosen(info, view), view)
+    head, rows = board.csv_rows(info, select(info, view), view)
     lines = list(csv.DictReader(io.StringIO("\n".join(",".join(map(str, row)) for row in (head, *rows)))))
     assert {"met", "kept", "tardiness_s", "lost"} <= set(head)
     assert {line["policy"] for line in lines} == {"kube.default", "edf", "deadline"}
@@ -111,7 +103,7 @@ def test_deadlines_met_are_drawn_against_load_where_the_same_was_run_at_several(
     shown = text_of(experiment=scarce)
     assert "Jobs that met their deadlines" in shown
     assert "means of 3 seeds, with 95% intervals" in shown
-    rows = list(loads.csv_rows(info))
+    rows = list(loads.loads_rows(info))
     assert len(rows) == 6
     assert {(row[0], row[-1]) for row in rows} == {(0.9, 3), (2.0, 3)}
 

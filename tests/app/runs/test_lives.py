@@ -7,18 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from app.figures.runs.lives import (
-    MOST_ROWS,
-    counts,
-    endings,
-    expected,
-    lives,
-    lives_height,
-    queues,
-    spans,
-)
-from app.figures.runs.steps import edges
-from app.figures.runs.time_bars import TimeRow, scale, time_bars
+from app.figures.runs.comparison import TimeRow, scale, time_bars
+from app.figures.runs.series import counts, edges, endings, expected, queues, spans
+from app.figures.runs.timelines import MOST_ROWS, lives, lives_height
 from core.experiments.reading.experiment import read_experiment
 from core.experiments.series import Series
 from core.runs.runner import run_arm

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.pages.runs import page, stored
-from app.pages.runs.arms import board, choice, standings
-from app.pages.runs.compare.differences import in_words, kind_of, quantity, times_card
-from app.pages.runs.ledger.queue import waiting, whys
-from app.pages.runs.query import View
+from app.pages.runs import board, page, stored
+from app.pages.runs.completion import times_card
+from app.pages.runs.measures import describe_difference, kind_of, quantity
+from app.pages.runs.query import View, join_keys
+from app.pages.runs.selection import select
+from app.pages.runs.tick import wait_reasons, waiting
 from app.ui.links import Query
 from core.bootstrap import worker_for
 from core.experiments.compare import difference
@@ -61,55 +62,63 @@ def test_the_leaderboard_has_columns_of_the_queue_where_somebody_waits(
     assert "Jobs sooner" not in queue
     info = place.runs.experiment(experiment)
     view = asked(experiment=experiment, columns="queue", sort="-jobs_per_hour")
-    rows = standings.rows(info, choice.chosen(info, view), view)
+    rows = board.rows(info, select(info, view), view)
     found = [row.measures["jobs_per_hour"] for row in rows]
     assert found == sorted(found, reverse=True)
-    shown = standings.columns(rows, view)
+    shown = board.columns(rows, view)
     assert list(shown.titles)[:3] == ["mean", "waiting", "longest_wait"]
     assert not shown.single
-    picture = board.picture(info, choice.chosen(info, view), view)
+    picture = board.picture(info, select(info, view), view)
     assert any(each.text == "Cores used" for each in picture.layout.annotations)
-    assert standings.drawn_measure(view) == "jobs_per_hour"
+    assert board.drawn_measure(view) == "jobs_per_hour"
 
 
 def test_an_experiment_where_nobody_waits_shows_none_of_it(place: Workspace, server: Flask) -> None:
     experiment = made(place, SIX_JOBS)
-    for text in (text_of(experiment=experiment, columns="queue"), text_of(experiment=experiment, show="two")):
-        for words in ("Longest wait", "Waiting and cores", "Where jobs’ time goes", "Queue, "):
-            assert words not in text, words
+    text = text_of(experiment=experiment, columns="queue")
+    for words in ("Longest wait", "Waiting and cores", "Where jobs’ time goes", "Queue, "):
+        assert words not in text, words
     answer = server.test_client().get(f"/api/experiments/{experiment}/leaderboard.csv").get_data(as_text=True)
     assert "waiting" not in answer
-    assert "CPU used, this seed" in text_of(experiment=experiment, show="two")
+    assert "of all cores used" in text_of(experiment=experiment, over="stages")
     ledger = text_of(experiment=experiment, look="ledger", of="flowcon")
     assert "Waiting after this tick" not in ledger
     assert "Cores per job" in ledger
 
 
 def test_two_policies_are_compared_in_what_their_queues_do(place: Workspace, experiment: str) -> None:
-    text = text_of(experiment=experiment, show="two", a="Static", b="Turns")
-    for words in ("Where jobs’ time goes", "Queue, Static", "Queue, Turns", "Mean waiting time", "Pauses",
-                  "A has none", "CPU and limits per job, Turns"):  # fmt: skip
+    chosen = {"experiment": experiment, "base": "Static", "arms": join_keys(["Static", "Turns"])}
+    text = text_of(**chosen, over="queue", columns="queue")
+    for words in ("Where jobs’ time goes", "Queue, Static", "Queue, Turns", "Longest wait", "Pauses"):
         assert words in text, words
-    assert "CPU used, this seed" not in text
+    assert "Queue, Bends" not in text
+    assert "CPU and limits per job, Turns" in text_of(**chosen, over="limits")
     info = place.runs.experiment(experiment)
-    first, second, _ = stored.pair(info, "Static", "Turns")
-    assert second is not None
-    rows = {row.name: row for row in stored.differences(first, second)}
-    mine, base = ([stored.result(side.runs[seed]) for seed in (1, 2, 3)] for side in (second, first))
+    view = asked(**chosen)
+    turns = next(row for row in board.rows(info, select(info, view), view) if row.label == "Turns")
+    mine, base = ([stored.result(info.runs[key][seed]) for seed in (1, 2, 3)] for key in ("Turns", "Static"))
     for name in ("waiting", "service", "pauses", "used"):
         wanted = difference([getattr(each, name) for each in mine], [getattr(each, name) for each in base])
-        assert (rows[name].value, rows[name].apart) == (wanted.value, wanted.seconds)
-    assert "refused" not in rows or rows["refused"].a
+        assert (turns.differences[name].value, turns.differences[name].seconds) == (
+            wanted.value,
+            wanted.seconds,
+        )
 
 
 def test_more_is_better_for_some_measures() -> None:
     assert kind_of("used", 0.2, 0.1, 0.3) == "better"
     assert kind_of("jobs_per_hour", -0.2, -0.3, -0.1) == "worse"
     assert kind_of("waiting", 0.2, 0.1, 0.3) == "worse"
-    assert in_words("waiting", difference([10.0, 12.0], [0.0, 0.0])) == ("+11.0 s", "+10.0 s to +12.0 s")
-    assert in_words("waiting", difference([0.0, 0.0], [0.0, 0.0])) is None
-    assert in_words("waiting", difference([10.0], [0.0])) == ("+10.0 s", "one seed")
-    assert in_words("waiting", difference([10.0, 10.0], [20.0, 20.0])) == ("−50.0%", "−50.0 to −50.0%")
+    assert describe_difference("waiting", difference([10.0, 12.0], [0.0, 0.0])) == (
+        "+11.0 s",
+        "+10.0 s to +12.0 s",
+    )
+    assert describe_difference("waiting", difference([0.0, 0.0], [0.0, 0.0])) is None
+    assert describe_difference("waiting", difference([10.0], [0.0])) == ("+10.0 s", "one seed")
+    assert describe_difference("waiting", difference([10.0, 10.0], [20.0, 20.0])) == (
+        "−50.0%",
+        "−50.0 to −50.0%",
+    )
     assert quantity("used", 0.938) == "93.8%"
 
 
@@ -133,11 +142,11 @@ def test_a_tick_says_who_waits_since_when_and_why(place: Workspace, experiment: 
     for words in ("Waiting after this tick", number, "are free.", "Behind ", "elastic, queue",
                   "Cores and threads per job"):  # fmt: skip
         assert words in text, words
-    said = whys(place.runs.ledgers.series(run), tick)
+    said = wait_reasons(place.runs.ledgers.series(run), tick)
     first = waiting(entries[tick])[0]
     assert f"{first.id} asks for" in said[first.id][0].text
     assert 0 < said[first.id][1] < len(waiting(entries[tick]))
-    assert whys(None, tick) == whys({"time": [0.0]}, 3) == {}
+    assert wait_reasons(None, tick) == wait_reasons({"time": [0.0]}, 3) == {}
     # those that wait are in that card alone, unless they are looked at
     assert f"jobs: {len(entries[tick].observation.jobs) - len(waiting(entries[tick]))}" in text
     own = text_of(experiment=experiment, look="ledger", of="Static", tick=str(tick), job=first.id)
@@ -179,22 +188,22 @@ def test_files_have_the_queue(place: Workspace, experiment: str, server: Flask) 
     def rows(address: str) -> list[dict[str, str]]:
         return list(csv.DictReader(io.StringIO(client.get(address).get_data(as_text=True).lstrip("\ufeff"))))
 
-    board = {row["policy"]: row for row in rows(f"/api/experiments/{experiment}/leaderboard.csv")}
+    lines = {row["policy"]: row for row in rows(f"/api/experiments/{experiment}/leaderboard.csv")}
     info = place.runs.experiment(experiment)
     report = {row["label"]: row for row in (info.report or {})["comparison"]}
-    for label, row in board.items():
+    for label, row in lines.items():
         assert float(row["waiting_s"]) == pytest.approx(report[label]["measures"]["waiting"])
         assert float(row["used"]) == pytest.approx(report[label]["measures"]["used"])
-    assert float(board["Turns"]["pauses_apart"]) > 0
-    assert board["Turns"]["pauses_change"] == ""
+    assert float(lines["Turns"]["pauses_apart"]) > 0
+    assert lines["Turns"]["pauses_change"] == ""
     jobs = rows(f"/api/experiments/{experiment}/jobs.csv")
     result = stored.result(info.runs["Turns"][1])
     mine = {row["id"]: row for row in jobs if (row["policy"], row["seed"]) == ("Turns", "1")}
     for job in result.jobs:
         if job.waiting is not None:
             assert float(mine[job.id]["waiting"]) == pytest.approx(job.waiting)
-    two = rows(f"/api/experiments/{experiment}/differences.csv?a=Static&b=Turns")
-    assert any(row["measure"] == "waiting" and float(row["apart"]) < 0 for row in two)
+    against = rows(f"/api/experiments/{experiment}/leaderboard.csv?base=Static")
+    assert next(float(row["waiting_apart"]) for row in against if row["policy"] == "Turns") < 0
 
 
 def test_reports_of_earlier_releases_have_no_such_columns(place: Workspace, experiment: str) -> None:
@@ -207,6 +216,6 @@ def test_reports_of_earlier_releases_have_no_such_columns(place: Workspace, expe
             each.pop("seconds_high")
     view = asked(experiment=experiment, columns="queue")
     old = replace(info, report=report)
-    rows = standings.rows(old, choice.chosen(old, view), view)
-    assert standings.columns(rows, view).titles == standings.COLUMNS
-    assert not standings.columns(rows, view).ways
+    rows = board.rows(old, select(old, view), view)
+    assert board.columns(rows, view).titles == board.COMPLETION
+    assert board.columns(rows, view).ways == ("spread",)

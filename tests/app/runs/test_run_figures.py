@@ -9,12 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.figures.runs import areas as run_areas
-from app.figures.runs import areas as run_bands
-from app.figures.runs import lanes as run_lanes
-from app.figures.runs import rows as run_rows
-from app.figures.runs import time_bars as run_bars
-from app.figures.runs.steps import (
+from app.figures.runs import comparison, cpu, timelines
+from app.figures.runs.comparison import arm_styles
+from app.figures.runs.series import (
     LOSS_STAGES,
     Stay,
     allowed,
@@ -28,7 +25,7 @@ from app.figures.runs.steps import (
     stays,
     used_share,
 )
-from app.pages.runs.ledger.moment import history, sentence
+from app.pages.runs.tick import describe_action, history
 from core.scheduling.actions import Migrate, SetLimit, Start
 
 
@@ -118,30 +115,30 @@ def test_before_its_first_tick_a_run_has_one_edge() -> None:
 
 def test_figures_draw_what_they_are_given() -> None:
     lines_, names = series(), ("NL", "WL", "CL")
-    areas = run_areas.category_areas(lines_, by_label(lines_, names), names, 40, 4, 40)
+    areas = cpu.category_areas(lines_, by_label(lines_, names), names, 40, 4, 40)
     assert [trace.name for trace in areas.data] == ["NL", "WL", "CL", "Limit"]
-    lanes = run_lanes.worker_lanes(lines_, 40)
+    lanes = timelines.worker_lanes(lines_, 40)
     assert [len(trace.y) for trace in lanes.data] == [2, 1, 3]
-    bands = run_bands.label_bands(lines_, names, ["one", "two"], 40)
+    bands = timelines.label_bands(lines_, names, ["one", "two"], 40)
     assert bands.data[0].text.tolist() == [["NL", "NL", "WL"], ["", "NL", "NL"]]
-    rows = run_rows.cpu_rows(lines_, run_rows.job_rows(lines_, ["one", "two"]), 40, 2)
+    rows = cpu.cpu_rows(lines_, cpu.job_rows(lines_, ["one", "two"]), 40, 2)
     assert [trace.name for trace in rows.data] == ["one", "one, limit", "two"]
-    bars = run_bars.pair_bars(["one"], [("A", [3.0]), ("B", [None])], "Completion time")
-    assert [trace.y for trace in bars.data] == [(3.0,), (None,)]
 
 
 def test_names_of_many_jobs_may_stand_upright_where_they_would_collide() -> None:
     names = [f"Job-{n}" for n in range(20)]
-    axis = run_bars.pair_bars(names, [("A", [1.0] * 20)], "Completion time").layout.xaxis
+    axis = comparison.bars_by_job(
+        names, [(arm_styles(["A"], 0, -1)[0], [1.0] * 20)], "Completion time"
+    ).layout.xaxis
     assert axis.autotickangles == (-40, -90)
     assert axis.tickangle is None  # an angle of its own would win
 
 
 def test_too_many_bars_become_a_heat_map() -> None:
     jobs = {f"job-{n}": series()["jobs"]["one"] for n in range(300)}
-    figure = run_lanes.worker_lanes(series(jobs=jobs), 40)
+    figure = timelines.worker_lanes(series(jobs=jobs), 40)
     assert figure.data[0].type == "heatmap"
-    assert run_lanes.lanes_height(series(jobs=jobs)) <= 460
+    assert timelines.lanes_height(series(jobs=jobs)) <= 460
 
 
 def test_a_job_has_the_history_of_its_changes() -> None:
@@ -155,7 +152,7 @@ def test_a_job_has_the_history_of_its_changes() -> None:
 
 
 def test_actions_are_sentences() -> None:
-    assert sentence(SetLimit("a", 0.25)) == "a may use 0.25 cores"
-    assert sentence(SetLimit("a", None, 2.0)) == "a has no limit, weight 2.00"
-    assert sentence(Migrate("a", "box-2")) == "a moves to box-2"
-    assert sentence(Start("a", "box-1", 1.0)) == "a starts on box-1 with 1.00 cores"
+    assert describe_action(SetLimit("a", 0.25)) == "a may use 0.25 cores"
+    assert describe_action(SetLimit("a", None, 2.0)) == "a has no limit, weight 2.00"
+    assert describe_action(Migrate("a", "box-2")) == "a moves to box-2"
+    assert describe_action(Start("a", "box-1", 1.0)) == "a starts on box-1 with 1.00 cores"

@@ -6,33 +6,33 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from dash import no_update
 
-from app.pages.runs.build import callbacks, layout
-from app.pages.runs.build.draft import (
-    changed,
-    checked,
+from app.pages.runs import builder
+from app.pages.runs.draft import (
+    check_text,
     field_of,
     from_fields,
-    gapped,
-    listed_text,
-    plain,
-    shown,
-    span,
+    has_seed_gaps,
+    parse_number,
+    parse_span,
     text_of,
+    write_yaml,
 )
-from app.pages.runs.build.form import form
-from app.pages.runs.build.yaml import written
+from app.pages.runs.form import change_parts, field_text, form, listed_text
+from app.pages.runs.query import View
+from app.ui.links import Query
+from core.bootstrap import worker_for
 from core.experiments.reading.experiment import from_dict, read_experiment
+from tests.builders import SIX_JOBS
 
 if TYPE_CHECKING:
     from core.application import Workspace
 
 
-@pytest.mark.parametrize("name", [each.name for each in layout.bundled()])
+@pytest.mark.parametrize("name", [each.name for each in builder.bundled()])
 def test_what_is_written_is_read_as_the_same_experiment(name: str) -> None:
-    experiment = layout.find(name).experiment
-    assert read_experiment(written(experiment.to_dict())) == experiment
+    experiment = builder.find(name).experiment
+    assert read_experiment(write_yaml(experiment.to_dict())) == experiment
 
 
 def fields_in(made: list[Any]) -> dict[str, Any]:
@@ -59,11 +59,11 @@ def fields_of(draft: dict[str, Any]) -> dict[str, Any]:
     return fields_in(form(draft))
 
 
-@pytest.mark.parametrize("name", [each.name for each in layout.bundled()])
+@pytest.mark.parametrize("name", [each.name for each in builder.bundled()])
 def test_the_form_says_the_experiment_that_it_shows(place: Workspace, name: str) -> None:
     assert place
-    experiment = layout.find(name).experiment
-    again, problem = checked(text_of(fields_of(experiment.to_dict())))
+    experiment = builder.find(name).experiment
+    again, problem = check_text(text_of(fields_of(experiment.to_dict())))
     assert problem is None
     assert again is not None
     assert again.scenario_dict() == experiment.scenario_dict()
@@ -87,9 +87,9 @@ def test_the_form_says_the_experiment_that_it_shows(place: Workspace, name: str)
     ],
 )
 def test_what_is_wrong_is_shown_at_its_field_and_line(field: str, value: str, words: str) -> None:
-    given_ = fields_of(dict(layout.NEW)) | {field: value}
+    given_ = fields_of(dict(builder.NEW)) | {field: value}
     text = text_of(given_)
-    _, problem = checked(text)
+    _, problem = check_text(text)
     assert problem is not None
     assert words in problem.message
     assert problem.message.startswith(f"Line {problem.line}: ")
@@ -99,23 +99,23 @@ def test_what_is_wrong_is_shown_at_its_field_and_line(field: str, value: str, wo
 
 
 def test_text_that_is_no_yaml_names_its_line() -> None:
-    _, problem = checked("version: 1\nname: [broken\n")
+    _, problem = check_text("version: 1\nname: [broken\n")
     assert problem is not None
     assert problem.line >= 2
 
 
 def test_parts_are_added_and_taken_away() -> None:
-    draft = dict(layout.NEW)
-    more = changed(changed(draft, "add-policies", ""), "add-kinds", "")
+    draft = dict(builder.NEW)
+    more = change_parts(change_parts(draft, "add-policies", ""), "add-kinds", "")
     assert len(more["policies"]) == 3
     assert list(more["kinds"]) == ["VAE", "GRU", "kind-1"]
-    assert list(changed(more, "drop-kinds", "0")["kinds"]) == ["GRU", "kind-1"]
-    assert len(changed(draft, "drop-workers", "0")["workers"]) == 0
-    assert changed(draft, "nonsense", "") == draft
+    assert list(change_parts(more, "drop-kinds", "0")["kinds"]) == ["GRU", "kind-1"]
+    assert len(change_parts(draft, "drop-workers", "0")["workers"]) == 0
+    assert change_parts(draft, "nonsense", "") == draft
 
 
 def test_two_kinds_of_one_name_stay_two() -> None:
-    given = fields_of(dict(layout.NEW)) | {"kinds/1/name": "VAE"}
+    given = fields_of(dict(builder.NEW)) | {"kinds/1/name": "VAE"}
     made = from_fields(given)["kinds"]
     assert list(made) == ["VAE", "VAE (again)"]
     assert made["VAE"]["work"] == [200, 600]
@@ -131,74 +131,77 @@ def test_listed_jobs_go_through_their_field() -> None:
     ("text", "value"), [("5", 5), ("0.5", 0.5), ("1e3", 1000), ("90 s", "90 s"), ("x", "x"), (3, 3)]
 )
 def test_numbers_are_numbers_and_all_else_is_left_to_the_reader(text: Any, value: Any) -> None:
-    assert plain(text) == value
+    assert parse_number(text) == value
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [([100, 300], "100 to 300"), (5.5, "5.5"), ([2, 2], "2"), (None, "")]
 )
 def test_spans_are_written_with_to(value: Any, text: str) -> None:
-    assert shown(value) == text
+    assert field_text(value) == text
     if isinstance(value, list) and value[0] != value[1]:
-        assert span(text) == value
+        assert parse_span(text) == value
 
 
 @pytest.mark.parametrize("text", ["100-300", "100–300", "[100, 300]", "100 to 300", " 100,300 "])
 def test_spans_are_read_as_people_write_them(text: str) -> None:
-    assert span(text) == [100, 300]
+    assert parse_span(text) == [100, 300]
 
 
-def through_yaml(draft: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> tuple[str, list[Any]]:
-    """The text of a form that is switched to YAML, and the answer when it is switched back."""
-    monkeypatch.setattr(callbacks, "set_props", lambda *_: None)
-    given = fields_of(draft)
+def test_a_form_is_edited_as_text_from_then_on() -> None:
+    typed = builder.find("flowcon-5-random").experiment.to_dict() | {"name": "Typed", "about": "by hand"}
+    given = fields_of(typed)
     ids = [{"name": name} for name in given]
-    state = (ids, list(given.values()), [None] * len(ids), [], [])
-    text, _, form_hidden, text_hidden, _ = callbacks.switch("yaml", "", *state)
-    assert (form_hidden, text_hidden) == (True, False)
-    return text, list(callbacks.switch("form", text, *state))
-
-
-def test_what_was_typed_survives_yaml_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    experiment = layout.find("flowcon-5-random").experiment
-    typed = experiment.to_dict() | {"name": "Typed", "about": "by hand"}
-    text, (_, back, form_hidden, text_hidden, mode) = through_yaml(typed, monkeypatch)
-    assert (form_hidden, text_hidden, mode) == (False, True, no_update)
+    text, *hidden, mode = builder.edit_text(1, ids, list(given.values()), [None] * len(ids), [], [])
+    assert hidden == [True, False, True]
+    assert mode == "text"
+    assert text == text_of(given)
     assert "name: Typed" in text
-    again = fields_of(typed)
-    assert {name: value for name, value in fields_in(back).items() if value not in ("", None)} == {
-        name: value for name, value in again.items() if value not in ("", None)
-    }
 
 
-def test_a_list_of_seeds_with_gaps_stays_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_of_seeds_with_gaps_is_text_from_the_start(place: Workspace) -> None:
     """A count and a first seed cannot say it, and the form would run others in silence."""
-    said: list[Any] = []
-    monkeypatch.setattr(callbacks, "set_props", lambda _, props: said.append(props))
-    text = written(dict(layout.NEW) | {"seeds": [4, 8, 15]})
-    answer = callbacks.switch("form", text, [], [], [], [], [])
-    assert answer[2:] == (True, False, "yaml")
-    assert "seeds with gaps" in str(said)
-    assert gapped({"seeds": [4, 8, 15]})
-    assert not gapped({"seeds": [4, 5, 6]})
-    assert not gapped({"seeds": {"count": 3}})
+    experiment = read_experiment(SIX_JOBS.replace("seeds: 3", "seeds: [4, 8, 15]"))
+    assert experiment.seeds == (4, 8, 15)
+    worker_for(place).work(place.runs.submit(experiment))
+    (info,) = place.runs.experiments()
+    page = builder.build_page(View.read(Query("/runs", {"look": "build", "from": info.id})))
+    found = {
+        getattr(node, "id", None): node
+        for node in parts_of(page)
+        if isinstance(getattr(node, "id", None), str)
+    }
+    assert found["run-fields"].hidden
+    assert not found["run-text"].hidden
+    assert found["run-mode"].data == "text"
+    assert "[4, 8, 15]" in found["run-yaml"].value
+    assert not has_seed_gaps({"seeds": [4, 5, 6]})
+    assert not has_seed_gaps({"seeds": {"count": 3}})
+
+
+def parts_of(node: Any) -> list[Any]:
+    """A part of a page and all that is in it."""
+    if isinstance(node, list | tuple):
+        return [one for each in node for one in parts_of(each)]
+    inside = getattr(node, "children", None)
+    return [node, *([] if inside is None else parts_of(inside))]
 
 
 def test_jobs_with_recorded_losses_go_through_the_form() -> None:
-    draft = dict(layout.NEW) | {
+    draft = dict(builder.NEW) | {
         "kinds": {"VAE": {"work": 5}, "mine": {"losses": [3.0, 2.0, 1.5], "values": 9}}
     }
     given = fields_of(draft)
     assert "mine" in given["recorded"]
     assert from_fields(given)["kinds"]["mine"] == {"values": 9, "losses": [3.0, 2.0, 1.5]}
-    again, problem = checked(text_of(given))
+    again, problem = check_text(text_of(given))
     assert problem is None
     assert again is not None
     assert again.kinds["mine"].losses == (3.0, 2.0, 1.5)
-    _, problem = checked(text_of(given | {"recorded": "mine: {losses: [1, 2]}"}))
+    _, problem = check_text(text_of(given | {"recorded": "mine: {losses: [1, 2]}"}))
     assert problem is not None
     assert "do not fall" in problem.message
 
 
 def test_the_new_experiment_is_valid() -> None:
-    assert from_dict(dict(layout.NEW)).n_jobs == 8
+    assert from_dict(dict(builder.NEW)).n_jobs == 8

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from dash import no_update
 
-from app.pages.runs import listing, page, stored
-from app.pages.runs.build import layout
-from app.pages.runs.compare.differences import quantity, said
-from app.pages.runs.compare.layout import more_seeds, predicted_card
-from app.pages.runs.compare.shown import facts_of
-from app.pages.runs.ledger.moment import lines, sentence
+from app.pages.runs import board, builder, listing, page, stored
+from app.pages.runs.experiment import more_seeds, predicted_card
+from app.pages.runs.measures import quantity
 from app.pages.runs.query import View
+from app.pages.runs.selection import facts_of, select
 from app.pages.runs.stored import policies, titled
+from app.pages.runs.tick import describe_action, lines
 from app.ui import task_card
 from app.ui.links import Query
 from core.bootstrap import worker_for
@@ -46,11 +45,11 @@ def text_of_page(**values: str) -> str:
 def test_the_empty_page_starts_a_bundled_experiment_with_one_click(server: Flask) -> None:
     text = text_of_page()
     assert "No runs yet" in text
-    assert all(each.experiment.name in text for each in layout.bundled())
+    assert all(each.experiment.name in text for each in builder.bundled())
 
 
 def test_an_experiment_is_compared(experiment: str) -> None:
-    text = text_of_page(experiment=experiment, show="two")
+    text = text_of_page(experiment=experiment, over="lists")
     for words in (
         "Six jobs",
         "3 paired seeds",
@@ -59,55 +58,68 @@ def test_an_experiment_is_compared(experiment: str) -> None:
         "Lists, FlowCon",
     ):
         assert words in text
-    only = text_of_page(experiment=experiment, a="fewest", b="specon", seed="2")
+    only = text_of_page(experiment=experiment, seed="2")
     assert "Time series were not saved for this seed" in only
 
 
-def test_differences_are_paired_and_exchange_their_sign(place: Workspace, experiment: str) -> None:
-    info = place.runs.experiment(experiment)
-    first, second, every = stored.pair(info, "fewest", "specon")
-    assert second is not None
-    assert list(every) == ["fewest", "specon", "flowcon"]
-    rows = {row.name: row for row in stored.differences(first, second)}
-    back = {row.name: row for row in stored.differences(second, first)}
-    assert rows["mean"].n == 3
-    assert (rows["mean"].a, rows["mean"].b) == (back["mean"].b, back["mean"].a)
-    own = next(row for row in info.report["comparison"] if row["label"] == "specon")  # type: ignore[index]
-    assert rows["mean"].value == own["differences"]["mean"]["value"]
-    assert "95% interval" in said(rows["mean"])
-
-
-def test_what_the_simulator_predicted_stands_beside_what_was_measured(
+def test_the_predictions_of_the_simulator_stand_beside_measurements(
     place: Workspace, experiment: str
 ) -> None:
     info = place.runs.experiment(experiment)
-    first, second, _ = stored.pair(info, "fewest", "specon")
-    assert second is not None
-    rows = stored.differences(first, second)
-    assert predicted_card(info, rows, ("fewest", "specon")) is None
+    view = View.read(Query("/runs", {"experiment": experiment}))
+    selection = select(info, view)
+    rows = board.rows(info, selection, view)
+    assert predicted_card(info, selection, rows) is None
     measures = dict.fromkeys(MEASURES, 60.0)
-    said_ = [
+    comparison = [
         {"label": "fewest", "measures": measures},
         {"label": "specon", "measures": measures | {"mean": 45.0}},
     ]
     fit = {"gamma": 0.04, "curve_error": 0.02}
-    predicted = {"comparison": said_, "fits": {"1": fit, "2": fit | {"gamma": 0.06}}, "missing": {"3": "why"}}
-    made = predicted_card(replace(info, report={"predicted": predicted}), rows, ("fewest", "specon"))
+    predicted = {
+        "comparison": comparison,
+        "fits": {"1": fit, "2": fit | {"gamma": 0.06}},
+        "missing": {"3": "why"},
+    }
+    made = predicted_card(replace(info, report={"predicted": predicted}), selection, rows)
     text = json.dumps(made, default=lambda each: each.to_plotly_json(), ensure_ascii=False)
-    for words in ("−25.0%", "45.0 s", "specon, predicted", "0.040 to 0.060", "1 repeat could not be fitted"):
+    for words in (
+        "−25.0%",
+        "45.0 s",
+        "SpeCon",
+        "0.040 to 0.060",
+        "1 repeat could not be fitted",
+        "Fewest jobs alone",
+    ):
         assert words in text, words
-    measured = next(row for row in rows if row.name == "mean")
-    assert quantity("mean", measured.b) in text
+    measured = next(row for row in rows if row.label == "specon")
+    assert quantity("mean", measured.measures["mean"]) in text
+    assert "FlowCon" not in text
 
 
-def test_arms_of_the_same_scenario_are_rivals_across_experiments(place: Workspace, experiment: str) -> None:
+def test_policies_of_the_same_scenario_join_from_other_experiments(
+    place: Workspace, server: Flask, experiment: str
+) -> None:
     task = place.runs.submit(read_experiment(SIX_JOBS.replace("[fewest, specon, flowcon]", "[las]")))
     worker_for(place).work(task)
-    _, second, every = stored.pair(place.runs.experiment(experiment), "fewest", None)
-    assert [key.partition("@")[0] for key in every] == ["fewest", "specon", "flowcon", "las"]
-    assert second is not None
-    key = next(key for key in every if key.startswith("las@"))
-    assert "Six jobs" in text_of_page(experiment=experiment, a="fewest", b=key)
+    info = place.runs.experiment(experiment)
+    assert "Add a policy of another experiment" in text_of_page(experiment=experiment)
+    (key,) = stored.rivals(info)
+    assert key.startswith("las@")
+    address = page.choose(
+        ["fewest", key], [{"name": "base"}, {"name": "rival"}], f"?experiment={experiment}", "/runs"
+    )
+    view = View.read(Query.parse("/runs", address))
+    selection = select(info, view)
+    assert [side.key for side in selection.sides] == ["fewest", "specon", "flowcon", key]
+    assert selection.drawn[-1].key == view.lit == key
+    rows = {row.label: row for row in board.rows(info, selection, view)}
+    assert rows[key].measures["mean"] == pytest.approx(
+        sum(place.runs.result(run).mean for run in stored.rivals(info)[key].runs.values()) / 3
+    )
+    assert "Add a policy of another experiment" not in text_of_page(**view.query.values)
+    other = server.test_client().get(f"/api/experiments/{experiment}/leaderboard.csv{address}")
+    assert ",las · Six jobs,fewest,3," in other.text
 
 
 def test_the_ledger_shows_a_tick_with_its_reasons(place: Workspace, experiment: str) -> None:
@@ -117,7 +129,7 @@ def test_the_ledger_shows_a_tick_with_its_reasons(place: Workspace, experiment: 
     text = text_of_page(experiment=experiment, look="ledger", of="flowcon", tick=str(busy))
     entry = place.runs.ledgers.entry(run, busy)
     assert f"Tick {busy}" in text
-    assert all(sentence(action) in text for action in entry.actions)
+    assert all(describe_action(action) in text for action in entry.actions)
     found = lines(entry, place.runs.ledgers.series(run))
     assert [line.job.id for line in found if line.decided] == [
         job.id for job in entry.observation.jobs if any(action.job == job.id for action in entry.actions)
@@ -145,9 +157,6 @@ def test_an_address_that_is_wrong_has_its_defaults() -> None:
 def test_tables_and_runs_are_taken_away(server: Flask, place: Workspace, experiment: str) -> None:
     client = server.test_client()
     host = {"Host": "127.0.0.1"}
-    table = client.get(f"/api/experiments/{experiment}/differences.csv?a=fewest&b=flowcon", headers=host).text
-    assert table.splitlines()[0].startswith("measure,a,b,mean_a,mean_b,difference")
-    assert table.splitlines()[1].startswith("mean,fewest,flowcon,")
     jobs = client.get(f"/api/experiments/{experiment}/jobs.csv", headers=host).text.splitlines()
     assert len(jobs) == 1 + 3 * 3 * 6
     text = client.get(f"/api/experiments/{experiment}.yaml", headers=host).text
@@ -170,8 +179,10 @@ def test_tables_and_runs_are_taken_away(server: Flask, place: Workspace, experim
 
 
 def test_deleting_names_what_goes_and_takes_the_runs(place: Workspace, experiment: str) -> None:
-    assert "9 runs" in json.dumps(listing.asked(experiment), default=lambda each: each.to_plotly_json())
-    assert stored.removed(experiment) == 9
+    assert "9 runs" in json.dumps(
+        listing.confirm_delete(experiment), default=lambda each: each.to_plotly_json()
+    )
+    assert stored.delete(experiment) == 9
     assert "No runs yet" in text_of_page()
 
 
@@ -303,6 +314,6 @@ def test_a_policy_without_a_label_of_its_own_is_called_by_its_title(
 
 
 def test_a_list_of_policies_is_short_enough_to_say_how_many_more_there_are() -> None:
-    for each in layout.bundled():
+    for each in builder.bundled():
         words, count = policies(each.experiment), len(each.experiment.policies)
         assert count < 4 or words.endswith(f" and {count - 2} more"), each.name

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from app.pages.runs import page
-from app.pages.runs.ledger.moment import lines
+from app.pages.runs.tick import lines
 from app.ui.attached_runs import address, attached_card
 from app.ui.links import Query
 from core.errors import NotFoundError

@@ -45,7 +45,7 @@ def test_resizes_are_compared_by_time_per_step(place: Workspace, server: Flask) 
     text = text_of(experiment=experiment, show="all")
     for words in ("Time per step by cores", "0.050 s", "2 threads", "1.00 cores used"):
         assert words in text, words
-    answer = server.test_client().get(f"/api/experiments/{experiment}/steps.csv?show=all")
+    answer = server.test_client().get(f"/api/experiments/{experiment}/steps.csv")
     rows = list(csv.DictReader(io.StringIO(answer.get_data(as_text=True).lstrip("\ufeff"))))
     assert {(row["policy"], row["stage"], row["limit"]) for row in rows} == {
         (label, stage, limit)

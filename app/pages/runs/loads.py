@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 from dash import html
 
 from app.context import cached, workspace
-from app.figures.runs.arm_lines import Reached, arm_styles, load_lines
+from app.figures.runs.comparison import Reached, arm_styles, load_lines
 from app.pages.runs import stored
-from app.pages.runs.arms.choice import MOST_DRAWN
 from app.pages.runs.query import ACT
+from app.pages.runs.selection import MOST_DRAWN
 from app.ui.basics import Node, button, card, data
 from app.ui.export import export_menu
 from app.ui.graph import graph
@@ -22,8 +22,8 @@ from core.units import format_list, plural
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from app.figures.runs.arm_lines import ArmStyle
-    from app.pages.runs.arms.choice import Chosen
+    from app.figures.runs.comparison import ArmStyle
+    from app.pages.runs.selection import Selection
     from app.pages.runs.stored import Side
     from core.experiments.spec import Experiment
     from core.runs.values import ExperimentInfo
@@ -65,12 +65,12 @@ def missing(info: ExperimentInfo, known: Collection[float]) -> list[Experiment]:
     ]
 
 
-def loads_card(info: ExperimentInfo, asked: Chosen, where: str) -> Node:
+def loads_card(info: ExperimentInfo, selection: Selection, csv: str) -> Node:
     """The card; None where jobs do not come at a load, or have no deadlines."""
     if info.experiment.arrivals.by != "load":
         return None
     known = at_loads(info)
-    curves = [(style, reached(side.label, known)) for side, style in _drawn(asked)]
+    curves = [(style, reached(side.label, known)) for side, style in _drawn(selection)]
     curves = [(style, points) for style, points in curves if points]
     if not curves:
         return None
@@ -90,19 +90,24 @@ def loads_card(info: ExperimentInfo, asked: Chosen, where: str) -> Node:
     return card(
         "Deadlines met against load",
         graph("loads", figure, label),
-        note=f"means of {plural(seeds, 'seed')}, with 95% intervals; load: core-time asked for, of all",
-        tools=[*tools, export_menu("loads", f"deadlines against load {info.name}", [("Table, CSV", where)])],
+        note=f"means of {plural(seeds, 'seed')}, with 95% intervals; load: requested share of core-time",
+        tools=[*tools, export_menu("loads", f"deadlines against load {info.name}", [("Table, CSV", csv)])],
     )
 
 
-def _drawn(asked: Chosen) -> list[tuple[Side, ArmStyle]]:
+def _drawn(selection: Selection) -> list[tuple[Side, ArmStyle]]:
     """All policies, or those that are drawn elsewhere, too, where they are too many."""
-    sides = asked.sides if len(asked.sides) <= MOST_DRAWN else asked.drawn
+    sides = selection.sides if len(selection.sides) <= MOST_DRAWN else selection.drawn
     lit = next(
-        (side.key for side, style in zip(asked.drawn, asked.styles, strict=True) if style.swatch == "lit"), ""
+        (
+            side.key
+            for side, style in zip(selection.drawn, selection.styles, strict=True)
+            if style.swatch == "lit"
+        ),
+        "",
     )
     keys = [side.key for side in sides]
-    places = (keys.index(key) if key in keys else -1 for key in (asked.base.key, lit))
+    places = (keys.index(key) if key in keys else -1 for key in (selection.base.key, lit))
     return list(zip(sides, arm_styles([side.title for side in sides], *places), strict=True))
 
 
@@ -121,10 +126,10 @@ def _met(runs: Sequence[str]) -> tuple[float, float, float] | None:
     return mean_of([(stored.summary(run) or {}).get("met") for run in runs])
 
 
-CSV_HEAD: Final = ("load", "policy", "deadlines_met", "low", "high", "seeds")
+LOADS_HEAD: Final = ("load", "policy", "deadlines_met", "low", "high", "seeds")
 
 
-def csv_rows(info: ExperimentInfo) -> Iterator[tuple[object, ...]]:
+def loads_rows(info: ExperimentInfo) -> Iterator[tuple[object, ...]]:
     """A row for each load and policy: the mean share of deadlines met, its 95% interval, and the seeds."""
     known = at_loads(info)
     for label in stored.sides(info):

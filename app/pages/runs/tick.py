@@ -1,4 +1,4 @@
-"""The cards of one tick of a ledger: its jobs, what was decided, one job's changes, and the workers."""
+"""The cards of one tick of a ledger: jobs, those that wait, the decision, one job's changes, workers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dash import html
 
-from app.figures.runs.rows import job_moment
+from app.figures.runs.cpu import job_moment
 from app.pages.runs import stored
-from app.pages.runs.ledger.queue import waiting, waiting_card
 from app.ui.basics import Node, card, data, icon, scrolling
 from app.ui.graph import graph
 from core.scheduling.actions import (
@@ -24,7 +23,7 @@ from core.scheduling.actions import (
     Stop,
 )
 from core.scheduling.model import JobState
-from core.units import format_bytes, format_cores, format_duration, format_number
+from core.units import format_bytes, format_cores, format_duration, format_number, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from core.scheduling.actions import Action, Reason
     from core.scheduling.loop import Entry
     from core.scheduling.model import Job
-
 
 TRIGGERS = {
     "tick": "its interval has passed",
@@ -79,12 +77,12 @@ class Line:
 def lines(entry: Entry, series: Mapping[str, Any] | None) -> list[Line]:
     """The jobs of a tick, in order of submission; those that ended come last."""
     marks = {mark.job: mark for mark in entry.marks}
-    made = []
+    found = []
     for job in (*entry.observation.jobs, *entry.observation.ended):
         actions = tuple(action for action in entry.actions if action.job == job.id)
         given = [action.limit for action in actions if isinstance(action, SetLimit | Start)]
         mark = marks.get(job.id)
-        made.append(
+        found.append(
             Line(
                 job=job,
                 label=mark.label if mark else "",
@@ -97,7 +95,7 @@ def lines(entry: Entry, series: Mapping[str, Any] | None) -> list[Line]:
                 reasons=tuple(reason for reason in entry.reasons if reason.job == job.id),
             )
         )
-    return made
+    return found
 
 
 def _used(series: Mapping[str, Any] | None, job: str, number: int) -> float | None:
@@ -113,12 +111,12 @@ def _at(series: Mapping[str, Any] | None, job: str, name: str, number: int) -> f
     return None if value is None else float(value)
 
 
-def cores(value: float | None) -> str:
+def describe_limit(value: float | None) -> str:
     """A limit in words."""
     return "no limit" if value is None else format_cores(value)
 
 
-def sentence(action: Action) -> str:
+def describe_action(action: Action) -> str:
     """An action in words."""
     match action:
         case Start(worker=worker, limit=limit):
@@ -129,7 +127,7 @@ def sentence(action: Action) -> str:
         case SetMemory(limit=limit):
             what = "has no memory limit" if limit is None else f"may use {format_bytes(limit)} of memory"
         case SetThreads(threads=threads):
-            what = f"uses {threads:,} thread{'s' if threads != 1 else ''}"
+            what = f"uses {plural(threads, 'thread')}"
         case Migrate(to=to):
             what = f"moves to {to}"
         case _:
@@ -137,7 +135,7 @@ def sentence(action: Action) -> str:
     return f"{action.job} {what}"
 
 
-def figures(reason: Reason) -> str:
+def reason_figures(reason: Reason) -> str:
     """The figures that decided: ``G 0.21, α 0.03``."""
     return ", ".join(f"{name} {_figure(value)}" for name, value in reason.values)
 
@@ -174,7 +172,7 @@ def history(series: Mapping[str, Any], job: str) -> list[tuple[int, str]]:
 def _change(name: str, value: Any) -> str:
     match name:
         case "limit":
-            return cores(value)
+            return describe_limit(value)
         case "worker":
             return f"on {value}"
         case "label":
@@ -183,8 +181,8 @@ def _change(name: str, value: Any) -> str:
             return str(value)
 
 
-def asked_because(entry: Entry) -> str:
-    """When and why the policy was asked."""
+def trigger_words(entry: Entry) -> str:
+    """When and why the policy decided."""
     seen = entry.observation
     return f"At {format_duration(seen.time)}: {TRIGGERS.get(seen.trigger.value, seen.trigger.value)}."
 
@@ -207,7 +205,7 @@ def tick_body(run: str, tick: int, job: str | None) -> list[Node]:
     """What is shown of one tick."""
     entry, series = stored.entry(run, tick), stored.recent_series(run)
     every = lines(entry, series)
-    # those that go on waiting have a card of their own
+    # jobs that keep waiting have a card of their own
     idle = {each.id for each in waiting(entry) if each.state is JobState.WAITING} if job is None else set()
     shown = [each for each in every if job in (None, each.job.id) and each.job.id not in idle]
     right: list[Node] = [_decision(entry, job), _workers(entry)]
@@ -248,7 +246,7 @@ def _jobs(entry: Entry, shown: Sequence[Line], every: int, tick: int) -> html.Se
             html.Thead(
                 html.Tr([html.Th(head, className="num" if n else "", scope="col") for head, n in heads])
             ),
-            html.Tbody([_row(each) for each in ordered]),
+            html.Tbody([_line_row(each) for each in ordered]),
         ],
         className="plain ticks jobs",
     )
@@ -261,12 +259,12 @@ def _jobs(entry: Entry, shown: Sequence[Line], every: int, tick: int) -> html.Se
     return card(title, body, note=f"jobs: {note}", flush=True)
 
 
-def _row(each: Line) -> html.Tr:
+def _line_row(each: Line) -> html.Tr:
     worker = each.job.worker or "–"
     state = "" if each.job.state.value == "running" else f", {each.job.state.value}"
-    limit: Node = cores(each.limit)
+    limit: Node = describe_limit(each.limit)
     if each.limit != each.before:
-        limit = [html.Span(f"{_short(each.before)} → ", className="ink3"), html.B(cores(each.limit))]
+        limit = [html.Span(f"{_short(each.before)} → ", className="ink3"), html.B(describe_limit(each.limit))]
     return html.Tr(
         [
             html.Th(each.job.id, scope="row"),
@@ -298,7 +296,7 @@ def _number(value: float | None) -> str:
 
 def _why(reason: Reason) -> html.Div:
     """A reason: its sentence, its rule and its figures."""
-    tail = figures(reason)
+    tail = reason_figures(reason)
     return html.Div(
         [
             html.Div(reason.text),
@@ -310,14 +308,14 @@ def _why(reason: Reason) -> html.Div:
 
 def _decision(entry: Entry, job: str | None) -> html.Section:
     actions = [action for action in entry.actions if job in (None, action.job)]
-    items = [html.Li([icon("arrow-right", "sm"), sentence(action)]) for action in actions[:_MOST_ROWS]]
+    items = [html.Li([icon("arrow-right", "sm"), describe_action(action)]) for action in actions[:_MOST_ROWS]]
     failed = [
-        html.Li([icon("alert-triangle", "sm warn"), f"{sentence(each.action)}: {each.why}"])
+        html.Li([icon("alert-triangle", "sm warn"), f"{describe_action(each.action)}: {each.why}"])
         for each in (*entry.observation.failures, *entry.failures)
         if job in (None, each.action.job)
     ]
     general = [_why(reason) for reason in entry.reasons if reason.job is None]
-    parts: list[Node] = [html.P(asked_because(entry), className="ink2")]
+    parts: list[Node] = [html.P(trigger_words(entry), className="ink2")]
     parts.append(
         html.Ul(items, className="acts") if items else html.P("Nothing was changed.", className="ink3")
     )
@@ -332,7 +330,7 @@ def _decision(entry: Entry, job: str | None) -> html.Section:
     return card(
         "Decided",
         html.Div(parts, className="stack close"),
-        note=f"{len(actions):,} {'action' if len(actions) == 1 else 'actions'}" if actions else None,
+        note=plural(len(actions), "action") if actions else None,
     )
 
 
@@ -382,3 +380,106 @@ def _history(series: dict[str, Any], job: str, tick: int) -> html.Section:
         for number, what in found[first : first + _MOST_MOMENTS]
     ]
     return card(f"Changes of {job}", html.Div(items, className="moments"), note=f"{len(found):,}", flush=True)
+
+
+# Jobs that wait after the tick.
+
+_MOST_WAITING = 50
+
+
+@dataclass(frozen=True, slots=True)
+class WaitReason:
+    """Why a job waits: the sentence, the rule behind it, and when it was given (s)."""
+
+    text: str
+    rule: str
+    time: float
+
+
+def wait_reasons(series: Mapping[str, Any] | None, number: int) -> dict[str, tuple[WaitReason, float | None]]:
+    """The last reason of each job up to a tick, and how many waited behind it then, or None."""
+    found: dict[str, tuple[WaitReason, float | None]] = {}
+    for each in (series or {}).get("waits", ()):
+        if each["number"] > number:
+            break
+        time = float((series or {})["time"][each["number"]])
+        found.pop(each["job"], None)
+        found[each["job"]] = WaitReason(each["text"], each["rule"], time), each["behind"]
+    return found
+
+
+def waiting(entry: Entry) -> list[Job]:
+    """Jobs that wait or are paused after a tick's decision, in order of submission."""
+    gone = {action.job for action in entry.actions if isinstance(action, Start | Resume | Refuse | Stop)}
+    halted = {action.job for action in entry.actions if isinstance(action, Pause)}
+    idle = (JobState.WAITING, JobState.PAUSED)
+    return [
+        job
+        for job in entry.observation.jobs
+        if (job.state in idle or job.id in halted) and job.id not in gone
+    ]
+
+
+def waiting_card(entry: Entry, series: Mapping[str, Any] | None, job: str | None) -> Node:
+    """Which jobs wait after this tick, for how long and why; None without any."""
+    every = waiting(entry)
+    shown = [each for each in every if job in (None, each.id)]
+    if not shown:
+        return None
+    reasons = wait_reasons(series, entry.observation.number)
+    own = {reason.job: reason for reason in entry.reasons}
+    for each in shown:
+        if (reason := own.get(each.id)) is not None:
+            reasons[each.id] = WaitReason(reason.text, reason.rule, entry.observation.time), None
+    front = _front(reasons, every)
+    rows = [_waiting_row(each, entry.observation.time, reasons, front) for each in shown[:_MOST_WAITING]]
+    head = html.Tr(
+        [
+            html.Th(title, scope="col", className="num" if title == "Asks for" else "")
+            for title in ("Job", "Waits", "Asks for", "Why")
+        ]
+    )
+    table = html.Table(
+        [html.Caption("Jobs that wait", className="sr"), html.Thead(head), html.Tbody(rows)],
+        className="plain ticks queue",
+    )
+    paused = sum(each.state is not JobState.WAITING for each in every)
+    note = f"{len(every) - paused:,} waiting" + (f", {paused:,} paused" if paused else "")
+    return card(
+        "Waiting after this tick", scrolling(table, "Jobs that wait", "scroll"), note=note, flush=True
+    )
+
+
+def _front(reasons: Mapping[str, tuple[WaitReason, float | None]], every: Sequence[Job]) -> str | None:
+    """The job that holds up all others, by the last reasons."""
+    still = {each.id for each in every}
+    blocking = [
+        (why.time, name) for name, (why, behind) in reasons.items() if behind is not None and name in still
+    ]
+    return max(blocking)[1] if blocking else None
+
+
+def _waiting_row(
+    job: Job, now: float, reasons: Mapping[str, tuple[WaitReason, float | None]], front: str | None
+) -> html.Tr:
+    paused = job.state is not JobState.WAITING
+    came = html.Div(
+        f"{'came at' if paused else 'since'} {format_duration(job.arrived)}", className="ink3 because"
+    )
+    waits: list[Node] = ["paused" if paused else format_duration(now - job.arrived), came]
+    known = reasons.get(job.id)
+    if known is not None:
+        why = known[0]
+        ago = "" if why.time >= now else f", given at {format_duration(why.time)}"
+        reason: Node = [html.Div(why.text), html.Div(f"{why.rule}{ago}", className="ink3 because")]
+    else:
+        text = f"Behind {front}." if front not in (None, job.id) else "The policy gave no reason."
+        reason = html.Span(text, className="ink2")
+    return html.Tr(
+        [
+            html.Th(job.id, scope="row"),
+            html.Td(waits),
+            html.Td("–" if job.request is None else f"{job.request:g} cores", className="num"),
+            html.Td(reason, className="why"),
+        ]
+    )

@@ -9,7 +9,7 @@ intervals with n + 1 edges, the first of zero length.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -202,3 +202,123 @@ def _lay(found: list[Stay]) -> None:
         open_lane = next((at for at, until in enumerate(lanes) if until <= stay.start), len(lanes))
         stay.lane = open_lane
         lanes[open_lane : open_lane + 1] = [stay.end]
+
+
+# Which job is in which state, and when.
+
+
+STATES = {"waiting": "waiting", "running": "running", "paused": "paused", "migrating": "moving"}
+"""The states that are drawn, and their words."""
+_ENDED = ("done", "failed", "refused")
+_NO_WAIT = 0.01
+ROUNDING = 1e-5
+
+
+@dataclass(slots=True)
+class Span:
+    """An uninterrupted time of a job in one state; seconds of the run's clock."""
+
+    job: str
+    state: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How and when a job ended."""
+
+    job: str
+    state: str
+    time: float
+
+
+def spans(series: Mapping[str, Any], jobs: Sequence[str] | None = None) -> list[Span]:
+    """Which job was in which state and when, job by job in order of time."""
+    found: list[Span] = []
+    for job in series["jobs"] if jobs is None else jobs:
+        if job in series["jobs"]:
+            found += _spans(series["time"], job, series["jobs"][job])
+    return found
+
+
+def _spans(times: Sequence[float], job: str, lines: Mapping[str, Any]) -> list[Span]:
+    """The spans of one job; what it is at an observation it has been since the one before."""
+    first, states = lines["first"], np.array(lines["state"])
+    changes = np.flatnonzero(states[2:] != states[1:-1]) + 2
+    starts, stops = np.concatenate(([1], changes)), np.concatenate((changes, [len(states)]))
+    found: list[Span] = []
+    for at, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        if at >= len(states):
+            break
+        # what ended had run until then
+        state = str(states[at]) if states[at] in STATES else _before_end(states[at], states[at - 1])
+        start, end = float(times[first + at - 1]), float(times[first + stop - 1])
+        if state is None or end <= start:
+            continue
+        if found and found[-1].state == state:
+            found[-1].end = end
+        else:
+            found.append(Span(job, state, start, end))
+    return found
+
+
+def _before_end(state: str, before: str) -> str | None:
+    if state == "refused" or before in _ENDED:
+        return None
+    return "running"
+
+
+def endings(series: Mapping[str, Any], jobs: Sequence[str]) -> list[End]:
+    """How jobs ended, those that did."""
+    found = []
+    for job in jobs:
+        lines = series["jobs"].get(job)
+        if lines is not None and lines["state"] and lines["state"][-1] in _ENDED:
+            at = lines["first"] + len(lines["state"]) - 1
+            found.append(End(job, lines["state"][-1], float(series["time"][at])))
+    return found
+
+
+class Expected(NamedTuple):
+    """When a job was expected to end, and the bounds of that or None; seconds of the run's clock."""
+
+    job: str
+    ends: float
+    low: float | None
+    high: float | None
+
+
+def expected(series: Mapping[str, Any], jobs: Sequence[str], moment: float) -> list[Expected]:
+    """When jobs that had not ended at a moment were expected to end, by the last estimate up to then."""
+    times = np.array(series["time"], dtype=float)
+    over = {each.job for each in endings(series, jobs) if each.time <= moment + ROUNDING}
+    found = []
+    for job in jobs:
+        estimates = series["jobs"].get(job, {}).get("ends", [])
+        until = [each for each in estimates if times[each[0]] <= moment]
+        if until and job not in over:
+            found.append(Expected(job, *until[-1][1:]))
+    return found
+
+
+def counts(series: Mapping[str, Any], state: str) -> FloatArray:
+    """How many jobs are in a state in each interval between observations, shape (n,)."""
+    changes = np.zeros(len(series["time"]) + 1)
+    bounds = edges(series)
+    for span in spans(series):
+        if span.state == state:
+            changes[np.searchsorted(bounds, span.start, side="right") - 1] += 1
+            changes[np.searchsorted(bounds, span.end, side="left")] -= 1
+    total: FloatArray = np.cumsum(changes)[: len(series["time"])]
+    return total
+
+
+def queues(series: Mapping[str, Any]) -> bool:
+    """Whether some job waits, is paused or is refused, beyond what starting takes."""
+    found = spans(series)
+    whole = sum(span.end - span.start for span in found)
+    idle = sum(span.end - span.start for span in found if span.state in ("waiting", "paused"))
+    return idle > _NO_WAIT * whole or any(
+        each.state == "refused" for each in endings(series, list(series["jobs"]))
+    )

@@ -1,4 +1,4 @@
-"""An experiment while it is being written: from plain values to a form's fields and back, and what is wrong.
+"""An experiment while it is being written: from a form's fields to plain values and YAML, and what is wrong.
 
 A field's name is the path of its value (``workers/0/cores``), so that an error of the reader is shown at
 its field; reading the same text as YAML gives the line.
@@ -7,16 +7,11 @@ its field; reading the same text as YAML gives the line.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import dash_mantine_components as dmc
 import yaml
-from dash import html
 
-from app.pages.runs.build.yaml import written
-from app.ui.basics import Node, data, icon, icon_button
-from app.ui.forms import ORDER, control, field_id
 from core.errors import InputError
 from core.experiments.jobs import MAY_BE_NONE, SPANS, Drawn, JobKind
 from core.experiments.parts import Arrivals, Containers, WorkerGroup, World
@@ -31,7 +26,6 @@ if TYPE_CHECKING:
 
     from core.experiments.reading.marked import Path
     from core.experiments.spec import Experiment
-
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _SPAN = re.compile(r"\s*(?:to|–|,|;)\s*|(?<=[\d.])\s*-\s*")
@@ -50,8 +44,8 @@ class Problem:
     path: Path = ()
 
 
-def checked(text: str) -> tuple[Experiment | None, Problem | None]:
-    """The experiment that a text is, or what is wrong with it."""
+def check_text(text: str) -> tuple[Experiment | None, Problem | None]:
+    """The experiment that a text describes, or what is wrong with it."""
     try:
         marked = read_marked(text)
     except InputError as error:
@@ -82,7 +76,10 @@ def field_of(path: Path, kinds: Sequence[str], names: Sequence[str]) -> str | No
     return None
 
 
-def plain(value: Any) -> Any:
+# From fields to values.
+
+
+def parse_number(value: Any) -> Any:
     """An entered value as YAML would read it: a number where it is one, else the text."""
     if not isinstance(value, str):
         return value
@@ -93,22 +90,12 @@ def plain(value: Any) -> Any:
     return int(number) if number == int(number) and abs(number) < 1e15 and "." not in text else number
 
 
-def span(value: Any) -> Any:
+def parse_span(value: Any) -> Any:
     """One value, or two with “to” between them."""
     if not isinstance(value, str):
         return value
     parts = [part for part in _SPAN.split(value.strip().strip("[]")) if part]
-    return [plain(part) for part in parts] if len(parts) == 2 else plain(value)
-
-
-def shown(value: Any) -> str:
-    """A value as its text field has it."""
-    if value is None:
-        return ""
-    if isinstance(value, list | tuple):
-        low, high = (value[0], value[-1]) if value else ("", "")
-        return shown(low) if low == high else f"{shown(low)} to {shown(high)}"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return [parse_number(part) for part in parts] if len(parts) == 2 else parse_number(value)
 
 
 def from_fields(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,10 +124,12 @@ def from_fields(values: Mapping[str, Any]) -> dict[str, Any]:
         "jobs": _block(values.get(JOBS), "jobs", []),
         "drawn": _typed(Drawn, _part(values, "drawn")),
         "arrivals": _arrivals(values),
-        "policies": [_arm(each) for each in _items(values, "policies")],
+        "policies": [_arm_of(each) for each in _items(values, "policies")],
         "baseline": values.get("baseline") or None,
         "seeds": {
-            name: plain(each) for name, each in _part(values, "seeds").items() if each not in ("", None)
+            name: parse_number(each)
+            for name, each in _part(values, "seeds").items()
+            if each not in ("", None)
         },
         "published": _block(values.get(PUBLISHED), "published", []),
     }
@@ -149,7 +138,7 @@ def from_fields(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def text_of(values: Mapping[str, Any]) -> str:
     """The YAML of a form's fields."""
-    return written({name: each for name, each in from_fields(values).items() if each is not None})
+    return write_yaml({name: each for name, each in from_fields(values).items() if each is not None})
 
 
 def _part(values: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -179,14 +168,20 @@ def _typed(cls: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
         elif spec.kind not in ("int", "float"):
             made[spec.name] = value
         else:
-            made[spec.name] = span(value) if spec.name in SPANS and cls is JobKind else plain(value)
+            made[spec.name] = (
+                parse_span(value) if spec.name in SPANS and cls is JobKind else parse_number(value)
+            )
     return made
 
 
 def _arrivals(values: Mapping[str, Any]) -> dict[str, Any]:
     given = _part(values, "arrivals")
     made = _typed(Arrivals, given)
-    times = [plain(each) for each in re.split(r"[\s,;]+", str(given.get("times") or "").strip("[] ")) if each]
+    times = [
+        parse_number(each)
+        for each in re.split(r"[\s,;]+", str(given.get("times") or "").strip("[] "))
+        if each
+    ]
     return made | ({"times": times} if times else {})
 
 
@@ -202,7 +197,7 @@ def _block(text: Any, name: str, nothing: Any) -> Any:
     return found if isinstance(found, type(nothing)) else text
 
 
-def _arm(values: Mapping[str, Any]) -> dict[str, Any]:
+def _arm_of(values: Mapping[str, Any]) -> dict[str, Any]:
     name = str(values.get("policy") or "")
     made: dict[str, Any] = {"policy": name}
     if values.get("label"):
@@ -220,29 +215,7 @@ def _arm(values: Mapping[str, Any]) -> dict[str, Any]:
     return made | ({"settings": settings} if settings else {})
 
 
-def listed_text(jobs: Sequence[Mapping[str, Any]]) -> str:
-    """Listed jobs as the field for them has them, one on a line."""
-    return "".join(
-        yaml.dump([dict(job)], default_flow_style=None, sort_keys=False, allow_unicode=True, width=10_000)
-        for job in jobs
-    )
-
-
-def recorded_text(kinds: Mapping[str, Any]) -> str:
-    """Kinds with recorded losses or measured speeds as the field for them has them."""
-    plain_kinds = {
-        name: {key: list(value) if isinstance(value, list) else value for key, value in kind.items()}
-        for name, kind in kinds.items()
-    }
-    if not plain_kinds:
-        return ""
-    made: str = yaml.safe_dump(
-        plain_kinds, default_flow_style=None, sort_keys=False, allow_unicode=True, width=10_000
-    )
-    return made
-
-
-def gapped(draft: Mapping[str, Any]) -> bool:
+def has_seed_gaps(draft: Mapping[str, Any]) -> bool:
     """Whether the seeds are a list with gaps, which a count and a first seed cannot say."""
     seeds = draft.get("seeds")
     if not isinstance(seeds, list) or not seeds or not all(isinstance(each, int) for each in seeds):
@@ -250,112 +223,100 @@ def gapped(draft: Mapping[str, Any]) -> bool:
     return seeds != list(range(seeds[0], seeds[0] + len(seeds)))
 
 
-FORM = "run"
-SHAPE = "run-shape"
-"""Fields whose values decide which others there are."""
-FORM_ACT = "run-form-act"
+# As the YAML that people read: in its own order, short values on one line.
 
 
-def controls(
-    cls: type[Any], path: str, values: Mapping[str, Any], only: Sequence[str] | None = None
-) -> list[Node]:
-    """The controls of a part at a path; spans and values that may be left out are text fields."""
-    made: list[Node] = []
+_WIDE = 100
+
+
+class _Short(dict[str, Any]):
+    """A mapping that stands on one line."""
+
+
+class _Row(list[Any]):
+    """A list that stands on one line."""
+
+
+class _Writer(yaml.SafeDumper):
+    """Writes `_Short` and `_Row` on one line."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the name is the library's
+        return True
+
+
+def _short(writer: _Writer, value: _Short) -> yaml.Node:
+    return writer.represent_mapping("tag:yaml.org,2002:map", value.items(), flow_style=True)
+
+
+def _row(writer: _Writer, value: _Row) -> yaml.Node:
+    return writer.represent_sequence("tag:yaml.org,2002:seq", value, flow_style=True)
+
+
+_Writer.add_representer(_Short, _short)
+_Writer.add_representer(_Row, _row)
+
+
+def write_yaml(values: Mapping[str, Any]) -> str:
+    """An experiment's plain values as YAML; defaults are left out."""
+    text: str = yaml.dump(
+        without_defaults(values), Dumper=_Writer, sort_keys=False, allow_unicode=True, width=_WIDE, indent=2
+    )
+    return text
+
+
+def without_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that differ from their defaults, in an order for people.
+
+    A value that the reader would refuse stays as it is, so that it can be seen where it is wrong.
+    """
+    made = dict(values)
+    for name, cls in (("world", World), ("drawn", Drawn), ("arrivals", Arrivals), ("docker", Containers)):
+        if isinstance(made.get(name), dict):
+            made[name] = _Short(_changed(cls, made[name]))
+    if isinstance(made.get("kinds"), dict):
+        made["kinds"] = {
+            kind: _Short(_changed(JobKind, each)) if isinstance(each, dict) else each
+            for kind, each in made["kinds"].items()
+        }
+    for name in ("workers", "jobs", "published"):
+        if isinstance(made.get(name), list):
+            made[name] = [
+                _Short(_without_host(each)) if isinstance(each, dict) else each for each in made[name]
+            ]
+    if isinstance(made.get("policies"), list):
+        made["policies"] = [_short_arm(each) for each in made["policies"]]
+    if isinstance(made.get("seeds"), dict):
+        made["seeds"] = _Short(made["seeds"])
+    elif isinstance(made.get("seeds"), list):
+        made["seeds"] = _Row(made["seeds"])
+    empty = ("about", "engine", "world", "kinds", "jobs", "drawn", "arrivals", "docker", "published")
+    if made.get("engine") == "simulated":
+        made.pop("engine")
+        made.pop("docker", None)
+    return {name: each for name, each in made.items() if each or name not in empty}
+
+
+def _without_host(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: each for name, each in values.items() if name != "host" or each}
+
+
+def _changed(cls: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that are not the defaults of a settings class; spans of one value are that value."""
+    usual: dict[str, Any] = {}
     for spec in describe(cls):
-        if only is not None and spec.name not in only:
-            continue
-        value = values.get(spec.name, spec.default)
-        if cls is JobKind and spec.name in (*SPANS, *MAY_BE_NONE):
-            spec, value = replace(spec, kind="text"), shown(value)  # noqa: PLW2901 - a field of text instead
-        made.append(control(FORM, replace(spec, name=f"{path}/{spec.name}"), value))
-    return made
+        usual[spec.name] = spec.default
+        if isinstance(spec.default, tuple):
+            usual[spec.name] = spec.default[0] if spec.default[0] == spec.default[1] else list(spec.default)
+    kept = {name: each for name, each in values.items() if name not in usual or each != usual[name]}
+    return {name: _Row(each) if isinstance(each, list) else each for name, each in kept.items() if each != []}
 
 
-def rest(cls: type[Any], main: Sequence[str]) -> list[str]:
-    """The settings of a part that are not among its main ones."""
-    return [spec.name for spec in describe(cls) if spec.name not in main]
-
-
-def text(name: str, label: str, value: str, help_: str = "", **more: Any) -> html.Div:
-    """A field of text."""
-    made = dmc.TextInput(
-        id=field_id(FORM, name),
-        label=label,
-        description=help_ or None,
-        value=value,
-        size="xs",
-        inputWrapperOrder=ORDER,
-        **more,
-    )
-    return html.Div(made, className="field", **data(field=name))
-
-
-def does(act: str, place: object = "") -> dict[str, Any]:
-    """The action that a button of the form requests, as its attributes."""
-    return data(act=act, id=place, store=FORM_ACT)
-
-
-def section(title: str, *body: Node, tools: Sequence[Node] = ()) -> html.Fieldset:
-    """A section of the form, with its buttons at the right of its title."""
-    head = [html.H2(title), html.Div(list(tools), className="tools")] if tools else [html.H2(title)]
-    return html.Fieldset(
-        [html.Legend(title, className="sr"), html.Div(head, className="parthead"), *body], className="part"
-    )
-
-
-def item(title: str, controls: list[Node], act: str, place: int, more: Sequence[Node] = ()) -> html.Div:
-    """One of several parts, with the button that removes it."""
-    remove = icon_button("x", f"Remove {title}", **does(act, place))
-    return html.Div(
-        [html.Div([html.H3(title), remove], className="row between"),
-         html.Div(controls, className="formgrid"), *more],
-        className="partitem",
-    )  # fmt: skip
-
-
-def more(title: str, controls: list[Node]) -> html.Details:
-    """Further controls, folded."""
-    summary = html.Summary([icon("chevron-right", "sm"), title])
-    return html.Details([summary, html.Div(controls, className="formgrid")], className="unfold")
-
-
-def changed(draft: Mapping[str, Any], act: str, place: str) -> dict[str, Any]:
-    """A draft with one part added or removed."""
-    made = dict(draft)
-    verb, _, part = act.partition("-")
-    lists: dict[str, list[Any]] = {
-        "workers": groups(draft),
-        "kinds": list((draft.get("kinds") or {}).items()),
-        "policies": arms(draft),
-    }
-    if part not in lists:
-        return made
-    items = lists[part]
-    if verb == "add":
-        items.append(_new(part, draft))
-    elif place.isdecimal() and int(place) < len(items):
-        items.pop(int(place))
-    made[part] = dict(items) if part == "kinds" else items
-    return made
-
-
-def _new(part: str, draft: Mapping[str, Any]) -> Any:
-    if part == "workers":
-        return {"id": f"worker-{chr(ord('a') + len(groups(draft)))}", "count": 1, "cores": 4.0}
-    if part == "kinds":
-        names = set(draft.get("kinds") or {})
-        return next(f"kind-{n}" for n in range(1, 1000) if f"kind-{n}" not in names), {}
-    used = {each.get("policy") for each in arms(draft)}
-    return {"policy": next((name for name in POLICIES if name not in used), next(iter(POLICIES)))}
-
-
-def groups(draft: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The groups of machines of a draft, which a file may give as one mapping."""
-    found = draft.get("workers") or []
-    return [found] if isinstance(found, dict) else [each for each in found if isinstance(each, dict)]
-
-
-def arms(draft: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The policies of a draft, which a file may give by name alone."""
-    found = draft.get("policies") or []
-    return [{"policy": each} if isinstance(each, str) else dict(each) for each in found]
+def _short_arm(arm: Any) -> Any:
+    if not isinstance(arm, dict):
+        return arm
+    made = {name: each for name, each in arm.items() if each not in ({}, None, "")}
+    if made.get("label") == made.get("policy"):
+        made.pop("label", None)
+    if "settings" in made and isinstance(made["settings"], dict):
+        made["settings"] = _Short(made["settings"])
+    return _Short(made) if "settings" not in made else made

@@ -1,69 +1,97 @@
-"""The tables of the Runs pages as CSV, an experiment as YAML, and a run as JSON."""
+"""The tables of the Runs pages as CSV, as they are shown; an experiment as YAML, and a run as JSON."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import orjson
 from flask import Blueprint, Response, request
 
 from app.api import file_answer
 from app.context import workspace
-from app.pages.runs import stored
-from app.pages.runs.build.yaml import written
-from app.ui.export import page_export
+from app.pages.runs import board, completion, loads, over_time, stored
+from app.pages.runs.draft import write_yaml
+from app.pages.runs.query import PATH, View
+from app.pages.runs.selection import drawn_runs, drawn_seed, select
+from app.ui.links import Query
 from core.csv_export import csv_lines
+from core.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from app.pages.runs.compare.shown import Shown
-    from app.ui.basics import Node
+    from app.pages.runs.selection import DrawnRun
     from core.runs.values import ExperimentInfo
 
 blueprint = Blueprint("runs", __name__)
+
+
+def _requested(experiment: str) -> tuple[ExperimentInfo, View]:
+    values = {**request.args.to_dict(), "experiment": experiment}
+    return workspace().runs.experiment(experiment), View.read(Query(PATH, values))
+
+
+def _drawn(info: ExperimentInfo, view: View) -> list[DrawnRun]:
+    selection = select(info, view)
+    found = drawn_runs(selection.drawn, drawn_seed(view, selection.seeds)) if selection.seeds else []
+    if not found:
+        raise NotFoundError("No run of these policies is stored.", "Run the experiment again.")
+    return found
+
+
+@blueprint.get("/api/experiments/<experiment>/leaderboard.csv")
+def export_board(experiment: str) -> Response:
+    """The leaderboard."""
+    info, view = _requested(experiment)
+    head, rows = board.csv_rows(info, select(info, view), view)
+    return file_answer(csv_lines(head, rows), f"{info.name}-leaderboard.csv")
+
+
+@blueprint.get("/api/experiments/<experiment>/steps.csv")
+def export_steps(experiment: str) -> Response:
+    """Time per step at each number of cores, a row for each stage, policy and seed."""
+    info, view = _requested(experiment)
+    selection = select(info, view)
+    seeds, found = completion.stages(completion.staged_policies(selection), selection.seeds)
+    return file_answer(
+        csv_lines(completion.STEPS_HEAD, completion.steps_rows(found, seeds)), f"{info.name}-steps.csv"
+    )
+
+
+@blueprint.get("/api/experiments/<experiment>/loads.csv")
+def export_loads(experiment: str) -> Response:
+    """Deadlines met, a row for each load and policy."""
+    info, _ = _requested(experiment)
+    return file_answer(csv_lines(loads.LOADS_HEAD, loads.loads_rows(info)), f"{info.name}-loads.csv")
+
+
+@blueprint.get("/api/experiments/<experiment>/completion.csv")
+def export_completion(experiment: str) -> Response:
+    """What is drawn of every job, a column for each policy; seconds."""
+    info, view = _requested(experiment)
+    runs = _drawn(info, view)
+    names = runs[0].jobs
+    columns = [completion.times(each, names, view.measure) for each in runs]
+    head = ("job", *(each.side.label for each in runs))
+    rows = ((name, *(column[at] for column in columns)) for at, name in enumerate(names))
+    return file_answer(csv_lines(head, rows), f"{info.name}-{view.measure}-per-job.csv")
+
+
+@blueprint.get("/api/experiments/<experiment>/learning.csv")
+def export_learning(experiment: str) -> Response:
+    """Loss and growth: a row for each policy, job and interval; without a job, those of all together."""
+    info, view = _requested(experiment)
+    runs = [each for each in _drawn(info, view) if each.facts is not None]
+    if not runs:
+        raise NotFoundError("Time series were not saved for this seed.", "Choose the first seed.")
+    head = ("policy", "job", "from_s", "to_s", "loss_at_end", "growth_per_s")
+    return file_answer(csv_lines(head, over_time.learning_rows(runs)), f"{info.name}-loss-and-growth.csv")
+
+
 _JOB = (
     "id", "model", "arrived", "started", "ended", "completion", "t90", "t95", "t99", "fair", "slowdown",
     "migrations", "state", "waiting", "service", "paused", "used", "pauses", "resizes", "thread_changes",
 )  # fmt: skip
-_MOVE = ("time", "job", "from", "to", "rule", "rebalanced", "failed")
-_LINES = ("cpu", "limit", "weight", "worker", "state", "label", "growth", "loss", "threads")
-
-
-def differences_address(info: ExperimentInfo, a: str, b: str) -> str:
-    """Where the table of differences is."""
-    return f"/api/experiments/{info.id}/differences.csv?{urlencode({'a': a, 'b': b})}"
-
-
-def menu(
-    info: ExperimentInfo, shown: list[Shown], differences: str | None, more: Sequence[tuple[str, str]] = ()
-) -> Node:
-    """The page's export menu; `more` are further (label, address)."""
-    files = [*more, *([("Differences, CSV", differences)] if differences else [])]
-    files += [
-        ("Jobs of every run, CSV", f"/api/experiments/{info.id}/jobs.csv"),
-        ("Experiment, YAML", f"/api/experiments/{info.id}.yaml"),
-        ("Comparison, JSON", f"/api/experiments/{info.id}/report.json"),
-    ]
-    files += [(f"Run of {each.side.title}, JSON", f"/api/runs/{each.run}.json") for each in shown]
-    return page_export(files)
-
-
-@blueprint.get("/api/experiments/<experiment>/differences.csv")
-def export_differences(experiment: str) -> Response:
-    """The differences of two policies, as they are shown."""
-    info = workspace().runs.experiment(experiment)
-    first, second, _ = stored.pair(info, request.args.get("a"), request.args.get("b"))
-    rows = stored.differences(first, second) if second is not None else []
-    figures = ("value", "low", "high", "n", "apart", "apart_low", "apart_high")
-    head = ("measure", "a", "b", "mean_a", "mean_b", "difference", "low", "high", "seeds", *figures[-3:])
-    other = second.label if second is not None else ""
-    lines = (
-        (row.name, first.label, other, row.a, row.b, *(getattr(row, name) for name in figures))
-        for row in rows
-    )
-    return file_answer(csv_lines(head, lines), f"{info.name}-differences.csv")
 
 
 @blueprint.get("/api/experiments/<experiment>/jobs.csv")
@@ -84,7 +112,7 @@ def export_jobs(experiment: str) -> Response:
 def export_experiment(experiment: str) -> Response:
     """The experiment itself, from which it can be run again."""
     info = workspace().runs.experiment(experiment)
-    return file_answer([written(info.experiment.to_dict())], f"{info.name}.yaml", "application/yaml")
+    return file_answer([write_yaml(info.experiment.to_dict())], f"{info.name}.yaml", "application/yaml")
 
 
 @blueprint.get("/api/experiments/<experiment>/report.json")
@@ -107,6 +135,9 @@ def export_run(run: str) -> Response:
     return file_answer([text], f"{info.name}-{info.label}-{info.seed}.json", "application/json")
 
 
+_LINES = ("cpu", "limit", "weight", "worker", "state", "label", "growth", "loss", "threads")
+
+
 @blueprint.get("/api/runs/<run>/lines.csv")
 def export_lines(run: str) -> Response:
     """A run's time series: a row for each job at each observation."""
@@ -121,6 +152,9 @@ def export_lines(run: str) -> Response:
                 yield series["time"][at], job, *values
 
     return file_answer(csv_lines(("time_s", "job", *_LINES), rows()), f"{info.name}-{info.label}-lines.csv")
+
+
+_MOVE = ("time", "job", "from", "to", "rule", "rebalanced", "failed")
 
 
 @blueprint.get("/api/runs/<run>/moves.csv")

@@ -6,33 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import dash_mantine_components as dmc
+import yaml
 from dash import html
 
-from app.pages.runs.build.draft import (
-    FORM,
-    JOBS,
-    PUBLISHED,
-    RECORDED,
-    SHAPE,
-    TIMES,
-    arms,
-    controls,
-    does,
-    groups,
-    item,
-    listed_text,
-    more,
-    recorded_text,
-    rest,
-    section,
-    shown,
-    text,
-)
-from app.pages.runs.build.yaml import shortened
+from app.pages.runs.draft import JOBS, PUBLISHED, RECORDED, TIMES, without_defaults
 from app.pages.runs.stored import titled
-from app.ui.basics import Node, button, icon
+from app.ui.basics import Node, button, data, icon, icon_button
 from app.ui.forms import ORDER, control, field_id, select
-from core.experiments.jobs import CONTAINER, TERMS, Drawn, JobKind
+from core.experiments.jobs import CONTAINER, MAY_BE_NONE, SPANS, TERMS, Drawn, JobKind
 from core.experiments.parts import THREADS, Arrivals, Containers, WorkerGroup, World
 from core.experiments.spec import ENGINES, SIMULATED
 from core.scheduling.policies import POLICIES, display_name
@@ -41,6 +22,144 @@ from core.units import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+# The parts that the sections are made of.
+
+FORM = "run"
+SHAPE = "run-shape"
+"""Fields whose values decide which others there are."""
+FORM_ACT = "run-form-act"
+
+
+def controls(
+    cls: type[Any], path: str, values: Mapping[str, Any], only: Sequence[str] | None = None
+) -> list[Node]:
+    """The controls of a part at a path; spans and values that may be left out are text fields."""
+    made: list[Node] = []
+    for spec in describe(cls):
+        if only is not None and spec.name not in only:
+            continue
+        value = values.get(spec.name, spec.default)
+        if cls is JobKind and spec.name in (*SPANS, *MAY_BE_NONE):
+            spec, value = replace(spec, kind="text"), field_text(value)  # noqa: PLW2901 - a field of text instead
+        made.append(control(FORM, replace(spec, name=f"{path}/{spec.name}"), value))
+    return made
+
+
+def other_fields(cls: type[Any], main: Sequence[str]) -> list[str]:
+    """The settings of a part that are not among its main ones."""
+    return [spec.name for spec in describe(cls) if spec.name not in main]
+
+
+def text(name: str, label: str, value: str, help_: str = "", **more: Any) -> html.Div:
+    """A field of text."""
+    made = dmc.TextInput(
+        id=field_id(FORM, name),
+        label=label,
+        description=help_ or None,
+        value=value,
+        size="xs",
+        inputWrapperOrder=ORDER,
+        **more,
+    )
+    return html.Div(made, className="field", **data(field=name))
+
+
+def act_data(act: str, place: object = "") -> dict[str, Any]:
+    """The action that a button of the form requests, as its attributes."""
+    return data(act=act, id=place, store=FORM_ACT)
+
+
+def section(title: str, *body: Node, tools: Sequence[Node] = ()) -> html.Fieldset:
+    """A section of the form, with its buttons at the right of its title."""
+    head = [html.H2(title), html.Div(list(tools), className="tools")] if tools else [html.H2(title)]
+    return html.Fieldset(
+        [html.Legend(title, className="sr"), html.Div(head, className="parthead"), *body], className="part"
+    )
+
+
+def item(title: str, controls: list[Node], act: str, place: int, below: Sequence[Node] = ()) -> html.Div:
+    """One of several parts, with the button that removes it."""
+    remove = icon_button("x", f"Remove {title}", **act_data(act, place))
+    return html.Div(
+        [html.Div([html.H3(title), remove], className="row between"),
+         html.Div(controls, className="formgrid"), *below],
+        className="partitem",
+    )  # fmt: skip
+
+
+def folded(title: str, controls: list[Node]) -> html.Details:
+    """Further controls, folded."""
+    summary = html.Summary([icon("chevron-right", "sm"), title])
+    return html.Details([summary, html.Div(controls, className="formgrid")], className="unfold")
+
+
+def field_text(value: Any) -> str:
+    """A value as its text field has it."""
+    if value is None:
+        return ""
+    if isinstance(value, list | tuple):
+        low, high = (value[0], value[-1]) if value else ("", "")
+        return field_text(low) if low == high else f"{field_text(low)} to {field_text(high)}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def listed_text(jobs: Sequence[Mapping[str, Any]]) -> str:
+    """Listed jobs as the field for them has them, one on a line."""
+    return "".join(
+        yaml.dump([dict(job)], default_flow_style=None, sort_keys=False, allow_unicode=True, width=10_000)
+        for job in jobs
+    )
+
+
+def recorded_text(kinds: Mapping[str, Any]) -> str:
+    """Kinds with recorded losses or measured speeds as the field for them has them."""
+    plain_kinds = {
+        name: {key: list(value) if isinstance(value, list) else value for key, value in kind.items()}
+        for name, kind in kinds.items()
+    }
+    if not plain_kinds:
+        return ""
+    made: str = yaml.safe_dump(
+        plain_kinds, default_flow_style=None, sort_keys=False, allow_unicode=True, width=10_000
+    )
+    return made
+
+
+# Parts that can be added and removed.
+
+
+def change_parts(draft: Mapping[str, Any], act: str, place: str) -> dict[str, Any]:
+    """A draft with one part added or removed."""
+    made = dict(draft)
+    verb, _, part = act.partition("-")
+    lists: dict[str, list[Any]] = {
+        "workers": list(draft.get("workers") or []),
+        "kinds": list((draft.get("kinds") or {}).items()),
+        "policies": list(draft.get("policies") or []),
+    }
+    if part not in lists:
+        return made
+    items = lists[part]
+    if verb == "add":
+        items.append(_new(part, draft))
+    elif place.isdecimal() and int(place) < len(items):
+        items.pop(int(place))
+    made[part] = dict(items) if part == "kinds" else items
+    return made
+
+
+def _new(part: str, draft: Mapping[str, Any]) -> Any:
+    if part == "workers":
+        return {"id": f"worker-{chr(ord('a') + len(draft.get('workers') or []))}", "count": 1, "cores": 4.0}
+    if part == "kinds":
+        names = set(draft.get("kinds") or {})
+        return next(f"kind-{n}" for n in range(1, 1000) if f"kind-{n}" not in names), {}
+    used = {each.get("policy") for each in draft.get("policies") or []}
+    return {"policy": next((name for name in POLICIES if name not in used), next(iter(POLICIES)))}
+
+
+# The sections.
 
 
 _THREADS = FieldSpec(
@@ -51,7 +170,6 @@ _THREADS = FieldSpec(
     "How many threads its jobs use, and whether that follows their cores.",
     choices=(("", "As in the experiment"), *THREADS.items()),
 )
-
 _WATCH = FieldSpec(
     "watch",
     "bool",
@@ -63,7 +181,7 @@ _WATCH = FieldSpec(
 
 def policies(draft: Mapping[str, Any], *, real: bool) -> html.Fieldset:
     """The section: the policies of a draft, and which of them the others are compared with."""
-    given = arms(draft)
+    given = list(draft.get("policies") or [])
     items = [_arm(at, each, real) for at, each in enumerate(given)]
     labels = {str(each.get("label") or each.get("policy")): str(each.get("policy")) for each in given}
     baseline = html.Div(_baseline(labels, draft.get("baseline")), className="field")
@@ -71,7 +189,7 @@ def policies(draft: Mapping[str, Any], *, real: bool) -> html.Fieldset:
         "Policies",
         *items,
         html.Div(baseline, className="formgrid"),
-        tools=[button("Add a policy", "plus", "small", **does("add-policies"))],
+        tools=[button("Add a policy", "plus", "small", **act_data("add-policies"))],
     )
 
 
@@ -133,7 +251,9 @@ def _settings(path: str, name: str, given: Mapping[str, Any]) -> list[Node]:
         return []
     policy = POLICIES[name]
     values = {**policy.defaults, **given}
-    return [more(f"Settings of {display_name(name)}", controls(policy.settings, f"{path}/settings", values))]
+    return [
+        folded(f"Settings of {display_name(name)}", controls(policy.settings, f"{path}/settings", values))
+    ]
 
 
 def settings_names(policy: str | None) -> set[str]:
@@ -199,7 +319,7 @@ def _containers(draft: Mapping[str, Any]) -> list[Node]:
 
 
 def _workers(draft: Mapping[str, Any]) -> html.Fieldset:
-    only = None if _real(draft) else rest(WorkerGroup, ("host",))
+    only = None if _real(draft) else other_fields(WorkerGroup, ("host",))
     items = [
         item(
             str(each.get("id", "worker")),
@@ -207,24 +327,26 @@ def _workers(draft: Mapping[str, Any]) -> html.Fieldset:
             "drop-workers",
             at,
         )
-        for at, each in enumerate(groups(draft))
+        for at, each in enumerate(draft.get("workers") or [])
     ]
-    return section("Machines", *items, tools=[button("Add machines", "plus", "small", **does("add-workers"))])
+    return section(
+        "Machines", *items, tools=[button("Add machines", "plus", "small", **act_data("add-workers"))]
+    )
 
 
 def _jobs(draft: Mapping[str, Any]) -> html.Fieldset:
     real = _real(draft)
     kinds = draft.get("kinds") or {}
-    plain = {name: kind for name, kind in kinds.items() if not _measured(kind)}
-    items = [_job_kind(at, *each, real=real) for at, each in enumerate(plain.items())]
+    listed = {name: kind for name, kind in kinds.items() if not _measured(kind)}
+    items = [_job_kind(at, *each, real=real) for at, each in enumerate(listed.items())]
     drawn = html.Div(controls(Drawn, "drawn", draft.get("drawn") or {}), className="formgrid")
     return section(
         "Jobs",
         *items,
         drawn,
         html.Div(_listed_jobs(draft.get("jobs") or []), className="field"),
-        *_recorded({name: kind for name, kind in kinds.items() if name not in plain}),
-        tools=[button("Add a kind", "plus", "small", **does("add-kinds"))],
+        *_recorded({name: kind for name, kind in kinds.items() if name not in listed}),
+        tools=[button("Add a kind", "plus", "small", **act_data("add-kinds"))],
     )
 
 
@@ -233,13 +355,13 @@ def _job_kind(at: int, name: str, kind: Mapping[str, Any] | None, *, real: bool)
     main = (*(CONTAINER if real else ()), *_MAIN)
     made = [text(f"{path}/name", "Name", name, "What its jobs are called in tables.")]
     made += controls(JobKind, path, given, main)
-    others = controls(JobKind, path, given, rest(JobKind, (*_MAIN, *CONTAINER, *TERMS)))
+    others = controls(JobKind, path, given, other_fields(JobKind, (*_MAIN, *CONTAINER, *TERMS)))
     terms = controls(JobKind, path, given, TERMS)
-    folded = [
-        more("Loss, checkpoints, steps", others),
-        more("Request, deadline, memory, threads, speed-up", terms),
+    parts = [
+        folded("Loss, checkpoints, steps", others),
+        folded("Request, deadline, memory, threads, speed-up", terms),
     ]
-    return item(name, made, "drop-kinds", at, folded)
+    return item(name, made, "drop-kinds", at, parts)
 
 
 def _listed_jobs(jobs: str | Sequence[Mapping[str, Any]]) -> dmc.Textarea:
@@ -272,7 +394,7 @@ def _recorded(kinds: Mapping[str, Any]) -> list[Node]:
     """Kinds with a recorded loss or measured speeds, which are long lists of numbers; nothing without any."""
     if not kinds:
         return []
-    text_ = recorded_text(shortened({"kinds": kinds})["kinds"])
+    text_ = recorded_text(without_defaults({"kinds": kinds})["kinds"])
     help_ = "Losses at even shares of the training, and speeds as measured: [cores, steps per second]."
     area = _yaml_area(RECORDED, "Kinds with recorded losses or measured speeds, YAML", help_, text_)
     return [_folded(f"Recorded losses and speeds of {plural(len(kinds), 'kind')}", area)]
@@ -295,7 +417,7 @@ def _folded(title: str, area: dmc.Textarea) -> html.Details:
 
 def _arrivals(draft: Mapping[str, Any]) -> list[Node]:
     given = draft.get("arrivals") or {}
-    times = ", ".join(shown(each) for each in given.get("times") or [])
+    times = ", ".join(field_text(each) for each in given.get("times") or [])
     help_ = "Seconds, separated by commas, for “At listed times”."
     return [*controls(Arrivals, "arrivals", given), text(TIMES, "Times", times, help_)]
 
@@ -305,7 +427,9 @@ def _world(draft: Mapping[str, Any]) -> html.Fieldset:
     return section(
         "World",
         html.Div(controls(World, "world", given, main), className="formgrid"),
-        more("Noise, claims, migrations, failures", controls(World, "world", given, rest(World, main))),
+        folded(
+            "Noise, claims, migrations, failures", controls(World, "world", given, other_fields(World, main))
+        ),
     )
 
 
@@ -313,8 +437,6 @@ def _seeds(given: Any) -> list[Node]:
     values = {"count": 1, "first": 1}
     if isinstance(given, dict):
         values |= given
-    elif isinstance(given, int):
-        values["count"] = given
     elif isinstance(given, list) and given:
         values = {"count": len(given), "first": given[0]}
     return [control(FORM, replace(spec, name=f"seeds/{spec.name}"), values[spec.name]) for spec in _SEEDS]

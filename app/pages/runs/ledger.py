@@ -1,7 +1,12 @@
-"""Stepping through a ledger: at this tick, these G, these lists, these limits, for these reasons."""
+"""Stepping through a ledger: at this tick, these G, these lists, these limits, for these reasons.
+
+Beside the tick stand the queue of the whole run and the cores of its jobs. The line at the tick is the first
+shape of the graphs ``queue`` and ``cores-…``; the browser moves it.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import dash_mantine_components as dmc
@@ -9,17 +14,22 @@ import orjson
 from dash import ALL, ClientsideFunction, Input, Output, State, dcc, html
 
 from app.context import workspace
+from app.figures.runs import cpu, timelines
+from app.figures.runs.series import edges, queues, spans
 from app.pages.runs import stored
-from app.pages.runs.ledger.moment import tick_body
-from app.pages.runs.ledger.queue import run_cards
+from app.pages.runs.completion import state_keys
+from app.pages.runs.over_time import ENDS, page_of, pager
 from app.pages.runs.query import PATH
+from app.pages.runs.selection import select
+from app.pages.runs.tick import tick_body
 from app.ui.attached_runs import state_words
 from app.ui.basics import Node, aria, card, data, empty, icon_button, link_button, page_head
-from app.ui.graph import figure_id
+from app.ui.export import export_menu
+from app.ui.graph import figure_id, graph
 from app.ui.links import link
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dash import Dash
 
@@ -34,13 +44,15 @@ _FIGURES: dict[str, Any] = {**figure_id(""), "name": ALL}
 
 def ledger_page(info: ExperimentInfo, view: View) -> list[Node]:
     """The page of a ledger."""
-    first, second, every = stored.pair(info, view.a, view.b)
-    side = every.get(view.of or "") or first
+    selection = select(info, view)
+    own = [each for each in selection.sides if each.runs]
+    side = next((each for each in own if each.key == view.of), selection.base)
     back = link_button(
-        "Back to the comparison", view.query.only("experiment", "a", "b", "seed"), "chevron-left"
+        "Back to the comparison",
+        view.query(look=None, of=None, tick=None, job=None, page=None),
+        "chevron-left",
     )
-    own = [each for each in every.values() if each.experiment == info.id and each.runs]
-    near = own if len(own) <= _MOST_SIDES else [each for each in (first, second) if each is not None]
+    near = own if len(own) <= _MOST_SIDES else selection.drawn
     options = {each.key: each.title for each in near} | {side.key: side.title}
     run = side.runs.get(view.seed if view.seed is not None else min(side.runs, default=0))
     ticks = workspace().runs.ledgers.ticks(run) if run else []
@@ -132,6 +144,100 @@ def _job_choice(run: str, job: str | None) -> dmc.Select:
         clearButtonProps=aria(label="All jobs"),
         **aria(label="Only this job"),
     )
+
+
+# The whole run: its queue where jobs wait, and its cores.
+
+_PER_COLUMN = 6
+_KEYS = (("used", ""), ("given", "alloc"), ("threads", "dots"))
+
+
+def run_cards(run: str, time: float, view: View) -> list[Node]:
+    """The cards of a whole run, with a line at the tick: its queue where jobs wait, and its cores."""
+    series = stored.recent_series(run)
+    if series is None or not series["jobs"]:
+        return []
+    end = float(edges(series)[-1]) * 1.04 or 1.0
+    cards = [_queue_card(series, end, time, run)] if queues(series) else []
+    return [*cards, _cores_card(series, time, run, view)]
+
+
+def _queue_card(series: Mapping[str, Any], end: float, time: float | None, run: str) -> html.Section:
+    """How many jobs wait over time, and the life of each."""
+    jobs = list(series["jobs"])
+    states = ["waiting", "running"]
+    if any(span.state == "paused" for span in spans(series)):
+        states.append("paused")
+    cut = f", the first {timelines.MOST_ROWS} of {len(jobs):,}" if len(jobs) > timelines.MOST_ROWS else ""
+    keys = state_keys(*states)
+    if any("due" in lines for lines in series["jobs"].values()):
+        keys.append(html.Span("deadline", className="key until"))
+    if any("ends" in lines for lines in series["jobs"].values()):
+        keys.append(html.Span("expected end at the tick", className="key expected"))
+    return card(
+        "Queue",
+        graph(
+            "queue",
+            timelines.lives(series, jobs, end, time),
+            "Jobs waiting over time, and the life of each job",
+        ),
+        note=f"a row is a job, by arrival{cut}; {ENDS}",
+        tools=[*keys, _files("queue", "queue", run)],
+        class_name="queuechart",
+    )
+
+
+def _cores_card(series: Mapping[str, Any], time: float, run: str, view: View) -> html.Section:
+    """Cores given and used, and threads, of a few jobs over the time in which they are there."""
+    chosen, jobs, view = _chosen(series, time, view)
+    rows = cpu.core_rows(series, chosen)
+    top = cpu.highest(rows)
+    start, end = _window(series, chosen)
+    columns = [column for column in (rows[:_PER_COLUMN], rows[_PER_COLUMN:]) if column]
+    charts = [
+        graph(
+            f"cores-{at}",
+            cpu.cpu_rows(series, column, end, top, time, start),
+            f"Cores and threads over time of {', '.join(row.name for row in column)}",
+        )
+        for at, column in enumerate(columns)
+    ]
+    follow = any(row.threads is not None for row in rows)
+    keys = _KEYS if follow else (("used", ""), ("limit", "limit"))
+    return card(
+        "Cores and threads per job" if follow else "Cores per job",
+        html.Div(charts, className="grid cols-2" if len(charts) > 1 else "grid"),
+        tools=[
+            *(html.Span(word, className=f"key {kind}".strip()) for word, kind in keys),
+            html.Span(pager(jobs, view, 2 * _PER_COLUMN), className="samemoment"),
+            _files([(f"cores-{at}", column[0].name) for at, column in enumerate(columns)], "cores", run),
+        ],
+        class_name="corescard",
+    )
+
+
+def _chosen(series: Mapping[str, Any], time: float, view: View) -> tuple[list[str], list[str], View]:
+    """The jobs that are drawn and those that they are among; without a page, those that run at the tick."""
+    jobs = [str(view.job)] if view.job in series["jobs"] else list(series["jobs"])
+    if view.query.get("page") is None:
+        running = {span.job for span in spans(series) if span.start <= time <= span.end}
+        first = next((at for at, job in enumerate(jobs) if job in running), 0)
+        view = replace(view, page=first // (2 * _PER_COLUMN))
+    return page_of(jobs, view, 2 * _PER_COLUMN)[0], jobs, view
+
+
+def _window(series: Mapping[str, Any], jobs: Sequence[str]) -> tuple[float, float]:
+    """From the arrival of these jobs to the end of the last, with some room."""
+    found = spans(series, jobs)
+    if not found:
+        return 0.0, float(edges(series)[-1]) or 1.0
+    start, end = min(span.start for span in found), max(span.end for span in found)
+    room = 0.03 * (end - start)
+    return max(start - room, 0.0), end + room
+
+
+def _files(name: str | Sequence[tuple[str, str]], title: str, run: str) -> Node:
+    return export_menu(name, title, [("Lines over time, CSV", f"/api/runs/{run}/lines.csv")])
 
 
 def register(app: Dash) -> None:

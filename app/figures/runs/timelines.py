@@ -1,0 +1,500 @@
+"""Jobs as bars over time: where each job was, in which state, and in which list.
+
+States are told apart by weight and by words, not by hue: running is filled, paused is hatched, waiting is an
+outline. A deadline is green where it was met, and red where it was missed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from app.figures import theme
+from app.figures.runs.cpu import colour_of, time_frame
+from app.figures.runs.series import (
+    ROUNDING,
+    STATES,
+    counts,
+    edges,
+    endings,
+    expected,
+    labels,
+    rebinned,
+    spans,
+    stairs,
+    stays,
+)
+from core.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from app.figures.runs.series import End, Expected, Span, Stay
+    from core.traces.model import FloatArray, IntArray
+
+# By worker: a bar is a job's time there, an arrow a migration (SpeCon, workload distribution).
+
+_MOST_STAYS = 1_500
+_MOST_LANES = 110
+_MOST_WORKERS = 200
+_GAP = 1.0
+
+
+def worker_lanes(series: Mapping[str, Any], end: float, height: int | None = None) -> go.Figure:
+    """Draw which jobs each worker had, or how many where there are too many to draw."""
+    found = stays(series)
+    lanes = _lanes(series, found)
+    if not _fits(found, lanes):
+        return _counts(series, end)
+    offsets, total = _offsets(lanes)
+    figure = go.Figure(layout=_lanes_layout(lanes, offsets, total, end, height))
+    placed = [stay for stay in found if not stay.moved]
+    moved = [stay for stay in found if stay.moved and not stay.rebalanced]
+    evened = [stay for stay in found if stay.rebalanced]
+    figure.add_trace(_stay_bars(placed, offsets, "placed at arrival", {"color": theme.WARM_UP["light"]}))
+    figure.add_trace(_stay_bars(moved, offsets, "after migration", {"color": theme.ink("accent")}))
+    if evened:
+        figure.add_trace(_stay_bars(evened, offsets, "after rebalancing", _hatched(theme.ink("accent"))))
+    for trace in _arrows(found, offsets):
+        figure.add_trace(trace)
+    return figure
+
+
+def rebalanced(series: Mapping[str, Any]) -> int:
+    """How many times a job came to a worker to even out the number of jobs."""
+    return sum(stay.rebalanced for stay in stays(series))
+
+
+def _hatched(colour: str) -> dict[str, Any]:
+    pattern = {"shape": "/", "fgcolor": colour, "bgcolor": theme.ink("surface"), "size": 4}
+    return {"color": theme.ink("surface"), "pattern": pattern, "line": {"color": colour, "width": 1}}
+
+
+def has_bars(series: Mapping[str, Any]) -> bool:
+    """Whether each job can be drawn as a bar of its own."""
+    found = stays(series)
+    return _fits(found, _lanes(series, found))
+
+
+def _fits(found: Sequence[Stay], lanes: Mapping[str, int]) -> bool:
+    return len(found) <= _MOST_STAYS and sum(lanes.values()) <= _MOST_LANES
+
+
+def lanes_height(series: Mapping[str, Any]) -> int:
+    """The pixels that a run's bars need."""
+    total = _offsets(_lanes(series, stays(series)))[1]
+    return round(min(max(190.0, 50 + 9.5 * total), 460.0))
+
+
+def _lanes(series: Mapping[str, Any], found: Sequence[Stay]) -> dict[str, int]:
+    lanes = dict.fromkeys(series["workers"], 1)
+    for stay in found:
+        lanes[stay.worker] = max(lanes.get(stay.worker, 1), stay.lane + 1)
+    return lanes
+
+
+def _offsets(lanes: Mapping[str, int]) -> tuple[dict[str, float], float]:
+    """Where the lanes of each worker begin, and where the last one's end."""
+    at, offsets = 0.0, {}
+    for worker, count in lanes.items():
+        offsets[worker] = at
+        at += count + _GAP
+    return offsets, at - _GAP
+
+
+def _stay_bars(
+    found: Sequence[Stay], offsets: Mapping[str, float], name: str, marker: dict[str, Any]
+) -> go.Bar:
+    return go.Bar(
+        orientation="h",
+        base=[stay.start for stay in found],
+        x=[stay.end - stay.start for stay in found],
+        y=[offsets[stay.worker] + stay.lane for stay in found],
+        width=0.72,
+        name=name,
+        marker=marker,
+        customdata=[
+            [stay.job, stay.worker, format_duration(stay.start), format_duration(stay.end)] for stay in found
+        ],
+        hovertemplate=(
+            "%{customdata[0]} on %{customdata[1]}, "
+            + name
+            + "<br>%{customdata[2]} to %{customdata[3]}<extra></extra>"
+        ),
+    )
+
+
+def _arrows(found: Sequence[Stay], offsets: Mapping[str, float]) -> list[go.Scatter]:
+    """Solid arrows of migrations, dotted ones of rebalancing."""
+    return [*_move_lines(found, offsets, evened=False), *_move_lines(found, offsets, evened=True)]
+
+
+def _move_lines(found: Sequence[Stay], offsets: Mapping[str, float], *, evened: bool) -> list[go.Scatter]:
+    x: list[float | None] = []
+    y: list[float | None] = []
+    symbols: list[str] = []
+    before: dict[str, Stay] = {}
+    for stay in found:
+        if stay.moved and stay.rebalanced is evened:
+            last = before[stay.job]
+            start, stop = offsets[last.worker] + last.lane, offsets[stay.worker] + stay.lane
+            x += [last.end, stay.start, None]
+            y += [start, stop, None]
+            symbols += ["circle", "triangle-down" if stop > start else "triangle-up", "circle"]
+        before[stay.job] = stay
+    if not x:
+        return []
+    ink = theme.ink("ink")
+    sizes = [5 if symbol == "circle" else 8 for symbol in symbols]
+    return [
+        go.Scatter(
+            x=x,
+            y=y,
+            mode="lines+markers",
+            line={"color": ink, "width": 1.2, "dash": "2px,2px" if evened else "solid"},
+            marker={"color": ink, "symbol": symbols, "size": sizes},
+            hoverinfo="skip",
+            name="rebalancing" if evened else "migration",
+        )
+    ]
+
+
+def _lanes_layout(
+    lanes: Mapping[str, int], offsets: Mapping[str, float], total: float, end: float, height: int | None
+) -> go.Layout:
+    middles = [offsets[worker] + (count - 1) / 2 for worker, count in lanes.items()]
+    rules = [offset - (_GAP + 1) / 2 for offset in list(offsets.values())[1:]]
+    longest = max((len(name) for name in lanes), default=0)
+    return time_frame(
+        height or round(min(max(190.0, 50 + 9.5 * total), 460.0)),
+        end,
+        margin={"l": 14 + 6 * min(longest, 16), "r": 14, "t": 8, "b": 26},
+        barmode="overlay",
+        hovermode="closest",
+        xaxis={"showgrid": True},
+        yaxis=theme.axis(
+            tickvals=middles,
+            ticktext=[name if len(name) <= 16 else f"{name[:15]}…" for name in lanes],
+            range=[total - 0.3, -0.9],
+            fixedrange=True,
+            ticklabelstandoff=4,
+        ),
+        shapes=[
+            {
+                "type": "line",
+                "x0": 0,
+                "x1": 1,
+                "xref": "paper",
+                "y0": rule,
+                "y1": rule,
+                "line": {"color": theme.ink("line"), "width": 1},
+                "layer": "below",
+            }
+            for rule in rules
+        ],
+    )
+
+
+def _counts(series: Mapping[str, Any], end: float) -> go.Figure:
+    """How many jobs each of the first workers has, as a heat map."""
+    names, rows, shown = list(series["workers"])[:_MOST_WORKERS], [], edges(series)
+    for name in names:
+        shown, values = rebinned(edges(series), np.asarray(series["workers"][name]["jobs"], dtype=float), 300)
+        rows.append(values)
+    return heat(names, shown, rows, end, "%{y}: %{z:.1f} jobs<extra></extra>")
+
+
+def heat(names: Sequence[str], bounds: Any, rows: Sequence[Any], end: float, hover: str) -> go.Figure:
+    """A row per worker, darker where there is more."""
+    return go.Figure(
+        go.Heatmap(
+            z=rows,
+            x=bounds,
+            y=names,
+            zmin=0,
+            showscale=False,
+            colorscale=[[0, theme.ink("sunken")], [1, theme.ink("accent")]],
+            hovertemplate=hover,
+        ),
+        layout=time_frame(
+            min(max(190, 40 + 12 * len(names)), 460),
+            end,
+            margin={"l": 70, "r": 14, "t": 8, "b": 26},
+            hovermode="closest",
+            yaxis=theme.axis(autorange="reversed", fixedrange=True, nticks=12, type="category"),
+        ),
+    )
+
+
+# By job: the states of each, and how many wait.
+
+MOST_ROWS = 160
+_HEIGHTS = ((16, 22.0), (40, 14.0), (80, 8.0), (MOST_ROWS, 4.5))
+_NAMED, _WORDS = 40, 16
+_TOP_PX, _GAP_PX, _FOOT_PX = 54, 34, 26
+
+
+def lives_height(n_jobs: int) -> int:
+    """The pixels that the figure of so many jobs needs."""
+    return round(_TOP_PX + _GAP_PX + _FOOT_PX + 12 + _row_px(n_jobs) * max(min(n_jobs, MOST_ROWS), 1))
+
+
+def _row_px(n_jobs: int) -> float:
+    return next((height for most, height in _HEIGHTS if n_jobs <= most), _HEIGHTS[-1][1])
+
+
+def lives(
+    series: Mapping[str, Any], jobs: Sequence[str], end: float, moment: float | None = None
+) -> go.Figure:
+    """Draw how many jobs wait over time and, under it, a row for each job."""
+    shown = list(jobs[:MOST_ROWS])
+    height = lives_height(len(shown))
+    foot = (height - _FOOT_PX - _TOP_PX - _GAP_PX - 12) / (height - _FOOT_PX - 12)
+    waits = counts(series, "waiting")
+    most = float(waits.max(initial=0.0))
+    figure = go.Figure(layout=_lives_layout(shown, end, height, foot, most, moment))
+    figure.add_trace(_waiting(series, waits))
+    rows = {job: at for at, job in enumerate(shown)}
+    found = [span for span in spans(series, shown) if span.end - span.start > 0]
+    for state in STATES:
+        mine = [span for span in found if span.state == state]
+        if mine:
+            figure.add_trace(_state_bars(mine, rows, state, words=len(shown) <= _WORDS))
+    ended = endings(series, shown)
+    figure.add_trace(_ends(ended, rows))
+    due = {job: series["jobs"][job].get("due") for job in shown if job in series["jobs"]}
+    due = {job: at for job, at in due.items() if at is not None}
+    if due:
+        figure.add_trace(_deadlines(due, ended, rows))
+    if moment is not None and (foreseen := expected(series, shown, moment)):
+        figure.add_trace(_expected(foreseen, rows))
+    return figure
+
+
+def marker_of(state: str) -> dict[str, Any]:
+    """How the bars of a state look."""
+    strong = theme.ink("line_strong")
+    if state == "waiting":
+        return {"color": theme.ink("surface"), "line": {"color": strong, "width": 1}}
+    if state == "running":
+        return {"color": theme.ink("weight1"), "line": {"color": theme.ink("weight1"), "width": 0}}
+    shape = "/" if state == "paused" else "x"
+    pattern = {"shape": shape, "fgcolor": strong, "bgcolor": theme.ink("weight3"), "size": 4}
+    return {"color": theme.ink("weight3"), "pattern": pattern, "line": {"color": strong, "width": 0}}
+
+
+def _state_bars(found: Sequence[Span], rows: Mapping[str, int], state: str, *, words: bool) -> go.Bar:
+    word = STATES[state]
+    letter = theme.ink("surface" if state == "running" else "ink")
+    texts = [word if words else "" for _ in found]
+    return go.Bar(
+        orientation="h",
+        yaxis="y2",
+        base=[span.start for span in found],
+        x=[span.end - span.start for span in found],
+        y=[rows[span.job] for span in found],
+        width=0.78 if len(rows) <= _NAMED else 0.9,
+        name=word,
+        marker=marker_of(state),
+        text=texts,
+        textposition="inside",
+        insidetextanchor="middle",
+        textangle=0,
+        textfont={"size": 10, "color": letter},
+        customdata=[
+            [span.job, format_duration(span.end - span.start), format_duration(span.start),
+             format_duration(span.end)]
+            for span in found
+        ],
+        hovertemplate="%{customdata[0]} " + word
+        + " for %{customdata[1]}<br>%{customdata[2]} to %{customdata[3]}<extra></extra>",
+    )  # fmt: skip
+
+
+def _ends(found: Sequence[End], rows: Mapping[str, int]) -> go.Scatter:
+    """A tick where a job was done, a cross where it failed or was refused."""
+    ink = theme.ink("ink")
+    few = len(rows) <= _NAMED
+    done = ["line-ns" if each.state == "done" else "x-thin" for each in found]
+    return go.Scatter(
+        x=[each.time for each in found],
+        y=[rows[each.job] for each in found],
+        yaxis="y2",
+        mode="markers",
+        marker={"symbol": done, "size": 9 if few else 4, "color": ink, "line": {"color": ink, "width": 1.2}},
+        customdata=[[each.job, each.state, format_duration(each.time)] for each in found],
+        hovertemplate="%{customdata[0]} %{customdata[1]} at %{customdata[2]}<extra></extra>",
+        name="ended",
+        cliponaxis=False,
+    )
+
+
+def _deadlines(due: Mapping[str, float], ended: Sequence[End], rows: Mapping[str, int]) -> go.Scatter:
+    """A long tick at each deadline, red where the job was not done by then."""
+    by = {each.job: each for each in ended}
+    words, colours = [], []
+    for job, at in due.items():
+        end = by.get(job)
+        missed = end is not None and (end.state != "done" or end.time > at + ROUNDING)
+        late = (
+            "" if end is None else ", missed" if missed else f", met {format_duration(at - end.time)} before"
+        )
+        words.append(f"{job}: deadline at {format_duration(at)}{late}")
+        colours.append(theme.ink("bad" if missed else "ok" if end is not None else "ink"))
+    few = len(rows) <= _NAMED
+    return go.Scatter(
+        x=list(due.values()),
+        y=[rows[job] for job in due],
+        yaxis="y2",
+        mode="markers",
+        marker={
+            "symbol": "line-ns",
+            "size": 14 if few else 5,
+            "color": colours,
+            "line": {"color": colours, "width": 2.5 if few else 1.5},
+        },
+        customdata=words,
+        hovertemplate="%{customdata}<extra></extra>",
+        name="deadline",
+    )
+
+
+def _expected(found: Sequence[Expected], rows: Mapping[str, int]) -> go.Scatter:
+    """A ring where each job was expected to end at the moment that is shown."""
+    accent = theme.ink("accent")
+    lows = [0.0 if each.low is None else each.ends - each.low for each in found]
+    highs = [0.0 if each.high is None else each.high - each.ends for each in found]
+    return go.Scatter(
+        x=[each.ends for each in found],
+        y=[rows[each.job] for each in found],
+        yaxis="y2",
+        mode="markers",
+        marker={"size": 7 if len(rows) <= _NAMED else 4, "color": theme.ink("surface"),
+                "line": {"color": accent, "width": 2}},
+        error_x={"type": "data", "symmetric": False, "array": highs, "arrayminus": lows, "color": accent,
+                 "thickness": 1.5, "width": 0},
+        customdata=[f"{each.job}: expected to end at {format_duration(each.ends)}" for each in found],
+        hovertemplate="%{customdata}<extra></extra>",
+        name="expected end",
+    )  # fmt: skip
+
+
+def _waiting(series: Mapping[str, Any], waits: FloatArray) -> go.Scatter:
+    x, y = stairs(*rebinned(edges(series), waits))
+    return go.Scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        name="waiting",
+        line={"color": theme.ink("ink"), "width": 1.2},
+        fill="tozeroy",
+        fillcolor=theme.with_alpha(theme.ink("ink3"), theme.AREA_ALPHA),
+        customdata=[format_duration(float(each)) for each in x],
+        hovertemplate="%{y:.0f} waiting at %{customdata}<extra></extra>",
+    )
+
+
+def _lives_layout(
+    jobs: Sequence[str], end: float, height: int, foot: float, most: float, moment: float | None
+) -> go.Layout:
+    named = len(jobs) <= _NAMED
+    longest = min(max((len(job) for job in jobs), default=0), 16) if named else 0
+    below = "" if named else f", {len(jobs):,} by arrival"
+    return time_frame(
+        height,
+        end,
+        margin={"l": max(14 + 6 * longest, 30), "r": 14, "t": 12, "b": _FOOT_PX},
+        barmode="overlay",
+        uniformtext={"mode": "hide", "minsize": 8},
+        hovermode="closest",
+        xaxis={"showgrid": True, "anchor": "y2"},
+        yaxis=theme.value_axis(
+            domain=[foot + _GAP_PX / height, 1.0 - 12 / height],
+            range=[0, max(most, 1.0) * 1.1],
+            **({"dtick": 1} if most <= 2 else {"nticks": 3}),
+            fixedrange=True,
+        ),
+        yaxis2=theme.axis(
+            domain=[0.0, foot],
+            range=[max(len(jobs), 1) - 0.4, -0.6],
+            tickvals=list(range(len(jobs))) if named else [],
+            ticktext=[job if len(job) <= 16 else f"{job[:15]}…" for job in jobs] if named else [],
+            tickfont={"size": 10, "color": theme.ink("ink3")},
+            ticklabelstandoff=4,
+            fixedrange=True,
+        ),
+        annotations=[
+            theme.quantity_title("Jobs waiting", y=1.0 - 12 / height),
+            theme.quantity_title(f"Each job{below}", y=foot, yshift=2),
+        ],
+        shapes=[theme.moment_line(moment)] if moment is not None else [],
+    )
+
+
+# By list: a row per job.
+
+_MOST_INTERVALS = 300
+_ROW_PX = 13
+
+
+def label_bands(
+    series: Mapping[str, Any], names: Sequence[str], jobs: Sequence[str], end: float
+) -> go.Figure:
+    """The list of each job over time: a row for each job."""
+    shown, places = _places(series, names, jobs)
+    return go.Figure(_label_heat(shown, places, names, jobs), _bands_layout(jobs, end))
+
+
+def _places(
+    series: Mapping[str, Any], names: Sequence[str], jobs: Sequence[str]
+) -> tuple[FloatArray, IntArray]:
+    """The edges of what is drawn, shape (n + 1,), and the index in `names` of each job's label, (jobs, n)."""
+    bounds = edges(series)
+    shown = np.unique(bounds)
+    if len(shown) > _MOST_INTERVALS + 1:
+        shown = np.linspace(bounds[0], bounds[-1], _MOST_INTERVALS + 1)
+    middles = (shown[:-1] + shown[1:]) / 2
+    at = np.clip(np.searchsorted(bounds, middles, side="left") - 1, 0, len(bounds) - 2)
+    return shown, np.array([labels(series, job, names)[at] for job in jobs]).reshape(len(jobs), len(at))
+
+
+def _label_heat(shown: FloatArray, places: IntArray, names: Sequence[str], jobs: Sequence[str]) -> go.Heatmap:
+    return go.Heatmap(
+        z=np.where(places < 0, np.nan, places),
+        x=shown,
+        y=list(jobs),
+        zmin=-0.5,
+        zmax=len(names) - 0.5,
+        ygap=2 if len(jobs) <= 60 else 0,
+        showscale=False,
+        colorscale=_scale(names),
+        text=np.array([*names, ""], dtype=object)[places],
+        hoverongaps=False,
+        hovertemplate="%{y}: %{text}<extra></extra>",
+    )
+
+
+def _bands_layout(jobs: Sequence[str], end: float) -> go.Layout:
+    longest = min(max((len(job) for job in jobs), default=0), 16)
+    return time_frame(
+        min(max(120, 34 + _ROW_PX * len(jobs)), 520),
+        end,
+        margin={"l": 14 + 6 * longest, "r": 14, "t": 8, "b": 26},
+        hovermode="closest",
+        yaxis=theme.axis(
+            autorange="reversed",
+            type="category",
+            fixedrange=True,
+            ticklabelstandoff=4,
+            tickmode="linear",
+            dtick=max(1, len(jobs) // 30),
+            tickfont={"size": 10, "color": theme.ink("ink3")},
+        ),
+    )
+
+
+def _scale(names: Sequence[str]) -> list[list[Any]]:
+    nothing = [[0, theme.ink("line")], [1, theme.ink("line")]]
+    return theme.flat_scale([colour_of(name, names) for name in names]) or nothing

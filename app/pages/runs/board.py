@@ -1,0 +1,523 @@
+"""The leaderboard: every policy against the baseline, as a table, as a picture and as a file.
+
+A row's cells are made once, as lines of text, for the table and for the picture.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dash import html
+
+from app.context import cached
+from app.figures.provisioning import frontier
+from app.figures.runs.board_picture import PictureRow, board_picture
+from app.pages.runs import stored
+from app.pages.runs.measures import EXCEPT, describe_difference, kind_of, quantity
+from app.pages.runs.query import COLUMNS, LEDGER, join_keys
+from app.pages.runs.selection import MOST_DRAWN, toggled
+from app.pages.runs.stored import change
+from app.ui.basics import Node, aria, card, data, gain_dot, icon, notice, scrolling
+from app.ui.export import export_menu
+from app.ui.graph import graph
+from app.ui.links import link, segments
+from core.experiments.compare import EVERY_MEASURE
+from core.experiments.leaderboard import (
+    JOB_MEASURES,
+    further_columns,
+    leaderboard,
+    ranked,
+    standings,
+    value_of,
+)
+from core.experiments.measures.further import COUNTS, FURTHER_MEASURES, RISING
+from core.experiments.published import about, found, reproduced
+from core.units import format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import plotly.graph_objects as go
+
+    from app.figures.runs.comparison import ArmStyle
+    from app.pages.runs.query import View
+    from app.pages.runs.selection import Selection
+    from app.pages.runs.stored import Side
+    from core.experiments.leaderboard import Standing
+    from core.experiments.published import Published
+    from core.runs.values import ExperimentInfo
+
+# The rows, sorted as the address names it, and the columns.
+
+COMPLETION = {
+    "mean": "Mean completion",
+    "makespan": "Makespan",
+    "t90": "To 90% of loss",
+    "t95": "To 95%",
+    "t99": "To 99%",
+}
+SPREAD = {
+    "median": "Median completion",
+    "p95": "95th percentile",
+    "worst_slowdown": "Worst slowdown",
+    "used": "CPU used",
+    "migrations": "Migrations",
+    "controller": "PhaseDock’s own CPU",
+}
+SINGLE = {"sooner": "Jobs sooner", "best": "Best job", "worst": "Worst job"}
+_PLAIN = ("migrations", "controller")
+"""Measures that no difference is computed of."""
+SORTS = ("label", *EVERY_MEASURE, *_PLAIN, *(f"difference.{name}" for name in EVERY_MEASURE), *JOB_MEASURES)
+
+
+def rows(info: ExperimentInfo, selection: Selection, view: View) -> list[Standing]:
+    """The rows in the order that the address asks for."""
+    name, falling = sorting(view)
+    return ranked(_standings(info, selection), name, falling=falling)
+
+
+def first_sort(view: View) -> str:
+    """How rows are sorted while the address says nothing: by what its columns are about, the best first."""
+    return "-met" if view.columns == "deadlines" else "mean"
+
+
+def sorting(view: View) -> tuple[str, bool]:
+    """By which column the rows are sorted, and whether the largest is first."""
+    name = view.sort or ""
+    chosen = name if name.removeprefix("-") in SORTS else first_sort(view)
+    return chosen.removeprefix("-"), chosen.startswith("-")
+
+
+def drawn_measure(view: View) -> str:
+    """The measure whose differences are drawn as dots: the one that rows are sorted by, or the mean."""
+    name = sorting(view)[0].removeprefix("difference.")
+    return name if name in EVERY_MEASURE else "mean"
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of the leaderboard."""
+
+    #: Measures with columns of their own, and what stands over them.
+    titles: Mapping[str, str]
+    #: Whether single jobs have columns, and what was published.
+    single: bool
+    #: The sets of columns that there are to go to, beside those of completion.
+    ways: tuple[str, ...]
+
+
+def columns(rows: Sequence[Standing], view: View) -> Columns:
+    """The columns that an address names; of deadlines and of a queue only where there are some."""
+    found = further_columns(rows)
+    ways = ("spread", *found)
+    if view.columns == "spread":
+        titles = {name: title for name, title in SPREAD.items() if any(value_of(row, name) for row in rows)}
+        return Columns(titles, single=False, ways=ways)
+    if view.columns not in found:
+        return Columns(COMPLETION, single=True, ways=ways)
+    titles = {name: FURTHER_MEASURES[name].short for name in found[view.columns]}
+    if view.columns != "deadlines":
+        titles = {"mean": "Total time", **titles}
+    return Columns({**titles, "makespan": "Makespan"}, single=False, ways=ways)
+
+
+def title_of(name: str) -> str:
+    """What a measure is called in a sentence."""
+    return COMPLETION.get(name) or SPREAD.get(name) or FURTHER_MEASURES[name].label
+
+
+def _standings(info: ExperimentInfo, selection: Selection) -> list[Standing]:
+    """From the report where it has them, else from the runs."""
+    report = info.report or {}
+    same = {side.experiment for side in selection.sides} == {info.id}
+    if (
+        same
+        and report.get("baseline") == selection.base.key
+        and len(selection.seeds) == len(info.experiment.seeds)
+    ):
+        found = standings(report.get("comparison", []))
+        if found is not None:
+            return found
+    ids = [(side.key, [side.runs[seed] for seed in selection.seeds]) for side in selection.sides]
+    return cached(lambda: _compute(selection), "run-standings", selection.base.key, ids)
+
+
+def _compute(selection: Selection) -> list[Standing]:
+    results = {
+        side.key: {seed: stored.result(side.runs[seed]) for seed in selection.seeds}
+        for side in selection.sides
+    }
+    return leaderboard(results, selection.base.key)
+
+
+def published_for(info: ExperimentInfo, selection: Selection) -> Sequence[Published]:
+    """What was published, which was against the experiment's own baseline and no other."""
+    return info.experiment.published if selection.base.key == info.experiment.baseline else ()
+
+
+# The cells of a row, and the table of them as a file.
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a cell: its text, its class in style sheets, and what a pointer on it shows."""
+
+    text: str
+    kind: str = ""
+    title: str | None = None
+
+
+def cells_of(row: Standing, columns: Columns, published: Sequence[Published]) -> list[list[Line]]:
+    """The cells of a row behind its difference, in the order of the columns."""
+    cells = [_measure_lines(row, name) for name in columns.titles]
+    if columns.single:
+        cells += _job_lines(row)
+        if published:
+            cells.append([_published_line(each, row) for each in about(published, row.label)])
+    return cells
+
+
+def _measure_lines(row: Standing, name: str) -> list[Line]:
+    """A mean with its unit, and below it the change; a count has none."""
+    value = value_of(row, name)
+    lines = [Line(quantity(name, value if isinstance(value, float | int) else None))]
+    difference = row.differences.get(name)
+    words = describe_difference(name, difference)
+    if difference is not None and words is not None and name not in COUNTS:
+        kind = (
+            ""
+            if difference.value is None
+            else _colour(kind_of(name, difference.value, difference.low, difference.high))
+        )
+        title = words[1] if words[1] == "one seed" else f"95% interval {words[1]}"
+        lines.append(Line(words[0], f"small {kind or 'ink3'}", title))
+    return lines
+
+
+def _job_lines(row: Standing) -> list[list[Line]]:
+    jobs = row.jobs
+    if jobs is None:
+        return [[], [], []]
+    cells = [[Line(format_share(jobs.sooner, 0))]]
+    for (name, mean), each, what in (
+        (jobs.best_job, jobs.best, "best"),
+        (jobs.worst_job, jobs.worst, "worst"),
+    ):
+        title = f"{name}: mean over seeds; the {what} job of a run, whichever it is: {change(each)}"
+        lines = [Line(f"{name} {change(mean)}", "", title)]
+        if row.seeds > 1:
+            lines.append(Line(f"of a run {change(each)}", "small ink3"))
+        cells.append(lines)
+    return cells
+
+
+_VERDICTS = {
+    True: (" ✓", "ok", "reproduced: within the middle 90% of seeds"),
+    False: (" ✗", "", "not within the middle 90% of seeds"),
+    None: ("", "", "too few seeds to say whether it is reproduced"),
+}
+_OF_JOBS = {
+    "mean": "mean",
+    "makespan": "makespan",
+    "sooner": "jobs sooner",
+    "best": "best job",
+    "worst": "worst job",
+}
+
+
+def _published_line(each: Published, row: Standing) -> Line:
+    """One published figure: its value, and whether the runs reproduce it."""
+    mark, kind, words = _VERDICTS[reproduced(each, row)]
+    shown = partial(format_share, digits=0) if each.measure == "sooner" else change
+    what = each.job if each.measure == "completion" else _OF_JOBS[each.measure]
+    text = f"{what} {shown(each.change)}{mark}"
+    here = found(each, row)
+    mine = "" if here is None else f"; here {shown(here)}"
+    return Line(text, f"small {kind}", f"{each.source}: {text}{mine}; {words}")
+
+
+def csv_rows(info: ExperimentInfo, selection: Selection, view: View) -> tuple[list[str], list[list[object]]]:
+    """The rows in the order that is shown, with every measure: the head and the rows."""
+    found = rows(info, selection, view)
+    further = (name for names in further_columns(found).values() for name in names)
+    spread = (name for name in SPREAD if name in EVERY_MEASURE and any(value_of(row, name) for row in found))
+    names = list(dict.fromkeys((*COMPLETION, *spread, *further)))
+    head = ["rank", "policy", "baseline", "seeds"]
+    for name in names:
+        head.append(f"{name}_s" if _in_seconds(name) else name)
+        head += [f"{name}_{what}" for what in ("change", "low", "high", "apart", "apart_low", "apart_high")]
+    head += ["jobs_sooner", "best_job", "best_job_change", "worst_job", "worst_job_change", "best_of_a_run",
+             "worst_of_a_run", "migrations", "controller", "failed_jobs", "published"]  # fmt: skip
+    published = published_for(info, selection)
+    labels = {side.key: side.label for side in selection.sides}
+    return head, [[at, labels[row.label], selection.base.label, row.seeds, *_values(row, names, published)]
+                  for at, row in enumerate(found, 1)]  # fmt: skip
+
+
+def _in_seconds(name: str) -> bool:
+    return FURTHER_MEASURES[name].unit == "s" if name in FURTHER_MEASURES else name != "worst_slowdown"
+
+
+def _values(row: Standing, names: Sequence[str], published: Sequence[Published]) -> list[object]:
+    cells: list[object] = []
+    for name in names:
+        each = row.differences.get(name)
+        cells.append(row.measures.get(name))
+        if each is None:
+            cells += [None] * 6
+        else:
+            cells += [each.value, each.low, each.high, each.seconds, each.seconds_low, each.seconds_high]
+    jobs = row.jobs
+    cells += (
+        [None] * 7 if jobs is None else [jobs.sooner, *jobs.best_job, *jobs.worst_job, jobs.best, jobs.worst]
+    )
+    words = "; ".join(
+        f"{each.measure}{f' {each.job}' if each.job else ''} {each.change:+.3f} ({each.source})"
+        for each in about(published, row.label)
+    )
+    return [*cells, row.migrations, row.controller, row.failed_jobs, words]
+
+
+# The picture and the card.
+
+
+def picture(info: ExperimentInfo, selection: Selection, view: View) -> go.Figure:
+    """The table as a picture: what is shown, in the same order."""
+    found, measure, published = (
+        rows(info, selection, view),
+        drawn_measure(view),
+        published_for(info, selection),
+    )
+    titles = {side.key: side.title for side in selection.sides}
+    shown = columns(found, view)
+    heads = ["Policy", "Change", "95% interval", *_titles(shown).values()]
+    heads += ["Published"] if shown.single and published else []
+    lines = []
+    for at, row in enumerate(found, 1):
+        texts = ["<br>".join(line.text for line in cell) for cell in cells_of(row, shown, published)]
+        each = row.differences.get(measure)
+        cells = [f"{at}  {titles[row.label]}", *(describe_difference(measure, each) or ("", "")), *texts]
+        if each is None or each.value is None:
+            lines.append(PictureRow(cells, None, None, None, "open"))
+        else:
+            kind = kind_of(measure, each.value, each.low, each.high)
+            lines.append(PictureRow(cells, each.value, each.low, each.high, kind))
+    n = len(selection.seeds)
+    title = f"{info.name}, against {selection.base.title}, {f'{n} paired seeds' if n != 1 else 'one seed'}"
+    return board_picture(title, heads, lines, title_of(measure))
+
+
+def board_card(info: ExperimentInfo, selection: Selection, view: View, csv: str) -> html.Section:
+    """The card with the table."""
+    found, measure = rows(info, selection, view), drawn_measure(view)
+    on = frontier.track(
+        (each.value, each.low, each.high)
+        for row in found
+        if (each := row.differences.get(measure)) is not None and each.value is not None
+    )
+    shown = columns(found, view)
+    published = published_for(info, selection) if shown.single else ()
+    of = _Board(selection, view, shown, published, on)
+    table = html.Table(
+        [
+            html.Caption("Every policy against the baseline", className="sr"),
+            html.Thead(_head(of)),
+            html.Tbody([_row(at, row, of) for at, row in enumerate(found, 1)]),
+        ],
+        className="plain differences board",
+    )
+    n = len(selection.seeds)
+    all_drawn = [link("Draw the usual ones", view.query(arms=None, lit=None), className="link")]
+    return card(
+        "Leaderboard",
+        scrolling(table, "Leaderboard"),
+        html.Div(
+            graph("board", picture(info, selection, view), "The leaderboard as a picture"),
+            className="offpage",
+            **aria(hidden="true"),
+        ),
+        *_foot(info, found, n),
+        note=_note(n, shown),
+        tools=[
+            *(all_drawn if view.arms else []),
+            _ways(view, shown),
+            _copy(csv),
+            export_menu("board", f"leaderboard {info.name}", [("Table, CSV", csv)]),
+        ],
+        flush=True,
+        class_name="boardcard",
+    )
+
+
+def _copy(address: str) -> html.Button:
+    return html.Button(
+        [icon("copy"), html.Span("Copy", className="sr", **data(label="true"))],
+        type="button",
+        className="iconbtn",
+        title="Copy the table",
+        **data(fetch=address),
+        **aria(label="Copy the table"),
+    )
+
+
+def _note(seeds: int, shown: Columns) -> str:
+    if seeds < 2:
+        return "one seed: no intervals"
+    return f"{seeds:,} paired seeds, lower is better{EXCEPT if RISING & set(shown.titles) else ''}"
+
+
+def _ways(view: View, shown: Columns) -> Node:
+    """The way between the columns of completion and further ones."""
+    ways = {key: title for key, title in COLUMNS.items() if key in ("completion", *shown.ways)}
+    chosen = view.columns if view.columns in ways else "completion"
+    return segments(view, "columns", ways, chosen, "Columns of the leaderboard")
+
+
+def _foot(info: ExperimentInfo, found: Sequence[Standing], seeds: int) -> list[Node]:
+    failed = sum(row.failed_jobs for row in found)
+    words = []
+    if len(found) > 2 and seeds > 1:
+        words.append(
+            "Each interval is for one policy: of many equal ones, one in twenty excludes zero by chance."
+        )
+    if seeds < len(info.experiment.seeds):
+        words.append(
+            f"{seeds:,} of {len(info.experiment.seeds):,} seeds, those that every policy has been run on."
+        )
+    if info.experiment.published:
+        words.append(
+            "Published figures are single runs; ✓ within and ✗ outside the middle 90% of 30 seeds or more."
+        )
+    parts: list[Node] = [html.P(" ".join(words), className="small ink3 boardfoot")] if words else []
+    if failed:
+        text = "A failed job is in no mean, so a policy whose jobs fail may look better than it is."
+        parts.append(html.Div(notice("warn", text, strong=f"{failed:,} jobs failed."), className="boardfoot"))
+    return parts
+
+
+@dataclass(frozen=True, slots=True)
+class _Board:
+    """What all rows of the table share."""
+
+    selection: Selection
+    view: View
+    columns: Columns
+    published: Sequence[Published]
+    on: frontier.Track
+
+
+def _head(of: _Board) -> html.Tr:
+    view, measure = of.view, drawn_measure(of.view)
+    against = f"{title_of(measure)} against {of.selection.base.title}"
+    cells: list[Node] = [
+        html.Th(html.Span("Drawn", className="sr"), scope="col"),
+        _sort_head(view, "label", "Policy", ""),
+        _sort_head(view, f"difference.{measure}", against, "", colSpan=3),
+        *(_sort_head(view, name, title, "num") for name, title in _titles(of.columns).items()),
+    ]
+    if of.published:
+        cells.append(html.Th("Published", scope="col"))
+    return html.Tr(cells)
+
+
+def _titles(shown: Columns) -> dict[str, str]:
+    return {**shown.titles, **(SINGLE if shown.single else {})}
+
+
+def _sort_head(view: View, name: str, title: str, kind: str, **more: Any) -> html.Th:
+    by, falling = sorting(view)
+    on = by == name
+    arrow = html.Span("↓" if falling else "↑", **aria(hidden="true")) if on else None
+    # the first click puts the best on top
+    first = f"-{name}" if name.removeprefix("difference.") in RISING else name
+    target = name if on and falling else f"-{name}" if on else first
+    marked = aria(sort="descending" if falling else "ascending") if on else {}
+    label = link(
+        [title, arrow],
+        view.query(sort=None if target == first_sort(view) else target),
+        className="sorted" if on else "sort",
+    )
+    return html.Th(label, className=kind, scope="col", **marked, **more)
+
+
+def _row(place: int, row: Standing, of: _Board) -> html.Tr:
+    selection = of.selection
+    side = next(each for each in selection.sides if each.key == row.label)
+    style = next(
+        (style for each, style in zip(selection.drawn, selection.styles, strict=True) if each is side), None
+    )
+    cells: list[Node] = [
+        html.Td(_switch(side, style, of)),
+        html.Th(_name(place, row, side, of), scope="row"),
+        *_difference(row, drawn_measure(of.view), of.on),
+    ]
+    names = [*_titles(of.columns), *(["published"] if of.published else [])]
+    for name, lines in zip(names, cells_of(row, of.columns, of.published), strict=True):
+        kind = "published" if name == "published" else "num jobcell" if name in ("best", "worst") else "num"
+        cells.append(html.Td([_line(at, line) for at, line in enumerate(lines)], className=kind))
+    lit = " lit" if style is not None and style.swatch == "lit" else ""
+    base = "base" if side.key == selection.base.key else ""
+    return html.Tr(cells, className=f"{base}{lit}".strip())
+
+
+def _line(at: int, line: Line) -> Node:
+    if at == 0 and not line.kind and line.title is None:
+        return line.text
+    return html.Div(line.text, className=line.kind, title=line.title)
+
+
+def _switch(side: Side, style: ArmStyle | None, of: _Board) -> Node:
+    """The swatch that a policy has in the figures, which takes it out of them or puts it in."""
+    arms = toggled(of.selection, side)
+    swatch = html.Span(className=f"swatch {style.swatch if style is not None else 'off'}")
+    if arms is None:
+        why = f"At most {MOST_DRAWN} policies are drawn" if style is None else "The only one that is drawn"
+        return html.Span([swatch, html.Span(why, className="sr")], title=why, className="switch")
+    text = f"{'Hide' if style is not None else 'Draw'} {side.title} in the figures"
+    return link(swatch, of.view.query(arms=arms), className="switch", title=text, **aria(label=text))
+
+
+def _name(place: int, row: Standing, side: Side, of: _Board) -> html.Div:
+    parts: list[Node] = [html.Span(f"{place}", className="rank num")]
+    base, view = of.selection.base, of.view
+    if side.key == base.key:
+        parts += [html.Span(side.title), html.Span("baseline", className="ink3 small")]
+    else:
+        pair = view.query(arms=join_keys([base.key, side.key]), lit=side.key)
+        text = f"Draw {side.title} beside {base.title} alone"
+        parts.append(link(side.title, pair, className="policy", title=text))
+    if of.selection.seeds:
+        text = f"Step through {side.title}"
+        ledger = view.query(look=LEDGER, of=side.key, tick=None, job=None, page=None)
+        parts.append(
+            link(icon("player-track-next", "sm"), ledger, className="step", title=text, **aria(label=text))
+        )
+    if row.failed_jobs:
+        parts.append(html.Span(f"{row.failed_jobs:,} failed", className="state warn"))
+    return html.Div(parts, className="row")
+
+
+def _difference(row: Standing, measure: str, on: frontier.Track) -> list[Node]:
+    each = row.differences.get(measure)
+    words = describe_difference(measure, each)
+    if each is None or words is None:
+        return [html.Td("", colSpan=3)]
+    text, interval = words
+    if each.value is None:
+        dot: Node = html.Span("baseline has none", className="ink3 small")
+        kind = ""
+    else:
+        mark = frontier.mark(each.value, each.low, each.high, on)
+        kind = kind_of(measure, each.value, each.low, each.high)
+        dot = gain_dot(mark, on, kind, f"{row.label}, {EVERY_MEASURE[measure]}: {text}, {interval}")
+    return [
+        html.Td(dot),
+        html.Td(text, className=f"num strong {_colour(kind)}"),
+        html.Td(interval, className="num ink3 span"),
+    ]
+
+
+def _colour(kind: str) -> str:
+    return {"better": "ok", "worse": "bad"}.get(kind, "")

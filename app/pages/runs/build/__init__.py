@@ -1,1 +1,0 @@
-"""Building an experiment: a form, its YAML, and a preview."""

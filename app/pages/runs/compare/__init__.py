@@ -1,1 +1,0 @@
-"""Runs beside each other: differences, figures, exports."""

@@ -1,0 +1,317 @@
+"""How long jobs take: each job under every drawn policy, where their time goes, and seconds per step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from dash import html
+
+from app.context import cached
+from app.figures.runs import comparison
+from app.figures.runs.comparison import TimeRow, time_bars
+from app.pages.runs import stored
+from app.pages.runs.measures import describe_difference, quantity
+from app.pages.runs.query import BARS, MEASURES, QUANTITIES
+from app.pages.runs.stored import change
+from app.ui.basics import Node, aria, card, scrolling
+from app.ui.export import download, export_menu
+from app.ui.graph import graph
+from app.ui.links import link, segments
+from core.experiments.compare import difference
+from core.experiments.measures.queue_measures import queues
+from core.experiments.measures.step_times import StageRow, stage_rows
+from core.scheduling.policies import POLICIES
+from core.units import format_cores, format_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import plotly.graph_objects as go
+
+    from app.figures.runs.comparison import ArmStyle
+    from app.pages.runs.query import View
+    from app.pages.runs.selection import DrawnRun, Selection
+    from app.pages.runs.stored import Side
+    from core.experiments.published import Published
+
+    Times = list[float | None]
+
+# Each job: grouped bars, rows, or a table.
+
+
+def arm_keys(
+    pairs: Iterable[tuple[DrawnRun, ArmStyle]], view: View, kind: str = "swatch"
+) -> list[html.Span | html.A]:
+    """A key for each policy."""
+    return [_key(each, style, view, kind) for each, style in pairs]
+
+
+def _key(each: DrawnRun, style: ArmStyle, view: View, kind: str) -> html.Span | html.A:
+    label: list[Node] = [html.Span(className=f"{kind} {style.swatch}"), style.title]
+    if style.swatch in ("lit", "base"):
+        return html.Span(label, className="armkey")
+    text = f"Highlight {style.title}"
+    return link(label, view.query(lit=each.side.key), className="armkey", title=text, **aria(label=text))
+
+
+_MOST_GROUPED, _MOST_OF_POLICY = 160, 6
+_MOST_JOBS = 400
+
+
+def times(each: DrawnRun, jobs: Sequence[str], measure: str) -> Times:
+    """The seconds of each job; None where it was not done, or never got there."""
+    known = {job.id: getattr(job, measure) for job in each.result.jobs if job.state == "done"}
+    return [known.get(job) for job in jobs]
+
+
+def usual_bars(jobs: int, arms: int) -> str:
+    """How so many jobs and policies are best drawn."""
+    if jobs <= _MOST_OF_POLICY and arms > jobs:
+        return "policy"
+    return "job" if jobs * arms <= _MOST_GROUPED and arms <= _MOST_OF_POLICY else "rows"
+
+
+def jobs_card(
+    runs: Sequence[DrawnRun],
+    base: DrawnRun | None,
+    styles: Sequence[ArmStyle],
+    view: View,
+    csv: str,
+    published: Sequence[Published],
+) -> html.Section:
+    """The card."""
+    jobs = runs[0].jobs[:_MOST_JOBS]
+    how = view.bars or usual_bars(len(jobs), len(runs))
+    arms = [(style, times(each, jobs, view.measure)) for each, style in zip(runs, styles, strict=True)]
+    before: Times = times(base, jobs, view.measure) if base is not None else [None] * len(jobs)
+    cut = f", the first {_MOST_JOBS:,}" if len(runs[0].jobs) > _MOST_JOBS else ""
+    keys = arm_keys(zip(runs, styles, strict=True), view) if how == "job" else []
+    tools: list[Node] = [_forms(view, how)]
+    if how == "table":
+        body: Node = _jobs_table(
+            jobs, runs, styles, arms, before, base, published if view.measure == "completion" else ()
+        )
+        tools.append(download("completion per job", csv))
+    else:
+        body = _bar_chart(how, jobs, arms, before, QUANTITIES[view.measure])
+        tools.append(export_menu("jobs", f"{view.measure} per job", [("Times as runs, CSV", csv)]))
+    ticks = [html.Span(f"tick: {base.side.title}", className="key tick")] if how == "rows" and base else []
+    return card(
+        "Completion per job",
+        html.Div(
+            [segments(view, "measure", MEASURES, view.measure, "Quantity per job"), *keys, *ticks],
+            className="keys",
+        ),
+        body,
+        note=f"one seed, by arrival{cut}",
+        tools=tools,
+    )
+
+
+def _forms(view: View, how: str) -> html.Nav:
+    """The ways to draw them; the one that is drawn is marked, chosen or not."""
+    links = [
+        link(title, view.query(bars=key), className="on" if key == how else "",
+             **(aria(current="true") if key == how else {}))
+        for key, title in BARS.items()
+    ]  # fmt: skip
+    return html.Nav(links, className="seg", **aria(label="How completion times are drawn"))
+
+
+def _bar_chart(how: str, jobs: Sequence[str], arms: Any, base: Times, quantity: str) -> Node:
+    titles = " and ".join(style.title for style, _ in arms)
+    label = f"{quantity} of each job under {titles}"
+    if how == "rows":
+        return _wide(comparison.job_bar_rows(jobs, arms, base, quantity), label, 60 + 16 * len(jobs))
+    if how == "policy":
+        figure = comparison.bars_by_policy(jobs, arms, quantity)
+        return _wide(figure, label, max(comparison.width_of(len(arms), len(jobs)), 60 + 74 * len(arms)))
+    return _wide(
+        comparison.bars_by_job(jobs, arms, quantity), label, comparison.width_of(len(jobs), len(arms))
+    )
+
+
+def _wide(figure: go.Figure, label: str, width: int) -> Node:
+    """A figure that scrolls where it needs more room than there is."""
+    inner = html.Div(graph("jobs", figure, label), style={"minWidth": f"{width}px"})
+    return html.Div(
+        inner, className="widechart", tabIndex="0", role="region", **aria(label=f"{label}, scrolls")
+    )
+
+
+def _jobs_table(
+    jobs: Sequence[str],
+    runs: Sequence[DrawnRun],
+    styles: Sequence[ArmStyle],
+    arms: Sequence[tuple[ArmStyle, Times]],
+    before: Times,
+    base: DrawnRun | None,
+    published: Sequence[Published],
+) -> html.Div:
+    """Seconds of each job under each policy, and the change against the baseline (table 6.2)."""
+    by_job = {(each.policy, each.job): each for each in published if each.measure == "completion"}
+    head = html.Tr(
+        [
+            html.Th("Job", scope="col"),
+            *(html.Th(style.title, className="num", scope="col") for style in styles),
+        ]
+    )
+    body = []
+    for at, job in enumerate(jobs):
+        cells = []
+        for each, (_, seconds) in zip(runs, arms, strict=True):
+            same = base is not None and each.side.key == base.side.key
+            cells.append(
+                _job_cell(seconds[at], None if same else before[at], by_job.get((each.side.key, job)))
+            )
+        body.append(html.Tr([html.Th(job, scope="row"), *cells]))
+    table = html.Table(
+        [html.Caption("Completion per job and policy", className="sr"), html.Thead(head), html.Tbody(body)],
+        className="plain differences jobtable",
+    )
+    return scrolling(table, "Completion per job and policy", "tall")
+
+
+def _job_cell(seconds: float | None, before: float | None, published: Published | None) -> html.Td:
+    if seconds is None:
+        return html.Td("–", className="num")
+    parts: list[Node] = [quantity("mean", seconds)]
+    if before:
+        parts.append(html.Div(change(seconds / before - 1.0), className="small ink2"))
+    if published is not None:
+        parts.append(
+            html.Div(f"published {change(published.change)}", className="small ink3", title=published.source)
+        )
+    return html.Td(parts, className="num")
+
+
+# Where jobs' time goes, over all seeds.
+
+
+STATE_KEYS = {"waiting": "outline", "running": "w1", "paused": "lines"}
+"""The states of jobs with the classes of their keys in style sheets (``runs.css``)."""
+
+
+def state_keys(*states: str) -> list[Node]:
+    """The keys of some states."""
+    return [html.Span(state, className=f"key box {STATE_KEYS[state]}") for state in states]
+
+
+def times_card(
+    rows: Sequence[tuple[str, Mapping[str, float | None]]], files: Sequence[tuple[str, str]]
+) -> Node:
+    """The card; None where no job waits under any of the policies, or nothing is known of that."""
+    known = [(title, means) for title, means in rows if means.get("service") is not None]
+    if not any(queues(means) for _, means in known):
+        return None
+    bars = [
+        TimeRow(title, *(means.get(name) or 0.0 for name in ("waiting", "service", "paused")))
+        for title, means in known
+    ]
+    states = [name for name in STATE_KEYS if name != "paused" or any(bar.paused for bar in bars)]
+    titles = " and ".join(title for title, _ in known)
+    return card(
+        "Where jobs’ time goes",
+        graph("times", time_bars(bars), f"Mean waiting, running and total time of a job under {titles}"),
+        note="means of a job, all seeds",
+        tools=[*state_keys(*states), export_menu("times", "waiting, service and total time", files)],
+    )
+
+
+# Seconds per step at each number of cores, under policies that lead jobs through such numbers.
+
+
+STEPS_HEAD = (
+    "job",
+    "stage",
+    "limit",
+    "policy",
+    "seed",
+    "threads",
+    "steps",
+    "seconds",
+    "step_seconds",
+    "cores_used",
+)
+
+
+def staged_policies(selection: Selection) -> list[Side]:
+    """The drawn policies, if all of them lead jobs through numbers of cores; else none."""
+    staged = all(side.policy in POLICIES and POLICIES[side.policy].staged for side in selection.drawn)
+    return list(selection.drawn) if staged else []
+
+
+def stages(sides: Sequence[Side], seeds: Sequence[int]) -> tuple[list[int], tuple[StageRow, ...]]:
+    """The seeds with stored series, and the stages that all runs of these policies on them have."""
+    ids = {side.key: {seed: side.runs[seed] for seed in seeds} for side in sides}
+
+    def make() -> tuple[list[int], tuple[StageRow, ...]]:
+        found = {key: {seed: stored.series(run) for seed, run in runs.items()} for key, runs in ids.items()}
+        with_series = [seed for seed in seeds if all(of[seed] is not None for of in found.values())]
+        return with_series, stage_rows(
+            {key: [of[seed] or {} for seed in with_series] for key, of in found.items()}
+        )
+
+    made: tuple[list[int], tuple[StageRow, ...]] = cached(make, "run-stages", ids)
+    return made
+
+
+def steps_card(selection: Selection, csv: str) -> Node:
+    """The card; None where the policies are no such ones, or their series are not stored."""
+    sides = staged_policies(selection)
+    seeds, made = stages(sides, selection.seeds) if sides else ([], ())
+    if not made:
+        return None
+    titles = [html.Th(name, scope="col") for name in ("Job", "Cores", *(side.title for side in sides))]
+    base = selection.base.key if selection.base in sides else sides[0].key
+    of = Counter(row.job for row in made)
+    table = html.Table(
+        [
+            html.Caption("Time per step at each number of cores", className="sr"),
+            html.Thead(html.Tr(titles)),
+            html.Tbody([_stage_row(row, of[row.job], sides, base) for row in made]),
+        ],
+        className="plain ticks stages",
+    )
+    n = len(seeds)
+    means = f"means of {n} repeats, with 95% intervals" if n > 1 else "one repeat"
+    return card(
+        "Time per step by cores",
+        scrolling(table, "Time per step by cores"),
+        note=f"{means}; cores used and threads below",
+        tools=[export_menu((), "time per step by cores", [("Table, CSV", csv)])],
+        flush=True,
+    )
+
+
+def _stage_row(row: StageRow, of: int, sides: Sequence[Side], base: str) -> html.Tr:
+    cores = "no limit" if row.limit is None else format_cores(row.limit)
+    job = [html.Th(row.job, scope="rowgroup", rowSpan=of)] if row.number == 1 else []
+    return html.Tr([*job, html.Td(cores), *(_stage_cell(row, side.key, base) for side in sides)])
+
+
+def _stage_cell(row: StageRow, key: str, base: str) -> html.Td:
+    """Seconds per step with the difference from the baseline; below, cores used and threads."""
+    mine = [stage.step_seconds for stage in row.of[key]]
+    known = [value for value in mine if value is not None]
+    if not known:
+        return html.Td("no step")
+    apart = describe_difference("mean", difference(mine, [stage.step_seconds for stage in row.of[base]]))
+    seconds = f"{format_number(sum(known) / len(known), 3)} s"
+    change: list[Node] = [] if key == base or apart is None else [" ", html.B(apart[0]), f" ({apart[1]})"]
+    used = sum(stage.used for stage in row.of[key]) / len(row.of[key])
+    threads = sorted({stage.threads for stage in row.of[key] if stage.threads is not None})
+    with_ = f", {' or '.join(map(str, threads))} thread{'' if threads == [1] else 's'}" if threads else ""
+    return html.Td(
+        [seconds, *change, html.Div(f"{format_cores(used)} used{with_}", className="ink3 because")]
+    )
+
+
+def steps_rows(made: Sequence[StageRow], seeds: Sequence[int]) -> Iterator[tuple[object, ...]]:
+    """The rows of the file: one for each stage, policy and seed."""
+    for row in made:
+        for label, stages in row.of.items():
+            for seed, each in zip(seeds, stages, strict=True):
+                figures = (each.threads, each.steps, each.seconds, each.step_seconds, each.used)
+                yield row.job, row.number, row.limit, label, seed, *figures

@@ -1,0 +1,332 @@
+"""The page of an experiment: its policies against a baseline, and what they did on one seed."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from app.pages.runs import stored
+from app.pages.runs.board import board_card, published_for, rows
+from app.pages.runs.completion import jobs_card, steps_card, times_card
+from app.pages.runs.loads import loads_card
+from app.pages.runs.measures import quantity
+from app.pages.runs.over_time import kinds, over_time_cards
+from app.pages.runs.query import PATH
+from app.pages.runs.selection import drawn_runs, drawn_seed, select
+from app.pages.runs.stored import about
+from app.ui import task_card
+from app.ui.attached_runs import state_words
+from app.ui.basics import (
+    Node,
+    aria,
+    card,
+    data,
+    empty,
+    icon,
+    link_button,
+    page_head,
+    scrolling,
+    state_badge,
+)
+from app.ui.export import page_export
+from app.ui.links import link
+from core.experiments.compare import MEASURES
+from core.units import format_change, format_duration, format_number, format_share, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from app.pages.runs.query import View
+    from app.pages.runs.selection import DrawnRun, Selection
+    from core.experiments.leaderboard import Standing
+    from core.runs.values import ExperimentInfo
+    from core.workspace.records import TaskInfo
+
+_POLL_MS = 2_500
+
+
+def experiment_page(info: ExperimentInfo, view: View) -> list[Node]:
+    """The page of an experiment.
+
+    How the experiment stands is read before its results: what comes in between is then shown once more, and
+    never left out.
+    """
+    above = [
+        html.Div(head(info, view), id="run-head"),
+        html.Span(id="run-mark", hidden=True, **data(mark=mark(info, view), at=time.time())),
+    ]
+    selection = select(info, view)
+    runs = drawn_runs(selection.drawn, drawn_seed(view, selection.seeds)) if selection.seeds else []
+    actions: list[Node] = [
+        _base_picker(selection),
+        *_rival_picker(info, selection),
+        link_button("Run again", f"{PATH}?look=build&from={info.id}", "refresh"),
+        _export_menu(info, view, selection, runs),
+    ]
+    cards = _cards(info, view, selection, runs) if selection.seeds else [_nothing(info)]
+    return [page_head(info.name, None, actions), *above, html.Div(cards, className="stack")]
+
+
+def _base_picker(selection: Selection) -> Node:
+    """The choice of the baseline."""
+    options = [{"value": side.key, "label": side.title} for side in selection.sides]
+    return dmc.Select(
+        id={"type": "run-side", "name": "base"},
+        data=options,
+        value=selection.base.key,
+        allowDeselect=False,
+        searchable=len(options) > 8,
+        size="xs",
+        leftSection=html.Span("against", className="abside a"),
+        leftSectionWidth=74,
+        rightSection=icon("selector", "sm"),
+        className="sidepick wide",
+        **aria(label="Baseline"),
+    )
+
+
+def _rival_picker(info: ExperimentInfo, selection: Selection) -> list[Node]:
+    """The choice of a policy of another experiment with the same machines, jobs and rules."""
+    shown = {side.key for side in selection.sides}
+    options = [
+        {"value": key, "label": side.title}
+        for key, side in stored.rivals(info).items()
+        if key not in shown and set(side.runs) & set(selection.seeds)
+    ]
+    if not options:
+        return []
+    return [
+        dmc.Select(
+            id={"type": "run-side", "name": "rival"},
+            data=options,
+            placeholder="Add a policy",
+            searchable=len(options) > 8,
+            size="xs",
+            rightSection=icon("plus", "sm"),
+            className="sidepick",
+            **aria(label="Add a policy of another experiment"),
+        )
+    ]
+
+
+def _export_menu(info: ExperimentInfo, view: View, selection: Selection, runs: Sequence[DrawnRun]) -> Node:
+    """The page's files."""
+    files = [("Leaderboard, CSV", _table_address(info, view, "leaderboard"))] if selection.seeds else []
+    files += [
+        ("Jobs of every run, CSV", f"/api/experiments/{info.id}/jobs.csv"),
+        ("Experiment, YAML", f"/api/experiments/{info.id}.yaml"),
+        ("Comparison, JSON", f"/api/experiments/{info.id}/report.json"),
+    ]
+    return page_export(
+        [*files, *((f"Run of {each.side.title}, JSON", f"/api/runs/{each.run}.json") for each in runs)]
+    )
+
+
+def _table_address(info: ExperimentInfo, view: View, name: str) -> str:
+    """Where a table of the page is as a file, as it is shown."""
+    search = urlencode({key: value for key, value in view.query.values.items() if key != "experiment"})
+    return f"/api/experiments/{info.id}/{name}.csv{f'?{search}' if search else ''}"
+
+
+# How the experiment stands.
+
+
+def head(info: ExperimentInfo, view: View) -> list[Node]:
+    """How the experiment stands, and its task while that runs or after it failed."""
+    task = stored.task_of(info)
+    return [_status(info, task), *_live(task, _seen(info, view))]
+
+
+def mark(info: ExperimentInfo, view: View) -> str:
+    """How an experiment stands and how many seeds are shown: with one mark, pages show the same results."""
+    return f"{stored.state_of(info)} {_seen(info, view)}"
+
+
+def _status(info: ExperimentInfo, task: TaskInfo | None) -> html.Div:
+    word, kind, picture = state_words(stored.state_of(info))
+    words = about(info.experiment)
+    if task is not None and task.started is not None and task.finished is not None:
+        took = max((task.finished - task.started).total_seconds(), 0.1)
+        words += f", {format_duration(round(took, 1))} of computing"
+    parts: list[Node] = [state_badge(word, kind, picture), html.Span(words, className="ink3")]
+    if info.experiment.about:
+        parts.append(html.Span(info.experiment.about, className="ink2 small"))
+    return html.Div(parts, className="row wrap runstate")
+
+
+def _live(task: TaskInfo | None, seeds: int) -> list[Node]:
+    """The task's card while it runs, and after it failed.
+
+    While it runs, the page polls for results, and is redrawn when their number has doubled.
+    """
+    if task is None or task.state.value == "done":
+        return []
+    parts: list[Node] = [html.Div(task_card.live(task), className="spaced")]
+    if not task.state.ended:
+        seen = [task.state.value, seeds]
+        parts += [dcc.Interval(id="run-poll", interval=_POLL_MS), dcc.Store(id="run-seen", data=seen)]
+    return parts
+
+
+def polls(info: ExperimentInfo) -> bool:
+    """Whether the page of an experiment asks for results again and again."""
+    task = stored.task_of(info)
+    return task is not None and not task.state.ended
+
+
+def more_seeds(info: ExperimentInfo, view: View, seen: int) -> bool:
+    """Whether there are enough new results to redraw the page."""
+    return _seen(info, view) >= max(2 * seen, 1)
+
+
+def _seen(info: ExperimentInfo, view: View) -> int:
+    """How many seeds the page shows."""
+    return len(select(info, view).seeds)
+
+
+def _nothing(info: ExperimentInfo) -> Node:
+    if stored.state_of(info) in stored.UNDER_WAY:
+        text = "The first results appear once every policy has run with the first seed."
+        return card(None, empty("hourglass", "Nothing to compare yet", text))
+    text = "None of its runs is stored any more. Run it again; runs that are still stored are reused."
+    again = link_button("Run again", f"{PATH}?look=build&from={info.id}", "refresh", "primary")
+    return card(None, empty("player-play", "No runs", text, [again]))
+
+
+# The cards.
+
+
+def _cards(info: ExperimentInfo, view: View, selection: Selection, runs: Sequence[DrawnRun]) -> list[Node]:
+    """The cards of the page, from all seeds to one."""
+    board = _table_address(info, view, "leaderboard")
+    found = rows(info, selection, view)
+    titles = {side.key: side.title for side in selection.sides}
+    cards = [
+        board_card(info, selection, view, board),
+        loads_card(info, selection, _table_address(info, view, "loads")),
+        times_card([(titles[row.label], row.measures) for row in found], [("Table, CSV", board)]),
+        steps_card(selection, _table_address(info, view, "steps")),
+        predicted_card(info, selection, found),
+    ]
+    return [*(each for each in cards if each is not None), *_one_seed(info, view, selection, runs)]
+
+
+def _one_seed(info: ExperimentInfo, view: View, selection: Selection, runs: Sequence[DrawnRun]) -> list[Node]:
+    """The jobs of the drawn policies on one seed, and their figures over time."""
+    if not runs:
+        return []
+    seed = drawn_seed(view, selection.seeds)
+    drawn = {each.side.key for each in runs}
+    styles = [
+        style for side, style in zip(selection.drawn, selection.styles, strict=True) if side.key in drawn
+    ]
+    base = next(iter(drawn_runs([selection.base], seed)), None)
+    published = published_for(info, selection)
+    return [
+        jobs_card(runs, base, styles, view, _table_address(info, view, "completion"), published),
+        html.Div(
+            [
+                html.Div(_seeds(view, selection.seeds, seed), className="row wrap"),
+                html.Div([*_highlighted(view, runs), *kinds(view)], className="row wrap"),
+            ],
+            className="seedline",
+        ),
+        *over_time_cards(runs, styles, view, _table_address(info, view, "learning")),
+    ]
+
+
+def _seeds(view: View, seeds: Sequence[int], seed: int) -> list[Node]:
+    """Which seed is drawn, and the ways to the next ones."""
+    at = list(seeds).index(seed)
+    near: list[Node] = [html.Span(f"Seed {seed}, {at + 1} of {len(seeds)}", className="num")]
+    if at:
+        label = aria(label="Previous seed")
+        near.insert(0, link("‹", view.query(seed=seeds[at - 1]), className="iconbtn", **label))
+    if at + 1 < len(seeds):
+        near.append(link("›", view.query(seed=seeds[at + 1]), className="iconbtn", **aria(label="Next seed")))
+    return near
+
+
+def _highlighted(view: View, runs: Sequence[DrawnRun]) -> list[Node]:
+    """The choice of a job that is in the accent where every job is a band."""
+    if view.over != "cpu":
+        return []
+    return [
+        dmc.Select(
+            id={"type": "run-side", "name": "job"},
+            data=runs[0].jobs,
+            value=view.job if view.job in runs[0].jobs else None,
+            placeholder="Highlight a job",
+            clearable=True,
+            clearButtonProps=aria(label="No job"),
+            searchable=True,
+            size="xs",
+            className="sidepick",
+            **aria(label="Highlighted job"),
+        )
+    ]
+
+
+def predicted_card(
+    info: ExperimentInfo, selection: Selection, found: Sequence[Standing]
+) -> html.Section | None:
+    """The simulator's prediction for each policy beside the measurement; None without predictions."""
+    predicted: Mapping[str, Any] = (info.report or {}).get("predicted") or {}
+    measures = {row["label"]: row["measures"] for row in predicted.get("comparison", [])}
+    both = [row for row in found if row.label in measures]
+    if not both:
+        return None
+    base = next((row for row in both if row.label == selection.base.key), None)
+    titles = {side.key: side.title for side in selection.sides}
+    heads = ("Measure", "Policy", "Real", "Predicted", "Difference, real", "predicted")
+    body = [
+        _predicted_row(name, row, titles[row.label], measures, base, len(both) if row is both[0] else 0)
+        for name in MEASURES
+        for row in both
+    ]
+    table = html.Table(
+        [
+            html.Caption("Measured and predicted", className="sr"),
+            html.Thead(html.Tr([html.Th(head, className="num" if at > 1 else "", scope="col")
+                                for at, head in enumerate(heads)])),
+            html.Tbody(body),
+        ],
+        className="plain differences stages",
+    )  # fmt: skip
+    wrap = scrolling(table, "Measured and predicted")
+    note = _predicted_note(titles.get(info.experiment.baseline, info.experiment.baseline), predicted)
+    return card("Simulator’s prediction", wrap, note=note, flush=True)
+
+
+def _predicted_row(
+    name: str,
+    row: Standing,
+    title: str,
+    predicted: Mapping[str, Mapping[str, float | None]],
+    base: Standing | None,
+    of: int,
+) -> html.Tr:
+    mine = predicted[row.label].get(name)
+    theirs = predicted[base.label].get(name) if base is not None and base is not row else None
+    change = mine / theirs - 1 if theirs and mine is not None else None
+    real = row.differences[name].value if name in row.differences else None
+    values = [quantity(name, row.measures.get(name)), quantity(name, mine)]
+    values += ["–" if each is None else format_change(each) for each in (real, change)]
+    measure = [html.Th(MEASURES[name], scope="rowgroup", rowSpan=of)] if of else []
+    return html.Tr([*measure, html.Td(title), *(html.Td(value, className="num") for value in values)])
+
+
+def _predicted_note(baseline: str, predicted: Mapping[str, Any]) -> str:
+    fits = list((predicted.get("fits") or {}).values())
+    gammas = [fit["gamma"] for fit in fits]
+    errors = [fit["curve_error"] for fit in fits]
+    span = format_number(min(gammas), 3)
+    if max(gammas) > min(gammas):
+        span += f" to {format_number(max(gammas), 3)}"
+    words = f"fitted to {baseline} alone: γ {span}, losses within {format_share(max(errors), 1)}"
+    missing = predicted.get("missing") or {}
+    return f"{words}; {plural(len(missing), 'repeat')} could not be fitted" if missing else words

@@ -1,1 +1,0 @@
-"""Stepping through every decision of a run."""

@@ -1,0 +1,88 @@
+"""Measures in words: values with their units, differences with their intervals, and which way is better."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from app.figures.provisioning import frontier
+from app.pages.runs.stored import NOTHING, change
+from core.experiments.measures.further import COUNTS, FURTHER_MEASURES, RISING
+from core.units import GIB, format_number, format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from core.experiments.compare import Difference
+
+
+_OPPOSITE = {"better": "worse", "worse": "better", "open": "open"}
+_COUNTS = ("migrations", "failed_jobs", *COUNTS)
+_RATIOS = ("worst_slowdown",)
+_SHARES = {
+    "used": 1,
+    "controller": 1,
+    **{name: 1 for name, each in FURTHER_MEASURES.items() if each.unit == "share" and name != "used"},
+}
+_RATES = {
+    "jobs_per_hour": (1.0, "/ h"),
+    "lost": (3600.0, "core-h"),
+    "reserved": (3600.0, "core-h"),
+    "freed": (1.0, "cores"),
+    "freed_memory": (GIB, "GiB"),
+}
+"""What a measure is divided by, and the unit that it is then in."""
+EXCEPT = ", except for shares of jobs or cores, jobs per hour, and what is freed"
+"""Completes “lower is better”."""
+
+
+def kind_of(name: str, value: float, low: float | None, high: float | None) -> str:
+    """Whether a measure's difference is ``better``, ``worse`` or ``open``: one written as 0.0% is open."""
+    if abs(value) < NOTHING:
+        return "open"
+    verdict = frontier.verdict(low, high)
+    return verdict if name in RISING else _OPPOSITE[verdict]
+
+
+def quantity(name: str, value: float | None) -> str:
+    """A measure's value with its unit."""
+    if value is None:
+        return "–"
+    if name in _COUNTS:
+        return format_number(value, 0 if value == round(value) else 1)
+    if name in _SHARES:
+        return format_share(value, _SHARES[name])
+    if name in _RATES:
+        return f"{format_number(value / _RATES[name][0], 1)} {_RATES[name][1]}"
+    return f"{format_number(value)}×" if name in _RATIOS else f"{format_number(value, 1)} s"
+
+
+def describe_difference(name: str, found: Difference | None) -> tuple[str, str] | None:
+    """A difference and its interval, in the measure's own unit where the baseline has none; None: nothing."""
+    if found is None:
+        return None
+    if found.value is not None:
+        return change(found.value), _interval(found.low, found.high, span)
+    if not found.seconds:
+        return None
+    return own_unit(name, found.seconds), _interval(
+        found.seconds_low, found.seconds_high, partial(_own_unit_span, name)
+    )
+
+
+def _interval(low: float | None, high: float | None, words: Callable[[float, float], str]) -> str:
+    return "one seed" if low is None or high is None else words(low, high)
+
+
+def _own_unit_span(name: str, low: float, high: float) -> str:
+    return f"{own_unit(name, low)} to {own_unit(name, high)}"
+
+
+def own_unit(name: str, value: float) -> str:
+    """A difference in a measure's own unit, with its sign."""
+    return f"{'+' if value > 0 else ''}{quantity(name, value)}"
+
+
+def span(low: float, high: float) -> str:
+    """An interval of changes."""
+    return f"{change(low).removesuffix('%')} to {change(high)}"

@@ -1,0 +1,210 @@
+"""Which policies a page shows, against which baseline, and their runs on the seed that is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from app.context import cached
+from app.figures.runs import timelines
+from app.figures.runs.comparison import arm_styles
+from app.figures.runs.series import label_names, queues, used_share
+from app.pages.runs import stored
+from app.pages.runs.query import join_keys, split_keys
+from app.ui.graph import graph
+from core.errors import ConflictError, NotFoundError
+from core.experiments.leaderboard import shared_seeds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import plotly.graph_objects as go
+    from dash import html
+
+    from app.figures.runs.comparison import ArmStyle
+    from app.pages.runs.query import View
+    from app.pages.runs.stored import Side
+    from core.experiments.outcome import RunResult
+    from core.runs.values import ExperimentInfo
+
+MOST_DRAWN = 8
+_FEW = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The policies that a page shows."""
+
+    #: All of the experiment that have been run, in its order, and those of other experiments that are named.
+    sides: tuple[Side, ...]
+    #: The one that the others are compared with.
+    base: Side
+    #: Those in the figures, in order, and how each looks.
+    drawn: tuple[Side, ...]
+    styles: tuple[ArmStyle, ...]
+    #: The seeds that all of them have.
+    seeds: tuple[int, ...]
+
+
+def select(info: ExperimentInfo, view: View) -> Selection:
+    """The policies that an address names; what it does not name is chosen for it."""
+    own = stored.sides(info)
+    keys = [view.base or "", view.lit or "", *split_keys(view.arms)]
+    others = stored.rivals(info) if any(key and key not in own for key in keys) else {}
+    every = own | {key: side for key, side in others.items() if key in keys}
+    ran = [side for side in every.values() if side.runs] or list(own.values())
+    base = every.get(view.base or "") or own[info.experiment.baseline]
+    if base not in ran:
+        base = ran[0]
+    wanted = [every[key] for key in split_keys(view.arms) if key in every and every[key] in ran]
+    drawn = (wanted or _usual(ran, base))[:MOST_DRAWN]
+    lit = every.get(view.lit or "")
+    rest = [side for side in drawn if side is not base]
+    last = lit if lit in drawn else rest[-1] if rest else None
+    styles = arm_styles(
+        [side.title for side in drawn], _place(drawn, base), _place(drawn, last) if last is not None else -1
+    )
+    seeds = shared_seeds({side.key: side.runs for side in ran})
+    return Selection(tuple(ran), base, tuple(drawn), tuple(styles), tuple(seeds))
+
+
+def _usual(ran: Sequence[Side], base: Side) -> list[Side]:
+    """The first ones, the baseline and the last: files name the usual policies first, and ours at the end."""
+    if len(ran) <= _FEW:
+        return list(ran)
+    picked = {base.key, *(side.key for side in ran[: _FEW - 1]), ran[-1].key}
+    return [side for side in ran if side.key in picked]
+
+
+def _place(drawn: Sequence[Side], side: Side) -> int:
+    return next((at for at, each in enumerate(drawn) if each.key == side.key), -1)
+
+
+def toggled(found: Selection, side: Side) -> str | None:
+    """The keys of the drawn policies with one more or one fewer; None where that is not possible."""
+    keys = [each.key for each in found.drawn]
+    if side.key in keys:
+        return join_keys(key for key in keys if key != side.key) if len(keys) > 1 else None
+    if len(keys) >= MOST_DRAWN:
+        return None
+    order = [each.key for each in found.sides if each.key in (*keys, side.key)]
+    return join_keys(order)
+
+
+def drawn_seed(view: View, seeds: Sequence[int]) -> int:
+    """The seed whose jobs and lines are drawn."""
+    return view.seed if view.seed in seeds and view.seed is not None else seeds[0]
+
+
+_LOOK = 3
+"""Changed with the look of figures of runs, so that cached ones of an earlier release are not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a run's time series without reading them again."""
+
+    #: The lists of its policy, from heavy to light.
+    names: tuple[str, ...]
+    #: How many machines there are, their cores together, and those of the largest.
+    workers: int
+    cores: float
+    largest: float
+    #: The share of the cores that was used until the last end, or None.
+    used: float | None
+    #: The pixels that the jobs of all workers need.
+    height: int
+    #: Whether each job can be drawn as a bar of its own.
+    bars: bool
+    #: How many migrations were to even out the number of jobs.
+    rebalanced: int = 0
+    #: Whether some job waits, is paused or is refused.
+    queues: bool = False
+    #: Whether it is known how many threads jobs compute with.
+    threads: bool = False
+
+
+def facts_of(run: str) -> Facts | None:
+    """The facts of a run; None where its lines were not kept, or not yet."""
+    try:
+        return cached(lambda: _facts(run), "run-facts", _LOOK, run)
+    except NotFoundError:
+        return None
+
+
+def _facts(run: str) -> Facts:
+    series = stored.recent_series(run)
+    if series is None:
+        raise NotFoundError("The lines over time of this run were not saved.", "Choose the first seed.")
+    cores = [float(lines["capacity"]) for lines in series["workers"].values()]
+    return Facts(
+        label_names(series),
+        len(cores),
+        sum(cores),
+        max(cores, default=1.0),
+        used_share(series),
+        timelines.lanes_height(series),
+        timelines.has_bars(series),
+        timelines.rebalanced(series),
+        queues(series),
+        any(each is not None for lines in series["jobs"].values() for each in lines.get("threads", ())),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnRun:
+    """One policy's run on the seed that is drawn."""
+
+    #: The number of the policy among all that are drawn.
+    place: str
+    #: The policy, and the run's id.
+    side: Side
+    run: str
+    #: Its result.
+    result: RunResult
+    #: What its figures need to know of its time series; None where they were not kept.
+    facts: Facts | None
+
+    @property
+    def series(self) -> Mapping[str, Any]:
+        """Its time series; read only when a figure has to be redrawn."""
+        return stored.recent_series(self.run) or {"time": [], "jobs": {}, "workers": {}, "moves": []}
+
+    def names(self) -> tuple[str, ...]:
+        """The lists of its policy, from heavy to light."""
+        return self.facts.names if self.facts is not None else ()
+
+    @property
+    def last(self) -> float:
+        """When its last job ended, on the run's clock."""
+        return max((job.ended for job in self.result.jobs), default=1.0)
+
+    @property
+    def jobs(self) -> list[str]:
+        """Its jobs by arrival."""
+        return [job.id for job in self.result.jobs]
+
+
+def drawn_runs(sides: Sequence[Side], seed: int) -> list[DrawnRun]:
+    """The runs of some policies on one seed, those that are stored."""
+    found = []
+    for at, side in enumerate(sides):
+        try:
+            run = side.runs[seed]
+            found.append(DrawnRun(str(at), side, run, stored.result(run), facts_of(run)))
+        except (KeyError, NotFoundError, ConflictError):
+            continue
+    return found
+
+
+def common_end(runs: Sequence[DrawnRun]) -> float:
+    """The common end of all time axes."""
+    return max(each.last for each in runs) * 1.04
+
+
+def run_graph(run: DrawnRun, what: str, label: str, make: Callable[[], go.Figure], *key: object) -> html.Div:
+    """A figure of one run, kept between visits; `key` is everything it depends on beside the run."""
+    plain = cached(lambda: orjson.loads(make().to_json()), "run-figure", _LOOK, what, run.run, *key)
+    return graph(f"{what}-{run.place}", plain, label)
