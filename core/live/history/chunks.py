@@ -139,11 +139,19 @@ def read(path: Path, ids: Collection[str] | None, since: float = -math.inf) -> l
         found = _read_raw(path, ids, since)
         packed = path.with_suffix(".parquet")
         return found if found or not packed.exists() else read(packed, ids)
-    filters = None if ids is None else [("container", "in", sorted(ids))]
     try:
-        return _unpack(pq.read_table(path, filters=filters))
+        with pq.ParquetFile(path) as file:
+            groups = [at for at in range(file.num_row_groups) if ids is None or _may_have(file, at, ids)]
+            found = _unpack(file.read_row_groups(groups, use_threads=False))
     except FileNotFoundError:
         return []
+    return [each for each in found if ids is None or each.container.id in ids]
+
+
+def _may_have(file: pq.ParquetFile, group: int, ids: Collection[str]) -> bool:
+    """Whether a row group may have rows of one of some containers; rows are sorted by container."""
+    statistics = file.metadata.row_group(group).column(0).statistics
+    return statistics is None or any(statistics.min <= each <= statistics.max for each in ids)
 
 
 def raw_records(path: Path, since: float = -math.inf) -> tuple[npt.NDArray[Any], list[RecordedContainer]]:
