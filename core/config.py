@@ -1,8 +1,8 @@
 """Settings from environment variables, read once and checked before anything starts.
 
-This is the only module that reads `os.environ`. `SETTINGS` is the table that people read (the
-README shows it); `load_settings` makes the frozen `Settings` that everything else is given.
-A wrong value stops start-up with an error that names the variable and the values allowed.
+This is the only module that reads the server's `os.environ`. `SETTINGS` declares each variable once: its
+name, the field of the frozen `Settings` that it sets, how its text is read, and the row of the table in
+README and docs. A wrong value stops the start with an error that names the variable and the values allowed.
 """
 
 from __future__ import annotations
@@ -12,87 +12,21 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from core.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+_Parse: TypeAlias = "Callable[[str, str], Any]"
+"""Reads the value of a variable, given its name and its text."""
 
 _SIZES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _SIZES |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40, "k": 2**10, "m": 2**20, "g": 2**30}
 _YES, _NO = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 _DATABASES = ("sqlite", "postgresql")
-
-
-@dataclass(frozen=True, slots=True)
-class SettingDoc:
-    """One row of the table of settings, for people."""
-
-    name: str
-    default: str
-    meaning: str
-
-
-SETTINGS: tuple[SettingDoc, ...] = (
-    SettingDoc("PHASEDOCK_HOME", "./.phasedock", "Folder for trace sets, models, uploads and the database."),
-    SettingDoc("HOST", "127.0.0.1", "Address to listen on; any but a loopback one needs PHASEDOCK_PASSWORD."),
-    SettingDoc("PORT", "8050", "Port to listen on, 1 to 65535."),
-    SettingDoc("DATABASE_URL", "SQLite in PHASEDOCK_HOME", "A sqlite:/// or postgresql:// address."),
-    SettingDoc(
-        "REDIS_URL", "none", "A redis:// or rediss:// address for the task queue and the cache of pages."
-    ),
-    SettingDoc("PHASEDOCK_PASSWORD", "none", "Password to sign in with, at least 8 characters."),
-    SettingDoc(
-        "PHASEDOCK_CONTROL", "off", "on: PhaseDock may change running containers; off: it only watches."
-    ),
-    SettingDoc(
-        "PHASEDOCK_DOCKER",
-        "local, where Docker's own settings point",
-        "Docker Engines by name, such as local=unix:///var/run/docker.sock;box=ssh://me@box.",
-    ),
-    SettingDoc(
-        "PHASEDOCK_DEMO",
-        "on",
-        "off: Live offers no demo host, on which recorded jobs are replayed.",
-    ),
-    SettingDoc(
-        "PHASEDOCK_HISTORY",
-        "on",
-        "on: labelled containers are remembered for a month; off: for ten minutes, while somebody looks.",
-    ),
-    SettingDoc("PHASEDOCK_MAX_UPLOAD", "4GiB", "Largest upload, such as 500MB or 2GiB."),
-    SettingDoc(
-        "PHASEDOCK_ALLOWED_HOSTS",
-        "loopback names and HOST",
-        "Further host names under which browsers may reach PhaseDock, separated by commas.",
-    ),
-    SettingDoc(
-        "PHASEDOCK_POLICIES",
-        "none",
-        "Python files with policies of your own, such as /path/a.py:/path/b.py; their code is run.",
-    ),
-    SettingDoc(
-        "PHASEDOCK_ALLOWED_VOLUMES",
-        "none",
-        "Folders of the host that submitted jobs may mount, such as /srv/data:/scratch.",
-    ),
-    SettingDoc(
-        "PHASEDOCK_ALLOWED_PORTS",
-        "none",
-        "Ports of the host that submitted jobs may publish on its loopback address, such as 6006,8800-8899.",
-    ),
-    SettingDoc(
-        "PHASEDOCK_TASK_THREADS", "2", "Number of tasks that one worker runs at the same time, 1 to 64."
-    ),
-)
-
-
-def settings_table() -> str:
-    """The table of settings in Markdown, as README and docs show it."""
-    rows = [f"| `{row.name}` | {row.default} | {row.meaning} |" for row in SETTINGS]
-    return "\n".join(["| variable | default | meaning |", "|---|---|---|", *rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,27 +104,16 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         If a value is not allowed; names the variable and what it may be.
     """
     values = os.environ if environ is None else environ
-    host = values.get("HOST", "").strip() or "127.0.0.1"
-    password = values.get("PHASEDOCK_PASSWORD") or None
-    _check_password(host, password)
-    return Settings(
-        home=_home(values.get("PHASEDOCK_HOME", "")),
-        host=_host(host),
-        port=_whole("PORT", values.get("PORT", ""), 8050, 1, 65535),
-        database_url=_database(values.get("DATABASE_URL", "")),
-        redis_url=_redis(values.get("REDIS_URL", "")),
-        password=password,
-        control=_switch("PHASEDOCK_CONTROL", values.get("PHASEDOCK_CONTROL", "")),
-        docker=values.get("PHASEDOCK_DOCKER", "").strip(),
-        demo=_switch("PHASEDOCK_DEMO", values.get("PHASEDOCK_DEMO", "") or "on"),
-        history=_switch("PHASEDOCK_HISTORY", values.get("PHASEDOCK_HISTORY", "") or "on"),
-        max_upload=_size("PHASEDOCK_MAX_UPLOAD", values.get("PHASEDOCK_MAX_UPLOAD", "") or "4GiB"),
-        allowed_hosts=_hosts(values.get("PHASEDOCK_ALLOWED_HOSTS", "")),
-        task_threads=_whole("PHASEDOCK_TASK_THREADS", values.get("PHASEDOCK_TASK_THREADS", ""), 2, 1, 64),
-        policies=policy_files(values),
-        allowed_volumes=_volumes(values.get("PHASEDOCK_ALLOWED_VOLUMES", "")),
-        allowed_ports=_ports(values.get("PHASEDOCK_ALLOWED_PORTS", "")),
+    texts = {each: values.get(each.name, "") for each in SETTINGS}
+    settings = Settings(
+        **{
+            each.field: each.parse(each.name, text)
+            for each, text in texts.items()
+            if text.strip() or each.field == "home" or (text and each.field == "password")
+        }
     )
+    _check_password(settings.host, settings.password)
+    return settings
 
 
 def policy_files(environ: Mapping[str, str] | None = None) -> tuple[Path, ...]:
@@ -202,13 +125,7 @@ def policy_files(environ: Mapping[str, str] | None = None) -> tuple[Path, ...]:
         If one of them is not a path.
     """
     values = os.environ if environ is None else environ
-    text = values.get("PHASEDOCK_POLICIES", "").strip()
-    try:
-        return tuple(Path(part).expanduser().resolve() for part in text.split(os.pathsep) if part.strip())
-    except (OSError, ValueError, RuntimeError):
-        raise _wrong(
-            "PHASEDOCK_POLICIES", text, f"paths of Python files with “{os.pathsep}” between them"
-        ) from None
+    return _files("PHASEDOCK_POLICIES", values.get("PHASEDOCK_POLICIES", ""))
 
 
 def child_environment(settings: Settings) -> dict[str, str]:
@@ -227,20 +144,21 @@ def _wrong(name: str, value: str, allowed: str) -> SettingsError:
     return SettingsError(f"{name} is “{value}”, which cannot be used.", f"Use {allowed}.")
 
 
-def _home(text: str) -> Path:
+def _home(name: str, text: str) -> Path:
     try:
         home = Path(text.strip() or ".phasedock").expanduser().resolve()
         usable = home.is_dir() or not home.exists()
     except (OSError, ValueError, RuntimeError):
         usable = False
     if not usable:
-        raise _wrong("PHASEDOCK_HOME", text, "a folder, or a path where one can be made")
+        raise _wrong(name, text, "a folder, or a path where one can be made")
     return home
 
 
-def _host(text: str) -> str:
+def _host(name: str, text: str) -> str:
+    text = text.strip()
     if re.fullmatch(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.%]+", text) is None:
-        raise _wrong("HOST", text, "an address or a host name, such as 127.0.0.1, 0.0.0.0 or localhost")
+        raise _wrong(name, text, "an address or a host name, such as 127.0.0.1, 0.0.0.0 or localhost")
     return text
 
 
@@ -254,13 +172,14 @@ def _check_password(host: str, password: str | None) -> None:
         )
 
 
-def _whole(name: str, text: str, default: int, low: int, high: int) -> int:
-    text = text.strip()
-    if not text:
-        return default
-    if re.fullmatch(r"\d{1,9}", text) is None or not low <= int(text) <= high:
-        raise _wrong(name, text, f"a whole number from {low} to {high}")
-    return int(text)
+def _whole(low: int, high: int) -> _Parse:
+    def parse(name: str, text: str) -> int:
+        text = text.strip()
+        if re.fullmatch(r"\d{1,9}", text) is None or not low <= int(text) <= high:
+            raise _wrong(name, text, f"a whole number from {low} to {high}")
+        return int(text)
+
+    return parse
 
 
 def _switch(name: str, text: str) -> bool:
@@ -268,6 +187,21 @@ def _switch(name: str, text: str) -> bool:
     if word not in _YES | _NO:
         raise _wrong(name, text, "on or off (also 1, true, yes, or 0, false, no)")
     return word in _YES
+
+
+def _text(_name: str, text: str) -> str:
+    return text.strip()
+
+
+def _secret(_name: str, text: str) -> str:
+    return text
+
+
+def _files(name: str, text: str) -> tuple[Path, ...]:
+    try:
+        return tuple(Path(part).expanduser().resolve() for part in text.split(os.pathsep) if part.strip())
+    except (OSError, ValueError, RuntimeError):
+        raise _wrong(name, text.strip(), f"paths of Python files with “{os.pathsep}” between them") from None
 
 
 def _size(name: str, text: str) -> int:
@@ -278,60 +212,129 @@ def _size(name: str, text: str) -> int:
     return int(float(match[1]) * factor)
 
 
-def _database(text: str) -> str:
+def _database(name: str, text: str) -> str:
     text = text.strip()
-    if not text:
-        return ""
     scheme, separator, rest = text.partition("://")
     scheme = "postgresql" if scheme == "postgres" else scheme
     if not separator or not rest or scheme.split("+")[0] not in _DATABASES:
         shown = f"{scheme}://…" if separator else text
-        raise _wrong(
-            "DATABASE_URL", shown, "sqlite:///path/to/file.db or postgresql://user:password@host/name"
-        )
+        raise _wrong(name, shown, "sqlite:///path/to/file.db or postgresql://user:password@host/name")
     return f"{'postgresql+psycopg' if scheme == 'postgresql' else scheme}://{rest}"
 
 
-def _redis(text: str) -> str | None:
+def _redis(name: str, text: str) -> str:
     text = text.strip()
-    if not text:
-        return None
     parts = urlsplit(text)
     if parts.scheme not in ("redis", "rediss", "unix") or not (parts.netloc or parts.path):
-        raise _wrong("REDIS_URL", f"{parts.scheme}://…", "redis://host:6379/0 or rediss://host:6379/0")
+        raise _wrong(name, f"{parts.scheme}://…", "redis://host:6379/0 or rediss://host:6379/0")
     return text
 
 
-def _hosts(text: str) -> tuple[str, ...]:
-    names = tuple(name.strip().lower() for name in text.split(",") if name.strip())
-    for name in names:
-        if re.fullmatch(r"[a-z0-9._:\[\]-]+", name) is None:
-            raise _wrong(
-                "PHASEDOCK_ALLOWED_HOSTS", name, "host names separated by commas, such as box.example"
-            )
-    return names
+def _hosts(name: str, text: str) -> tuple[str, ...]:
+    hosts = tuple(part.strip().lower() for part in text.split(",") if part.strip())
+    for host in hosts:
+        if re.fullmatch(r"[a-z0-9._:\[\]-]+", host) is None:
+            raise _wrong(name, host, "host names separated by commas, such as box.example")
+    return hosts
 
 
-def _volumes(text: str) -> tuple[str, ...]:
+def _volumes(name: str, text: str) -> tuple[str, ...]:
     folders = tuple(part.strip() for part in text.split(os.pathsep) if part.strip())
     for folder in folders:
         if not folder.startswith("/") or ".." in folder.split("/"):
-            raise _wrong(
-                "PHASEDOCK_ALLOWED_VOLUMES", folder, f"absolute folders with “{os.pathsep}” between them"
-            )
+            raise _wrong(name, folder, f"absolute folders with “{os.pathsep}” between them")
     return tuple(os.path.normpath(folder) for folder in folders)
 
 
-def _ports(text: str) -> tuple[tuple[int, int], ...]:
+def _ports(name: str, text: str) -> tuple[tuple[int, int], ...]:
     ranges = []
     for part in (part.strip() for part in text.split(",") if part.strip()):
         match = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", part)
         low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
         if not 1 <= low <= high <= 65535:
-            raise _wrong(
-                "PHASEDOCK_ALLOWED_PORTS",
-                part,
-                "ports from 1 to 65535 or ranges of them, such as 6006,8800-8899",
-            )
+            raise _wrong(name, part, "ports from 1 to 65535 or ranges of them, such as 6006,8800-8899")
         ranges.append((low, high))
     return tuple(ranges)
+
+
+class Variable(NamedTuple):
+    """One environment variable: the field of `Settings` that it sets, and how its text is read."""
+
+    name: str
+    field: str
+    #: The default as people read it; its value is that of the field.
+    default: str
+    meaning: str
+    parse: _Parse
+
+
+SETTINGS = (
+    Variable(
+        "PHASEDOCK_HOME", "home", "./.phasedock",
+        "Folder for trace sets, models, uploads and the database.", _home,
+    ),
+    Variable(
+        "HOST", "host", "127.0.0.1",
+        "Address to listen on; any but a loopback one needs PHASEDOCK_PASSWORD.", _host,
+    ),
+    Variable("PORT", "port", "8050", "Port to listen on, 1 to 65535.", _whole(1, 65535)),
+    Variable(
+        "DATABASE_URL", "database_url", "SQLite in PHASEDOCK_HOME",
+        "A sqlite:/// or postgresql:// address.", _database,
+    ),
+    Variable(
+        "REDIS_URL", "redis_url", "none",
+        "A redis:// or rediss:// address for the task queue and the cache of pages.", _redis,
+    ),
+    Variable(
+        "PHASEDOCK_PASSWORD", "password", "none", "Password to sign in with, at least 8 characters.", _secret
+    ),
+    Variable(
+        "PHASEDOCK_CONTROL", "control", "off",
+        "on: PhaseDock may change running containers; off: it only watches.", _switch,
+    ),
+    Variable(
+        "PHASEDOCK_DOCKER", "docker", "local, where Docker's own settings point",
+        "Docker Engines by name, such as local=unix:///var/run/docker.sock;box=ssh://me@box.", _text,
+    ),
+    Variable(
+        "PHASEDOCK_DEMO", "demo", "on",
+        "off: Live offers no demo host, on which recorded jobs are replayed.", _switch,
+    ),
+    Variable(
+        "PHASEDOCK_HISTORY", "history", "on",
+        "on: labelled containers are remembered for a month; off: for ten minutes, while a page shows them.",
+        _switch,
+    ),
+    Variable(
+        "PHASEDOCK_MAX_UPLOAD", "max_upload", "4GiB", "Largest upload, such as 500MB or 2GiB.", _size
+    ),
+    Variable(
+        "PHASEDOCK_ALLOWED_HOSTS", "allowed_hosts", "loopback names and HOST",
+        "Further host names under which browsers may reach PhaseDock, separated by commas.", _hosts,
+    ),
+    Variable(
+        "PHASEDOCK_POLICIES", "policies", "none",
+        "Python files with policies of your own, such as /path/a.py:/path/b.py; their code is run.", _files,
+    ),
+    Variable(
+        "PHASEDOCK_ALLOWED_VOLUMES", "allowed_volumes", "none",
+        "Folders of the host that submitted jobs may mount, such as /srv/data:/scratch.", _volumes,
+    ),
+    Variable(
+        "PHASEDOCK_ALLOWED_PORTS", "allowed_ports", "none",
+        "Ports of the host that submitted jobs may publish on its loopback address, such as 6006,8800-8899.",
+        _ports,
+    ),
+    Variable(
+        "PHASEDOCK_TASK_THREADS", "task_threads", "2",
+        "Number of tasks that one worker runs at the same time, 1 to 64.", _whole(1, 64),
+    ),
+)  # fmt: skip
+"""Every environment variable, in the order of the table in README and docs."""
+
+
+def settings_table() -> str:
+    """The table of settings in Markdown, as README and docs show it."""
+    rows = [f"| `{row.name}` | {row.default} | {row.meaning} |" for row in SETTINGS]
+    return "\n".join(["| variable | default | meaning |", "|---|---|---|", *rows])

@@ -1,7 +1,7 @@
 """Deriving what became of tasks whose worker died, by reading alone.
 
 The answer depends only on what is stored, so everybody who looks gets the same one, and it does not matter
-which process writes it down in the end (`core.runtime.tasks.store.Tasks.reap`).
+which process writes it down in the end (`core.tasks.store.Tasks.reap`).
 """
 
 from __future__ import annotations
