@@ -6,21 +6,16 @@ hundreds of megabytes cost the server a few. A refusal is a sentence, as JSON.
 
 from __future__ import annotations
 
-import re
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from flask import Blueprint, Response, jsonify, request, stream_with_context
+from flask import Blueprint, Response, jsonify, request
 
 from app.context import workspace
-from core.csv_export import csv_lines
+from app.ui.tables import file_answer
 from core.errors import ConflictError, InputError, NotFoundError, PhaseDockError
-from core.phases import ApplicationSettings
-from core.units import phase_number
-from core.workspace.phase_labels import phases_by_execution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 blueprint = Blueprint("api", __name__)
 _CHUNK = 1 << 20
@@ -68,83 +63,8 @@ def discard_upload(upload_id: str) -> Response:
     return jsonify(id=upload_id)
 
 
-def file_answer(content: Iterable[str] | bytes, name: str, mimetype: str = "text/csv") -> Response:
-    """A file to be saved; text is sent as it is made."""
-    quoted = re.sub(r"[^\w.\-]+", "_", name, flags=re.ASCII)
-    body: Any = content if isinstance(content, bytes) else stream_with_context(iter(content))
-    return Response(
-        body, mimetype=mimetype, headers={"Content-Disposition": f'attachment; filename="{quoted}"'}
-    )
-
-
 @blueprint.get("/api/models/<model_id>/export")
 def export_model(model_id: str) -> Response:
     """The model as one zip in PhaseDock's own format."""
     models = workspace().models
     return file_answer(models.export(model_id), f"{models.get(model_id).name}.zip", "application/zip")
-
-
-@blueprint.get("/api/traces/<trace_set_id>/executions.csv")
-def export_executions(trace_set_id: str) -> Response:
-    """The table of executions as CSV."""
-    traces = workspace().traces
-    table = traces.summary(trace_set_id)
-    rows = table.itertuples(index=False, name=None)
-    return file_answer(
-        csv_lines(list(table.columns), rows), f"{traces.get(trace_set_id).name}.csv", "text/csv"
-    )
-
-
-def asked_dwell() -> float:
-    """The minimum dwell time of the address in seconds; 0, as labelled, without one; of several the last.
-
-    Raises
-    ------
-    InputError
-        If it is no such time.
-    """
-    given = request.args.getlist("dwell")
-    return ApplicationSettings.read(given[-1] if given else "0").minimum_dwell
-
-
-@blueprint.get("/api/traces/<trace_set_id>/phases/<model_id>.csv")
-def export_phases(trace_set_id: str, model_id: str) -> Response:
-    """The phase of every sample as CSV, as shown and as labelled, by the numbers on the screen."""
-    space = workspace()
-    traces, found = space.traces.load(trace_set_id), space.labels.get(trace_set_id, model_id, asked_dwell())
-
-    def rows() -> Iterator[tuple[str, float, int, int]]:
-        for name, time, (shown, plain) in phases_by_execution(traces, found.labels, found.as_labelled):
-            yield from zip(repeat(name), time, shown, plain)
-
-    name = f"{space.traces.get(trace_set_id).name}-phases.csv"
-    head = ("execution", "time_s", "phase_number", "phase_number_as_labelled")
-    return file_answer(csv_lines(head, rows()), name, "text/csv")
-
-
-@blueprint.get("/api/traces/<trace_set_id>/statistics/<model_id>.csv")
-def export_statistics(trace_set_id: str, model_id: str) -> Response:
-    """Every phase's statistics of every feature as CSV, in canonical units."""
-    space = workspace()
-    head = [
-        "phase_number",
-        "description",
-        "samples",
-        "share",
-        "segments",
-        "median_dwell_s",
-        "feature",
-        "unit",
-    ]
-    head += ["mean", "sd", "p5", "p25", "p50", "p75", "p95"]
-    rows = [
-        (
-            *(phase_number(each.phase), each.description, each.samples, each.share),
-            *(each.runs, each.median_stay),
-            *(feature.name, feature.unit.value, feature.mean, feature.sd, *feature.quantiles),
-        )
-        for each in space.labels.get(trace_set_id, model_id, asked_dwell()).statistics
-        for feature in each.features
-    ]
-    name = f"{space.traces.get(trace_set_id).name}-statistics.csv"
-    return file_answer(csv_lines(head, rows), name, "text/csv")

@@ -131,6 +131,11 @@ def format_number(value: float, digits: int = 2) -> str:
     return f"{_sign(value)}{size:,.0f}" if size >= 100 else f"{_sign(value)}{size:.{digits}f}"
 
 
+def format_count(value: float) -> str:
+    """Write how many there are: ``98,284``."""
+    return format_number(value, 0)
+
+
 def format_cores(value: float) -> str:
     """Write cores: ``2.42 cores``."""
     return f"{format_number(value)} cores" if math.isfinite(value) else DASH
@@ -202,6 +207,11 @@ _WRITERS: dict[Unit, Callable[[float], str]] = {
     Unit.SECONDS: format_duration,
     Unit.PLAIN: format_number,
 }
+
+
+def unit_writer(unit: Unit) -> Callable[[float], str]:
+    """The function that writes values of a canonical unit for people."""
+    return _WRITERS[unit]
 
 
 def format_list(words: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from dash import dcc, html
 
 from app.context import cached, workspace
 from app.figures.spread import Box, frequencies, spread
-from app.ui.basics import Node, aria, card, icon, phase_badge, plain_table
+from app.ui.basics import Node, aria, icon, phase_badge
 from core.errors import InputError
 from core.phases import ApplicationSettings
 from core.phases.describe import scale_for
@@ -57,48 +57,6 @@ def spread_figures(
     counts = [(each.phase, each.samples, each.share) for each in live(statistics)]
     label = "Share of time and number of samples of each phase"
     return [*figures, ("Share of time", label, frequencies(counts))]
-
-
-def statistics_table(
-    statistics: Sequence[PhaseStatistics], shown: Sequence[Lane], csv: str, note: str
-) -> html.Section:
-    """Every phase's statistics in a table, warm-up included; `csv` is the address of all of them."""
-    head = [*PHASE_HEAD]
-    for lane in shown:
-        for name in lane.names:
-            head += [(f"{name} mean", True), ("sd", True), ("5th", True), ("median", True), ("95th", True)]
-    rows = [_row(each, statistics, shown) for each in statistics]
-    return card(
-        "Statistics",
-        plain_table(head, rows, "Statistics per phase"),
-        note=note,
-        tools=[
-            html.A(
-                [html.Span(className="icon i-download"), html.Span("CSV")],
-                href=csv,
-                className="btn small",
-                download="",
-            )
-        ],
-        flush=True,
-    )
-
-
-def _row(
-    each: PhaseStatistics, statistics: Sequence[PhaseStatistics], shown: Sequence[Lane]
-) -> Sequence[Node]:
-    row: list[Node] = [phase_badge(each.phase), html.Div(described(each), className="description")]
-    row += phase_numbers(each)
-    for lane in shown:
-        scale = scale_for(statistics, lane.role, lane.unit)
-        for feature in lane.features:
-            found = each.named(feature.name)
-            if found is None or not each.samples:
-                row += ["–"] * 5
-                continue
-            low, _q1, median, _q3, high = found.quantiles
-            row += [scale.with_unit(value) for value in (found.mean, found.sd, low, median, high)]
-    return row
 
 
 def described(each: PhaseStatistics) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -10,26 +11,33 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
-from rich.table import Table
+from rich.table import Table as RichTable
 
 from core.plain_text import without_controls
-from core.units import format_duration, format_number, format_share, format_value, phase_name, plural
+from core.tables import Column, Table
+from core.units import (
+    format_count,
+    format_duration,
+    format_number,
+    format_share,
+    format_value,
+    phase_name,
+    plural,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from core.application import StoreCheck
     from core.cli.offline_models import Checked
     from core.cli.offline_sequences import FoundSequences
-    from core.phases import FeatureStatistics, PhaseModel
+    from core.phases import PhaseModel
     from core.progress_reporting import Progress
+    from core.sequences import TransitionGraph
 
 _RUNS_SHOWN = 12
 _WIDE = 126
-_COMPARED = (
-    "policy", "over", "short", "over matched", "short", "less than best", "containers", "groups", "gap"
-)  # fmt: skip
 _PATHS_SHOWN = 20
 
 
@@ -58,26 +66,37 @@ def address(where: str, home: Path, ready: bool) -> None:
 def policies(found: Sequence[Mapping[str, Any]], refused: Sequence[str]) -> None:
     """Every policy with its settings, and in sentences those that were refused."""
     console = _console(width=_WIDE)
-    table = _table("policy", "for", "kind", "from", "settings and defaults", right=())
-    for each in found:
-        settings = ", ".join(f"{one['name']}={one['default']}" for one in each["settings"])
-        table.add_row(each["policy"], each["for"], each["kind"], plain(each["source"]), plain(settings))
-    console.print(table)
+    print_table(Table("policies", _POLICIES, found), console)
     for sentence in refused:
         console.print(f"[bold yellow]Refused:[/] {plain(sentence)}", highlight=False)
 
 
+_POLICIES = (
+    Column("policy", "policy"),
+    Column("for", "for"),
+    Column("kind", "kind"),
+    Column("source", "from"),
+    Column(
+        "settings",
+        "settings and defaults",
+        value=lambda each: ", ".join(f"{one['name']}={one['default']}" for one in each["settings"]),
+    ),
+)
+
+
 def readable(found: Mapping[str, Any]) -> None:
     """The formats of files and the layouts of columns that can be read."""
-    console = _console()
-    formats = _table("format", "name", "usual endings", right=())
-    for each in found["formats"]:
-        formats.add_row(plain(each["title"]), each["name"], " ".join(each["endings"]))
-    layouts = _table("layout of columns", "name", right=())
-    for each in found["layouts"]:
-        layouts.add_row(plain(each["title"]), each["name"])
-    console.print(formats)
-    console.print(layouts)
+    print_table(Table("formats", _FORMATS, found["formats"]))
+    print_table(Table("layouts", _LAYOUTS, found["layouts"]))
+
+
+_FORMATS = (
+    Column("title", "format"),
+    Column("name", "name"),
+    Column("endings", "usual endings", value=lambda each: " ".join(each["endings"])),
+)
+_LAYOUTS = (Column("title", "layout of columns"), Column("name", "name"))
+_FEATURES = (Column("name", "feature"), Column("role", "stands for"), Column("unit", "unit"))
 
 
 def checked(file: Path, found: Checked) -> None:
@@ -89,10 +108,7 @@ def checked(file: Path, found: Checked) -> None:
         f"one every {format_duration(traces.period)}, lasting {_range(summary['duration_s'])}",
         highlight=False,
     )
-    table = _table("feature", "stands for", "unit", right=())
-    for feature in traces.features:
-        table.add_row(plain(feature.name), feature.role.value, feature.unit.value)
-    console.print(table)
+    print_table(Table("features", _FEATURES, traces.features), console)
     sentences = found.report.sentences()
     for sentence in sentences:
         console.print(f"• {plain(sentence)}", highlight=False)
@@ -122,62 +138,103 @@ def model(trained: PhaseModel, out: Path, facts: Mapping[str, Any]) -> None:
             highlight=False,
         )
     if trained.statistics:
-        table = _table(
-            "phase", "share", "CPU", "memory", "median dwell time", "description", right=(1, 2, 3, 4)
-        )
-        for each in trained.statistics:
-            table.add_row(
-                phase_name(each.phase),
-                format_share(each.share),
-                _mean(each.cpu),
-                _mean(each.memory),
-                format_duration(each.median_stay),
-                plain(each.description),
-            )
-        console.print(table)
+        print_table(Table("phases", _PHASES, trained.statistics), console)
     else:
         console.print(f"Phases: {', '.join(phase_name(phase) for phase in trained.phases)}", highlight=False)
     console.print(f"Saved to [bold]{plain(str(out))}[/]", highlight=False)
 
 
+_PHASES = (
+    Column("phase", "phase", phase_name, right=False),
+    Column("share", "share", format_share),
+    Column("cpu", "CPU", lambda cpu: format_value(cpu.mean, cpu.unit)),
+    Column("memory", "memory", lambda memory: format_value(memory.mean, memory.unit)),
+    Column("median_stay", "median dwell time", format_duration),
+    Column("description", "description"),
+)
+
+
 def labels(by_execution: Mapping[str, Sequence[int]]) -> None:
-    """Each execution's phases, by their numbers, as runs."""
-    table = _table("execution", "samples", "phases", right=(1,))
-    for name, values in by_execution.items():
-        table.add_row(plain(name), f"{len(values):,}", _runs(values))
-    _console().print(table)
+    """Each execution's phases, by their numbers, as segments."""
+    rows = [(name, len(values), values) for name, values in by_execution.items()]
+    print_table(Table("labels", _LABELS, rows))
+
+
+def _segments(numbers: Sequence[int]) -> str:
+    segments: list[list[int]] = []
+    for number in numbers:
+        if segments and segments[-1][0] == number:
+            segments[-1][1] += 1
+        else:
+            segments.append([number, 1])
+    text = " ".join(f"{phase_name(number - 1)}×{length}" for number, length in segments[:_RUNS_SHOWN])
+    more = len(segments) - _RUNS_SHOWN
+    return text if more <= 0 else f"{text} … and {more} more"
+
+
+_LABELS = (
+    Column("execution", "execution"),
+    Column("samples", "samples", format_count),
+    Column("phases", "phases", _segments, right=False),
+)
 
 
 def sequences(found: FoundSequences) -> None:
     """Prototypes, transitions and dwell times, each in a table."""
-    console, analysis, graph = _console(), found.analysis, found.graph
+    console, analysis = _console(), found.analysis
     console.print(found.sentence, highlight=False)
-    table = _table("no.", "packed sequence", "executions", "share", "covers", "length", right=(2, 3, 4, 5))
-    for number, path in enumerate(analysis.prototypes[:_PATHS_SHOWN], 1):
-        facts = (f"{path.count:,}", format_share(path.share), format_share(path.covered, 0))
-        table.add_row(f"P{number}", plain(str(path)), *facts, format_duration(path.seconds))
-    console.print(table)
-    if len(analysis.prototypes) > _PATHS_SHOWN:
-        console.print(f"… and {len(analysis.prototypes) - _PATHS_SHOWN:,} more; --json has all of them.")
-    heads = [*(phase_name(phase) for phase in graph.phases), "end", "seen"]
-    table = _table("after", *heads, right=range(1, len(heads) + 1))
-    for state, row, visits in zip(
-        graph.states, graph.matrix()[0].tolist(), graph.visits.tolist(), strict=True
-    ):
-        shown = [f"{chance:.2f}" if chance else "·" for chance in row]
-        table.add_row(" ".join(phase_name(phase) for phase in state), *shown, f"{visits:,}")
-    console.print(table)
-    table = _table(
-        "phase",
-        "segments",
-        "median dwell time",
-        *(f"in {format_duration(s)}" for s in found.within),
-        right=range(1, 9),
-    )
-    for phase, times in found.dwell_times.items():
-        chances = [format_share(times.leave_within(seconds), 0) for seconds in found.within]
-        table.add_row(phase_name(phase), f"{times.n_runs:,}", format_duration(times.median), *chances)
-    console.print(table)
+    rows = [
+        (number, str(path), path.count, path.share, path.covered, path.seconds)
+        for number, path in enumerate(analysis.prototypes, 1)
+    ]
+    print_table(Table("prototypes", _PROTOTYPES, rows[:_PATHS_SHOWN]), console)
+    if len(rows) > _PATHS_SHOWN:
+        console.print(f"… and {len(rows) - _PATHS_SHOWN:,} more; --json has all of them.")
+    print_table(_transitions(found.graph), console)
+    print_table(_dwell_times(found), console)
+
+
+_PROTOTYPES = (
+    Column("number", "no.", lambda number: f"P{number}", right=False),
+    Column("path", "packed sequence"),
+    Column("count", "executions", format_count),
+    Column("share", "share", format_share),
+    Column("covered", "covers", partial(format_share, digits=0)),
+    Column("seconds", "length", format_duration),
+)
+
+
+def _transitions(graph: TransitionGraph) -> Table:
+    heads = [*(phase_name(phase) for phase in graph.phases), "end"]
+    columns = [
+        Column("after", "after"),
+        *(Column(head, head, lambda chance: f"{chance:.2f}" if chance else "·") for head in heads),
+        Column("seen", "seen", format_count),
+    ]
+    rows = [
+        (" ".join(phase_name(phase) for phase in state), *chances, visits)
+        for state, chances, visits in zip(
+            graph.states, graph.matrix()[0].tolist(), graph.visits.tolist(), strict=True
+        )
+    ]
+    return Table("transitions", columns, rows)
+
+
+def _dwell_times(found: FoundSequences) -> Table:
+    columns = [
+        Column("phase", "phase", phase_name, right=False),
+        Column("segments", "segments", format_count),
+        Column("median", "median dwell time", format_duration),
+    ]
+    columns += [
+        Column(f"within_{s:g}", f"in {format_duration(s)}", partial(format_share, digits=0))
+        for s in found.within
+    ]
+    rows = [
+        (phase, times.n_runs, times.median, *(times.leave_within(seconds) for seconds in found.within))
+        for phase, times in found.dwell_times.items()
+    ]
+    return Table("dwell-times", columns, rows)
 
 
 def comparison(report: Mapping[str, Any]) -> None:
@@ -187,20 +244,7 @@ def comparison(report: Mapping[str, Any]) -> None:
     for resource, best in report["best_reactive"].items():
         rows = [row for row in report["results"] if row["resource"] == resource]
         console.print(f"\n[bold]{resource}[/]; the best reactive rule is {plain(str(best))}", highlight=False)
-        table = _table(*_COMPARED, right=range(1, len(_COMPARED)))
-        table.columns[0].no_wrap = True
-        for row in rows:
-            matched, saved = row["matched"], row["matched"]["against_best"] or {}
-            shares = [row["over"], row["under_time_0"], matched["over"], matched["under_time_0"]]
-            table.add_row(
-                plain(row["policy"]),
-                *(_share_of(value) for value in shares),
-                _share_of(saved.get("saving")),
-                _span(saved.get("low"), saved.get("high")),
-                _span(saved.get("group_low"), saved.get("group_high")),
-                _share_of(matched["gap_closed"]),
-            )
-        console.print(table)
+        print_table(Table(f"policies-{resource}", _COMPARED, rows), console, whole=("policy",))
     for missing in report["unavailable"]:
         console.print(
             f"• {plain(missing['policy'])} is left out. {plain(missing['reason'])}", highlight=False
@@ -209,12 +253,38 @@ def comparison(report: Mapping[str, Any]) -> None:
         console.print(f"• {plain(note)}", highlight=False)
 
 
-def _span(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"{format_share(low)} to {format_share(high)}"
+def _matched(key: str, title: str, show: Callable[[Any], str] = format_share) -> Column:
+    return Column(f"matched_{key}", title, show, lambda row: row["matched"][key])
 
 
-def _share_of(value: float | None) -> str:
-    return "–" if value is None else format_share(value)
+def _saved(key: str, title: str, ends: tuple[str, str] | None = None) -> Column:
+    """A saving against the best reactive rule, or the `ends` of its interval."""
+
+    def value(row: Mapping[str, Any]) -> Any:
+        saved = row["matched"]["against_best"] or {}
+        if ends is None:
+            return saved.get(key)
+        pair = tuple(saved.get(end) for end in ends)
+        return None if None in pair else pair
+
+    return Column(key, title, format_share if ends is None else _span, value)
+
+
+def _span(ends: tuple[float, float]) -> str:
+    return f"{format_share(ends[0])} to {format_share(ends[1])}"
+
+
+_COMPARED = (
+    Column("policy", "policy"),
+    Column("over", "over", format_share),
+    Column("under_time_0", "short", format_share),
+    _matched("over", "over matched"),
+    _matched("under_time_0", "short"),
+    _saved("saving", "less than best"),
+    _saved("interval", "containers", ("low", "high")),
+    _saved("group_interval", "groups", ("group_low", "group_high")),
+    _matched("gap_closed", "gap"),
+)
 
 
 @contextmanager
@@ -233,21 +303,6 @@ def progress(*, quiet: bool) -> Iterator[Progress | None]:
         yield say
 
 
-def _runs(values: Sequence[int]) -> str:
-    runs: list[list[int]] = []
-    for value in values:
-        if runs and runs[-1][0] == value:
-            runs[-1][1] += 1
-        else:
-            runs.append([value, 1])
-    shown = " ".join(f"{phase_name(number - 1)}×{length}" for number, length in runs[:_RUNS_SHOWN])
-    return shown if len(runs) <= _RUNS_SHOWN else f"{shown} … and {len(runs) - _RUNS_SHOWN} more"
-
-
-def _mean(statistics: FeatureStatistics | None) -> str:
-    return "–" if statistics is None else format_value(statistics.mean, statistics.unit)
-
-
 def _range(values: Any) -> str:
     low, high = format_duration(float(values.min())), format_duration(float(values.max()))
     return low if low == high else f"{low} to {high}"
@@ -258,11 +313,23 @@ def plain(text: str) -> str:
     return escape(without_controls(text))
 
 
-def _table(*heads: str, right: Sequence[int]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for place, head in enumerate(heads):
-        table.add_column(head, justify="right" if place in right else "left")
-    return table
+def print_table(table: Table, console: Console | None = None, *, whole: Collection[str] = ()) -> None:
+    """A table with its titled columns; those in `whole` are not wrapped."""
+    (console or _console()).print(terminal_table(table, whole=whole))
+
+
+def terminal_table(table: Table, *, whole: Collection[str] = (), **look: Any) -> RichTable:
+    """The table as rich draws it; names in it are neither markup nor commands."""
+    made = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, **look)
+    for column in table.titled:
+        made.add_column(
+            plain(column.title),
+            justify="right" if column.is_right else "left",
+            no_wrap=column.key in whole,
+        )
+    for row in table.rows:
+        made.add_row(*map(plain, table.texts(row)))
+    return made
 
 
 def _console(*, stderr: bool = False, width: int | None = None) -> Console:

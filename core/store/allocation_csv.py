@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from core.csv_export import safe_cell
 from core.errors import InputError
+from core.tables import safe_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ def write_allocations(
     time: FloatArray,
     series: Iterable[tuple[str, str, FloatArray, FloatArray]],
 ) -> int:
-    """Write allocations; names are made safe for spreadsheets (`core.csv_export`).
+    """Write allocations; names are made safe for spreadsheets (`core.tables`).
 
     Raises
     ------

@@ -10,7 +10,7 @@ from dash import dcc, html
 from app.pages.live.state import ACT, does, model_of
 from app.ui.basics import Node, aria, button, card, data, icon, icon_button
 from app.ui.engines import title_of
-from app.ui.grid import grid
+from app.ui.tables import grid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,6 @@ import numpy as np
 import orjson
 from flask import Blueprint, Response, request
 
-from app.api import file_answer
 from app.context import workspace
 from app.pages.live import callbacks
 from app.pages.live.layout import body, plumbing
@@ -25,7 +24,8 @@ from app.ui.engines import anything_attached, beside_demo, engine_named
 from app.ui.errors import safe_page
 from app.ui.links import Query
 from app.ui.page import Page, Room
-from core.csv_export import csv_lines
+from app.ui.tables import file_answer
+from core.tables import csv_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

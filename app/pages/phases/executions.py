@@ -13,8 +13,8 @@ from app.figures.phase_band import Runs
 from app.figures.timeline import Series, timeline
 from app.pages.phases.view import allocations
 from app.ui.basics import Node, aria, card, icon, icon_button, opener
-from app.ui.grid import grid
 from app.ui.phases import attributes, titles
+from app.ui.tables import grid
 from core.phases.describe import scale_for
 from core.traces.model import Role
 from core.units import format_duration, plural

@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import dash
 import dash_mantine_components as dmc
-import numpy as np
 from dash import ClientsideFunction, Input, Output, State, dcc, html
-from flask import Blueprint, Response, request
 
-from app.api import file_answer
 from app.context import Choice, address, cached, chosen, workspace
+from app.pages.phases import tables
 from app.pages.phases.executions import (
     execution_heading,
     execution_timeline,
     executions_card,
     phone_picker,
-    series,
 )
 from app.pages.phases.view import (
     Overlays,
@@ -39,17 +36,12 @@ from app.ui.export import export_menu
 from app.ui.graph import figure_id, graph
 from app.ui.nothing_yet import far_notice, misfit, no_model, no_traces
 from app.ui.page import Page, Room
-from app.ui.phases import execution_names, execution_rows, live, phase_cards, spread_figures, statistics_table
-from core.csv_export import csv_lines
+from app.ui.phases import execution_names, execution_rows, live, phase_cards, spread_figures
 from core.units import format_duration, phase_number, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dash import Dash
 
-    from app.figures.timeline import Series
-    from core.traces.model import FloatArray
     from core.workspace.records import ModelInfo
 
 
@@ -164,11 +156,10 @@ def details(view: View) -> list[Node]:
     note = "over all samples of the trace set"
     if view.dwell:
         note += f"; segments shorter than {format_duration(view.dwell)} merged"
-    csv = f"/api/traces/{view.traces}/statistics/{view.model}.csv?dwell={view.dwell:g}"
     return [
         phase_cards(found.statistics, view.lanes, expand),
         _spread_card(view),
-        statistics_table(found.statistics, view.lanes, csv, note),
+        tables.statistics_card(view, note),
     ]
 
 
@@ -179,7 +170,6 @@ def _spread_card(view: View) -> Node:
     info = workspace().traces.get(view.traces)
     counts = f"{plural(info.n_executions, 'execution')}, {plural(samples, 'labelled sample')}"
     names = [f"spread-{place}" for place in range(len(figures))]
-    csv = f"/api/traces/{view.traces}/statistics/{view.model}.csv?dwell={view.dwell:g}"
     return card(
         "Spread by phase",
         html.Div(
@@ -191,56 +181,10 @@ def _spread_card(view: View) -> Node:
             export_menu(
                 [(name, title) for name, (title, _, _) in zip(names, figures, strict=True)],
                 "spread by phase",
-                [("Statistics of every feature, CSV", csv)],
+                [("Statistics of every feature, CSV", tables.statistics_address(view))],
             )
         ],
     )
-
-
-blueprint = Blueprint("phases", __name__)
-
-
-@blueprint.get("/api/traces/<trace_set_id>/timeline/<model_id>.csv")
-def export_timeline(trace_set_id: str, model_id: str) -> Response:
-    """The shown samples of the shown execution: its lanes, limits, allocation and phases.
-
-    The address takes what the page's own does: ``execution``, ``x0`` and ``x1``, ``lanes``, ``dwell``,
-    ``overlay`` and ``evaluation``.
-    """
-    asked = request.args
-    view = View.read(trace_set_id, model_id, asked.get("lanes"), asked.get("dwell"))
-    name = asked.get("execution") or execution_names(trace_set_id)[0]
-    traces = workspace().traces.execution(trace_set_id, name)
-    over = overlays(chosen(trace_set_id, model_id), asked.get("evaluation"))
-    drawn = (over.evaluation, asked.get("overlay", "")) if over else None
-    elapsed = traces.time - traces.time[0]
-    start, end = window_of(asked.get("x0"), asked.get("x1")) or (0.0, float(elapsed[-1]))
-    inside = np.flatnonzero((elapsed >= start) & (elapsed <= end))
-    found = view.labelling()
-    columns = [column for lane in series(view, found, traces, name, drawn) for column in _columns(lane)]
-    own = slice(int(found.offsets[found.ids.index(name)]), None)
-    numbers = [np.maximum(labels[own][inside] + 1, 0) for labels in (found.labels, found.as_labelled)]
-    head = ["execution", "time_s", *(title for title, _ in columns)]
-    head += ["phase_number", "phase_number_as_labelled"]
-    values = [elapsed[inside], *(column[inside] for _, column in columns), *numbers]
-    rows = zip(*(_cells(column) for column in values), strict=True)
-    return file_answer(csv_lines(head, ((name, *row) for row in rows)), f"{name}-timeline.csv")
-
-
-def _columns(lane: Series) -> Iterator[tuple[str, FloatArray]]:
-    """The lines of a lane with their titles and units, in the unit that is shown."""
-    scale = lane.shown_in
-    unit = f" ({scale.label})" if scale.label else ""
-    yield from ((f"{name}{unit}", values / scale.size) for name, values in lane.lines)
-    if lane.limit is not None:
-        yield f"{lane.title} limit{unit}", lane.limit / scale.size
-    if lane.given is not None:
-        yield f"{lane.title}, {lane.policy} allocation{unit}", lane.given / scale.size
-
-
-def _cells(column: FloatArray) -> list[float | None]:
-    """Numbers as they are; an empty cell where nothing is known."""
-    return [value if value == value else None for value in column.tolist()]  # noqa: PLR0124  # NaN is not itself
 
 
 def register(app: Dash) -> None:
@@ -433,7 +377,7 @@ PAGE = Page(
     1,
     layout,
     register,
-    routes=(blueprint,),
+    routes=(tables.blueprint,),
     keys=(
         ("↑ ↓", "On Phases: previous or next execution"),
         ("+ −", "On Phases: zoom in or out"),

@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 import orjson
 from flask import Blueprint, Response, request
 
-from app.api import file_answer
 from app.context import chosen
 from app.pages.provisioning import results
 from app.pages.provisioning.paper import PaperRow, paper_rows
@@ -17,8 +16,9 @@ from app.pages.provisioning.values import Values, sorted_rows
 from app.ui import evaluations
 from app.ui.export import page_export
 from app.ui.links import Query
-from core.csv_export import csv_lines
+from app.ui.tables import file_answer
 from core.provisioning import manifests
+from core.tables import csv_lines
 
 if TYPE_CHECKING:
     from app.ui.basics import Node

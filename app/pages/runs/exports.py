@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from flask import Blueprint, Response, request
 
-from app.api import file_answer
 from app.context import workspace
 from app.pages.runs import board, completion, loads, over_time, stored
 from app.pages.runs.draft import write_yaml
 from app.pages.runs.query import PATH, View
 from app.pages.runs.selection import drawn_runs, drawn_seed, select
 from app.ui.links import Query
-from core.csv_export import csv_lines
+from app.ui.tables import file_answer
 from core.errors import NotFoundError
+from core.tables import csv_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,8 @@ from app.figures.sequences import Node as TreeNode
 from app.figures.sequences import icicle, matrix, node_link
 from app.pages.sequences.graph import drawn_states
 from app.pages.sequences.query import name_of, written, written_path
-from app.ui.grid import grid
 from app.ui.phases import execution_rows, strips
+from app.ui.tables import grid
 from core.sequences import END
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from dash import html
 from flask import Blueprint, Response, request
 
-from app.api import file_answer
 from app.context import workspace
 from app.pages.sequences.query import View, behind, name_of, named, state_of, written_path
 from app.ui.basics import aria, icon
-from core.csv_export import csv_lines
+from app.ui.tables import file_answer
 from core.errors import InputError
+from core.tables import csv_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -15,7 +15,7 @@ from dash import html
 
 from app.pages.sequences.query import name_of, written
 from app.ui.basics import Node, aria
-from app.ui.grid import grid
+from app.ui.tables import grid
 from core.sequences import END
 from core.units import plural
 

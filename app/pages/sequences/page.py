@@ -35,9 +35,9 @@ from app.pages.sequences.query import AHEAD, HIDE, STEPS, View, behind, default_
 from app.ui.basics import Node, aria, empty, icon, opener, page_head
 from app.ui.errors import safe_page
 from app.ui.graph import graph, graph_id
-from app.ui.grid import grid
 from app.ui.nothing_yet import far_notice, misfit
 from app.ui.page import Page, Room
+from app.ui.tables import grid
 
 if TYPE_CHECKING:
     from dash import Dash

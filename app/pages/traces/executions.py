@@ -7,21 +7,26 @@ from typing import TYPE_CHECKING, Any
 import dash_mantine_components as dmc
 import numpy as np
 from dash import ClientsideFunction, Input, Output, State, dcc, html
+from flask import Blueprint
 
 from app.context import Choice, address, workspace
 from app.pages.traces.listing import executions_csv, sampling
 from app.ui.basics import Node, aria, card, icon, link_button
-from app.ui.grid import grid
+from app.ui.tables import column_definitions, grid, table_route
+from core.tables import Column, Table
 from core.traces.model import Role
+from core.units import format_count, format_duration, unit_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
     from dash import Dash
 
     from core.units import Unit
     from core.workspace.records import TraceSetInfo
+
+blueprint = Blueprint("traces", __name__)
 
 GRID = "executions-grid"
 _MOST_ATTRIBUTES = 4
@@ -98,18 +103,49 @@ def _count(info: TraceSetInfo) -> str:
     return f"{info.n_executions:,}"
 
 
-def _unit(info: TraceSetInfo, role: Role) -> Unit | None:
-    return next((feature.unit for feature in info.features if feature.role is role), None)
+# The table in the browser has the columns that fit a screen, the file has all of the summary.
+_QUANTITIES: dict[str, tuple[str, int, Callable[[float], str] | Role]] = {
+    "samples": ("Samples", 90, format_count),
+    "duration_s": ("Duration", 112, format_duration),
+    "cpu_mean": ("CPU mean", 118, Role.CPU),
+    "cpu_peak": ("CPU peak", 118, Role.CPU),
+    "memory_mean": ("Memory mean", 118, Role.MEMORY),
+    "memory_peak": ("Memory peak", 118, Role.MEMORY),
+}
+_FILE_ONLY = ("start_s", "gaps")
 
 
-def _table(info: TraceSetInfo, table: pd.DataFrame, choice: Choice) -> list[Node]:
-    columns = [*_fixed(table), *_quantities(info)]
-    event = _OPENING.format(address("/phases", choice))
+@table_route(blueprint, "/api/traces/<trace_set_id>/executions.csv")
+def executions_table(trace_set_id: str) -> Table:
+    """The executions of a trace set with what each used."""
+    traces = workspace().traces
+    info, summary = traces.get(trace_set_id), traces.summary(trace_set_id)
+    units = {feature.role: feature.unit for feature in reversed(info.features)}
+    attributes = [name for name in summary.columns if name not in ("execution", *_QUANTITIES, *_FILE_ONLY)]
+    columns = [
+        _column(name, units, titled=name in {"execution", *attributes[:_MOST_ATTRIBUTES]})
+        for name in summary.columns
+    ]
+    return Table(info.name, columns, summary.itertuples(index=False, name=None))
+
+
+def _column(name: str, units: Mapping[Role, Unit], *, titled: bool) -> Column:
+    if name not in _QUANTITIES:
+        title = "Execution" if name == "execution" else name
+        return Column(name, title if titled else "")
+    title, _, show = _QUANTITIES[name]
+    if isinstance(show, Role):
+        return Column(name, title, unit_writer(units[show])) if show in units else Column(name)
+    return Column(name, title, show)
+
+
+def _table(info: TraceSetInfo, summary: pd.DataFrame, choice: Choice) -> list[Node]:
+    table, event = executions_table(info.id), _OPENING.format(address("/phases", choice))
     made = grid(
         GRID,
-        columns,
+        _definitions(table, summary),
         [],
-        height="min(62vh, 640px)" if len(table) > _SHORT else None,
+        height="min(62vh, 640px)" if len(summary) > _SHORT else None,
         options={
             "suppressCellFocus": False,
             "suppressNoRowsOverlay": True,
@@ -120,7 +156,33 @@ def _table(info: TraceSetInfo, table: pd.DataFrame, choice: Choice) -> list[Node
         getRowId="params.data.execution",
         columnSize=None,
     )
-    return [dcc.Store(id=_DATA, data=packed(table, [column["field"] for column in columns])), made]
+    return [dcc.Store(id=_DATA, data=packed(summary, [column.key for column in table.titled])), made]
+
+
+def _definitions(table: Table, summary: pd.DataFrame) -> list[dict[str, Any]]:
+    """The grid's columns, as wide as their texts, names and attributes first."""
+    added: dict[str, dict[str, Any]] = {
+        "execution": {
+            "pinned": "left",
+            "cellClass": "strong",
+            "width": _width(summary["execution"], 170, 380),
+            "tooltipValueGetter": {"function": "params.value"},
+        }
+    }
+    for column in table.titled:
+        if column.key in _QUANTITIES:
+            width = _QUANTITIES[column.key][1]
+            quiet = {"getQuickFilterText": {"function": "''"}}
+            added[column.key] = {"width": width, "minWidth": width, "flex": 1, **quiet}
+        elif column.key != "execution":
+            added[column.key] = {"width": _width(summary[column.key], 110, 260)}
+    return sorted(column_definitions(table, added), key=lambda each: each["field"] in _QUANTITIES)
+
+
+def _width(texts: pd.Series, least: int, most: int) -> int:
+    """Room for the longest of some texts, within bounds, in pixels."""
+    longest = int(texts.str.len().max()) if len(texts) else 0
+    return min(max(least, 36 + round(7.1 * longest)), most)
 
 
 def packed(table: pd.DataFrame, fields: Sequence[str]) -> dict[str, list[Any]]:
@@ -137,55 +199,3 @@ def _plain(values: pd.Series) -> list[Any]:
         return [None if number != number else number for number in numbers.tolist()]  # noqa: PLR0124 - NaN
     large = len(numbers) > 0 and np.abs(numbers).max() > _LARGE
     return list(np.rint(numbers).astype(np.int64).tolist() if large else numbers.tolist())
-
-
-def _fixed(table: pd.DataFrame) -> list[dict[str, Any]]:
-    known = ("samples", "start_s", "duration_s", "gaps", "cpu_mean", "cpu_peak", "memory_mean", "memory_peak")
-    attributes = [name for name in table.columns if name not in ("execution", *known)][:_MOST_ATTRIBUTES]
-    return [
-        {
-            "field": "execution",
-            "headerName": "Execution",
-            "pinned": "left",
-            "cellClass": "strong",
-            "width": _width(table["execution"], 170, 380),
-            "tooltipValueGetter": {"function": "params.value"},
-        },
-        *({"field": name, "headerName": name, "width": _width(table[name], 110, 260)} for name in attributes),
-        _quantity("samples", "Samples", "count", 90),
-        _quantity("duration_s", "Duration", "duration", 112),
-    ]
-
-
-def _width(texts: pd.Series, least: int, most: int) -> int:
-    """Room for the longest of some texts, within bounds, in pixels."""
-    longest = int(texts.str.len().max()) if len(texts) else 0
-    return min(max(least, 36 + round(7.1 * longest)), most)
-
-
-def _quantities(info: TraceSetInfo) -> list[dict[str, Any]]:
-    found = []
-    for key, label, role in (("cpu", "CPU", Role.CPU), ("memory", "Memory", Role.MEMORY)):
-        unit = _unit(info, role)
-        if unit is not None:
-            found += [
-                _quantity(f"{key}_mean", f"{label} mean", unit.value, 118),
-                _quantity(f"{key}_peak", f"{label} peak", unit.value, 118),
-            ]
-    return found
-
-
-def _quantity(field: str, title: str, kind: str, width: int) -> dict[str, Any]:
-    """A column of numbers; `kind` names its writer in ``assets/js/tables.js``."""
-    return {
-        "field": field,
-        "headerName": title,
-        "type": "rightAligned",
-        "cellClass": "num ag-right-aligned-cell",
-        "width": width,
-        "minWidth": width,
-        "flex": 1,
-        "getQuickFilterText": {"function": "''"},
-        "valueFormatter": {"function": f"phasedockTable.{kind}(params.value)"},
-        "sortingOrder": ["desc", "asc", None],
-    }

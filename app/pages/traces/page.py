@@ -365,6 +365,7 @@ PAGE = Page(
     1,
     layout,
     register,
+    routes=(executions.blueprint,),
     count=lambda: len(workspace().traces.list()),
     outline=(Room((86,)), Room((110,)), Room((480,))),
 )

@@ -16,7 +16,6 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.csv_export import csv_lines
 from core.errors import InputError
 from core.provisioning.fleet import Resource
 from core.provisioning.manifests.manifest_comments import (
@@ -27,6 +26,7 @@ from core.provisioning.manifests.manifest_comments import (
     one_line,
 )
 from core.provisioning.manifests.vpa_manifest import as_patch, as_vpa
+from core.tables import csv_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

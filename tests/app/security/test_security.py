@@ -11,7 +11,7 @@ from app.pages import PAGES
 from app.security import content_policy, install
 from app.shell import layout as shell
 from core.config import Settings
-from core.csv_export import csv_lines, safe_cell
+from core.tables import csv_lines, safe_cell
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.cli import answers, output
-from core.csv_export import csv_lines, safe_cell
 from core.plain_text import without_controls
 from core.store.allocation_csv import write_allocations
+from core.tables import csv_lines, safe_cell
 
 CASES = json.loads((Path(__file__).parent / "shared" / "csv_cells.json").read_text(encoding="utf-8"))
 EVIL = "\x1b[31m=cmd|' /C calc'!A0\x9b2J"

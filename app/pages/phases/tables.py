@@ -1,0 +1,178 @@
+"""The tables of the Phases page: the shown timeline, the phase of every sample, statistics of each phase."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dash import html
+from flask import Blueprint, request
+
+from app.context import chosen, workspace
+from app.pages.phases.executions import series
+from app.pages.phases.view import View, overlays, window_of, written_keys
+from app.ui.basics import card, phase_badge
+from app.ui.export import download
+from app.ui.phases import described, execution_names
+from app.ui.tables import html_table, table_route
+from core.phases import ApplicationSettings
+from core.phases.describe import scale_for
+from core.tables import Column, Table
+from core.units import format_count, format_duration, format_share, phase_name, phase_number
+from core.workspace.phase_labels import phases_by_execution
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from app.figures.timeline import Series
+    from core.phases import PhaseStatistics
+    from core.traces.lanes import Lane
+    from core.traces.model import FloatArray
+
+blueprint = Blueprint("phases", __name__)
+
+
+def requested_dwell() -> float:
+    """The minimum dwell time of the address in seconds; 0, as labelled, without one; of several the last.
+
+    Raises
+    ------
+    InputError
+        If it is not a time.
+    """
+    texts = request.args.getlist("dwell")
+    return ApplicationSettings.read(texts[-1] if texts else "0").minimum_dwell
+
+
+@table_route(blueprint, "/api/traces/<trace_set_id>/phases/<model_id>.csv")
+def samples_table(trace_set_id: str, model_id: str) -> Table:
+    """The phase of every sample, as shown and as labelled, by the numbers on the screen."""
+    space = workspace()
+    traces, found = (
+        space.traces.load(trace_set_id),
+        space.labels.get(trace_set_id, model_id, requested_dwell()),
+    )
+
+    def rows() -> Iterator[tuple[str, float, int, int]]:
+        for name, time, (shown, plain) in phases_by_execution(traces, found.labels, found.as_labelled):
+            for values in zip(time, shown, plain, strict=True):
+                yield name, *values
+
+    keys = ("execution", "time_s", "phase_number", "phase_number_as_labelled")
+    return Table(f"{space.traces.get(trace_set_id).name}-phases", [Column(key) for key in keys], rows())
+
+
+@table_route(blueprint, "/api/traces/<trace_set_id>/timeline/<model_id>.csv")
+def timeline_table(trace_set_id: str, model_id: str) -> Table:
+    """The shown samples of the shown execution: its lanes, limits, allocation and phases.
+
+    The address takes what the page's own does: ``execution``, ``x0`` and ``x1``, ``lanes``, ``dwell``,
+    ``overlay`` and ``evaluation``.
+    """
+    query = request.args
+    view = View.read(trace_set_id, model_id, query.get("lanes"), query.get("dwell"))
+    name = query.get("execution") or execution_names(trace_set_id)[0]
+    traces = workspace().traces.execution(trace_set_id, name)
+    over = overlays(chosen(trace_set_id, model_id), query.get("evaluation"))
+    drawn = (over.evaluation, query.get("overlay", "")) if over else None
+    elapsed = traces.time - traces.time[0]
+    start, end = window_of(query.get("x0"), query.get("x1")) or (0.0, float(elapsed[-1]))
+    inside = np.flatnonzero((elapsed >= start) & (elapsed <= end))
+    found = view.labelling()
+    lines = [line for lane in series(view, found, traces, name, drawn) for line in _lines(lane)]
+    own = slice(int(found.offsets[found.ids.index(name)]), None)
+    numbers = [np.maximum(labels[own][inside] + 1, 0) for labels in (found.labels, found.as_labelled)]
+    values = [elapsed[inside], *(line[inside] for _, line in lines), *numbers]
+    keys = ["execution", "time_s", *(title for title, _ in lines), "phase_number", "phase_number_as_labelled"]
+    rows = zip(*([name] * len(inside), *map(_cells, values)), strict=True)
+    return Table(f"{name}-timeline", [Column(key) for key in keys], rows)
+
+
+def _lines(lane: Series) -> Iterator[tuple[str, FloatArray]]:
+    """The lines of a lane with their titles and units, in the unit that is shown."""
+    scale = lane.shown_in
+    unit = f" ({scale.label})" if scale.label else ""
+    yield from ((f"{name}{unit}", values / scale.size) for name, values in lane.lines)
+    if lane.limit is not None:
+        yield f"{lane.title} limit{unit}", lane.limit / scale.size
+    if lane.given is not None:
+        yield f"{lane.title}, {lane.policy} allocation{unit}", lane.given / scale.size
+
+
+def _cells(column: FloatArray) -> list[float | None]:
+    """Numbers as they are; an empty cell where nothing is known."""
+    return [value if value == value else None for value in column.tolist()]  # noqa: PLR0124  # NaN is not itself
+
+
+@table_route(blueprint, "/api/traces/<trace_set_id>/statistics/<model_id>.csv")
+def statistics_table(trace_set_id: str, model_id: str) -> Table:
+    """Every phase's statistics, warm-up included; quantities that are not shown are in the file only."""
+    view = View.read(trace_set_id, model_id, request.args.get("lanes"), f"{requested_dwell():g}")
+    return _statistics(view, workspace().traces.get(trace_set_id).name)
+
+
+def statistics_card(view: View, note: str) -> html.Section:
+    """The statistics with a way to their file."""
+    cells = {
+        "phase_number": lambda each: phase_badge(each.phase),
+        "description": lambda each: html.Div(described(each), className="description"),
+    }
+    table = html_table(_statistics(view, "statistics"), "Statistics per phase", cells=cells)
+    tools = [download("statistics", statistics_address(view))]
+    return card("Statistics", table, note=note, tools=tools, flush=True)
+
+
+def statistics_address(view: View) -> str:
+    """Where the table of statistics is, with the quantities that are shown."""
+    query = f"dwell={view.dwell:g}&lanes={written_keys(view.lanes)}"
+    return f"/api/traces/{view.traces}/statistics/{view.model}.csv?{query}"
+
+
+_PER_PHASE = (
+    Column(
+        "phase_number",
+        "Phase",
+        lambda number: phase_name(number - 1),
+        lambda each: phase_number(each.phase),
+        right=False,
+    ),
+    Column("description", "Description", value=described),
+    Column("samples", "Samples", format_count),
+    Column("share", "Share of time", format_share),
+    Column("segments", "Segments", format_count, lambda each: each.runs),
+    Column("median_dwell_s", "Median dwell time", format_duration, lambda each: each.median_stay),
+)
+_QUANTILES = (("p5", "5th"), ("p25", ""), ("p50", "median"), ("p75", ""), ("p95", "95th"))
+
+
+def _statistics(view: View, name: str) -> Table:
+    statistics = view.labelling().statistics
+    shown = {
+        feature.name: (title, lane)
+        for lane in view.lanes
+        for title, feature in zip(lane.names, lane.features, strict=True)
+    }
+    columns = [*_PER_PHASE]
+    for feature in statistics[0].features if statistics else ():
+        title, lane = shown.get(feature.name, ("", None))
+        columns += _feature_columns(statistics, feature.name, f"{feature.name}_{feature.unit}", title, lane)
+    return Table(f"{name}-statistics", columns, statistics)
+
+
+def _feature_columns(
+    statistics: Sequence[PhaseStatistics], feature: str, key: str, title: str, lane: Lane | None
+) -> Iterator[Column]:
+    """Mean, deviation and quantiles of one quantity; without a lane they have no titles."""
+    show = scale_for(statistics, lane.role, lane.unit).with_unit if lane else None
+
+    def one(part: str, head: str, take: Any) -> Column:
+        def value(each: PhaseStatistics) -> float | None:
+            found = each.named(feature)
+            return take(found) if found is not None and each.samples else None
+
+        return Column(f"{key}_{part}", head if lane else "", show, value)
+
+    yield one("mean", f"{title} mean", lambda found: found.mean)
+    yield one("sd", "sd", lambda found: found.sd)
+    for place, (part, head) in enumerate(_QUANTILES):
+        yield one(part, head, lambda found, place=place: found.quantiles[place])
