@@ -1,12 +1,13 @@
 """A policy on one container, as its samples come: what it is given before each of them is seen.
 
-That is the form in which a policy steers running containers. The form that allocates for whole fleets at once
-(`core.provisioning.policy.Allocate`) is its fold over recorded samples (`fold`), only faster.
+That is the form in which a policy steers running containers; recorded containers get its fold over their
+samples (`fold`). Policies that decide once a cycle are folded by cycles
+(`core.provisioning.cycles.fold_cycles`). A few that may act at any sample have a compiled kernel beside it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from math import floor, isfinite, nan
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -112,7 +113,7 @@ def _value(plain: Any, arrays: Mapping[str, np.ndarray]) -> Any:
 _ROUNDING = 1e-9
 
 
-class Seen(NamedTuple):
+class Sample(NamedTuple):
     """A sample of a container, as it is known once the next one comes."""
 
     #: Seconds.
@@ -133,7 +134,7 @@ class Adviser(Protocol):
     def begin(self, time: float) -> tuple[Any, float]:
         """The state of a container whose first sample comes at `time` seconds, and what it has at first."""
 
-    def advise(self, state: Any, last: Seen, time: float) -> tuple[Any, float]:
+    def advise(self, state: Any, last: Sample, time: float) -> tuple[Any, float]:
         """What the container is given for the sample that comes at `time`, with all before it known."""
 
 
@@ -144,91 +145,21 @@ def fold(adviser: Adviser, demand: Demand) -> Floats:
     for begin, end in zip(fleet.offsets[:-1].tolist(), fleet.offsets[1:].tolist(), strict=True):
         state, found[begin] = adviser.begin(float(fleet.time[begin]))
         for t in range(begin + 1, end):
-            state, found[t] = adviser.advise(state, seen(demand, t - 1), float(fleet.time[t]))
+            state, found[t] = adviser.advise(state, sample_at(demand, t - 1), float(fleet.time[t]))
     return found
 
 
-def seen(demand: Demand, t: int) -> Seen:
+def sample_at(demand: Demand, t: int) -> Sample:
     """One sample of a demand."""
     fleet: Fleet = demand.fleet
     phase = -1 if fleet.labels is None else int(fleet.labels[t])
     code = None if fleet.codes is None else fleet.codes[t]
-    return Seen(float(fleet.time[t]), float(demand.values[t]), float(fleet.seconds[t]), phase, code)
+    return Sample(float(fleet.time[t]), float(demand.values[t]), float(fleet.seconds[t]), phase, code)
 
 
 def cycle_number(time: float, begun: float, length: float) -> int:
     """The rescaling cycle of a moment, counted from a container's first sample."""
     return floor((time - begun) / length + _ROUNDING)
-
-
-class Ended(NamedTuple):
-    """A rescaling cycle that has ended."""
-
-    #: Its samples, at least one.
-    samples: tuple[Seen, ...]
-    #: When the next one begins, seconds.
-    until: float
-
-    @property
-    def last(self) -> Seen:
-        """Its last sample."""
-        return self.samples[-1]
-
-    @property
-    def values(self) -> Floats:
-        """The demand of its samples, shape (n,)."""
-        return np.array([each.value for each in self.samples])
-
-
-class ByCycle(Protocol):
-    """Decides once a cycle."""
-
-    @property
-    def cycle(self) -> float:
-        """The length of a cycle, seconds."""
-
-    def nothing(self) -> Any:
-        """What is kept of a container in its first cycle."""
-
-    def decide(self, kept: Any, ended: Ended) -> tuple[Any, float]:
-        """What is kept from now on, and the amount for the cycle that begins."""
-
-
-@dataclass(frozen=True, slots=True)
-class CycleState:
-    """Where a container is in its cycles."""
-
-    #: When its first sample came, seconds.
-    begun: float
-    #: The cycle that it is in.
-    number: int
-    #: Those of this cycle so far.
-    samples: tuple[Seen, ...]
-    #: What it has in this cycle.
-    amount: float
-    #: What is remembered of those before.
-    kept: Any
-
-
-@serializable
-@dataclass(frozen=True)
-class CycleAdviser:
-    """Advises as something that decides once a cycle says."""
-
-    by: ByCycle
-
-    def begin(self, time: float) -> tuple[CycleState, float]:
-        """Nothing is known."""
-        return CycleState(time, 0, (), nan, self.by.nothing()), nan
-
-    def advise(self, state: CycleState, last: Seen, time: float) -> tuple[CycleState, float]:
-        """Keep to the amount until the next cycle begins."""
-        samples = (*state.samples, last)
-        number = cycle_number(time, state.begun, self.by.cycle)
-        if number == state.number:
-            return replace(state, samples=samples), state.amount
-        kept, amount = self.by.decide(state.kept, Ended(samples, time))
-        return CycleState(state.begun, number, (), amount, kept), amount
 
 
 @serializable
@@ -244,7 +175,7 @@ class Completed:
         state, amount = self.adviser.begin(time)
         return state, self._complete(amount)
 
-    def advise(self, state: Any, last: Seen, time: float) -> tuple[Any, float]:
+    def advise(self, state: Any, last: Sample, time: float) -> tuple[Any, float]:
         """As the other one, completed."""
         state, amount = self.adviser.advise(state, last, time)
         return state, self._complete(amount)
@@ -266,7 +197,7 @@ class Scaled:
         state, amount = self.adviser.begin(time)
         return state, self.factor * amount
 
-    def advise(self, state: Any, last: Seen, time: float) -> tuple[Any, float]:
+    def advise(self, state: Any, last: Sample, time: float) -> tuple[Any, float]:
         """As the other one, scaled."""
         state, amount = self.adviser.advise(state, last, time)
         return state, self.factor * amount

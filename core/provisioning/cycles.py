@@ -1,134 +1,188 @@
-"""Statistics of many stretches of samples at once: each function takes flat values and where stretches begin.
+"""Policies that decide once a rescaling cycle, and the statistics of one cycle that they are made of.
 
-Means are clipped to the range of their values, so that a stretch of one constant has exactly that mean
-and a rounding error never looks like a violation.
+Such a policy is written once, as a `CyclePolicy`: what it remembers of a container, and the amount for the
+cycle that begins. A running container is steered by it sample by sample (`CycleAdviser`); recorded containers
+get its fold over their cycles (`fold_cycles`).
+
+Statistics are taken of differences from a cycle's first value, so that a cycle of one constant has exactly
+that mean and no deviation, and a rounding error never looks like a violation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import nan, sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from core.provisioning.advice import serializable
+from core.provisioning.advice import cycle_number, serializable
 
 if TYPE_CHECKING:
-    from core.provisioning.advice import Ended
-    from core.provisioning.fleet import Demand, Floats, Integers
+    from collections.abc import Iterator
+
+    from core.provisioning.advice import Sample
+    from core.provisioning.fleet import Demand, Floats, Labels
 
 
-class Stretches(Protocol):
-    """Stretches of samples, such as the cycles of a `core.provisioning.fleet.Fleet`."""
+class Cycle(NamedTuple):
+    """A rescaling cycle of one container that has ended."""
+
+    #: The demand of its samples, shape (n,); at least one.
+    values: Floats
+    #: Their times, seconds, shape (n,).
+    times: Floats
+    #: Their phases, −1 for warm-up or unknown, shape (n,).
+    phases: Labels
+    #: When the next cycle begins, seconds.
+    until: float
+
+
+class CyclePolicy(Protocol):
+    """Decides once a cycle; what it remembers of a container is a value, never changed."""
 
     @property
-    def starts(self) -> Integers:
-        """The first sample of each, shape (n_stretches,)."""
+    def cycle(self) -> float:
+        """The length of a cycle, seconds."""
 
-    @property
-    def sizes(self) -> Integers:
-        """How many samples each has, shape (n_stretches,)."""
+    def empty(self) -> Any:
+        """What is remembered of a container in its first cycle."""
 
-    @property
-    def cycle_of(self) -> Integers:
-        """The stretch of each sample, shape (n,)."""
-
-    def per_sample(self, per_cycle: Floats) -> Floats:
-        """Each stretch's value for all of its samples, shape (n,)."""
+    def decide(self, memory: Any, ended: Cycle) -> tuple[Any, float]:
+        """What is remembered from now on, and the amount for the cycle that begins."""
 
 
-class Whole:
-    """A single stretch of some samples, for the statistics below."""
+def fold_cycles(policy: CyclePolicy, demand: Demand) -> Floats:
+    """What the containers of a fleet get, cycle after cycle, shape (n,); NaN in each one's first cycle.
 
-    def __init__(self, n: int) -> None:
-        self.starts, self.sizes = np.zeros(1, np.int64), np.full(1, n, np.int64)
-        self.cycle_of = np.zeros(n, np.int64)
-
-    def per_sample(self, per_cycle: Floats) -> Floats:
-        """The value for each sample."""
-        return np.repeat(per_cycle, self.sizes)
-
-
-@serializable
-def maxima(values: Floats, fleet: Stretches) -> Floats:
-    """The largest value of each cycle, shape (n_cycles,)."""
-    return np.maximum.reduceat(values, fleet.starts) if len(values) else np.empty(0)
-
-
-def minima(values: Floats, fleet: Stretches) -> Floats:
-    """The smallest value of each cycle, shape (n_cycles,)."""
-    return np.minimum.reduceat(values, fleet.starts) if len(values) else np.empty(0)
-
-
-def means(values: Floats, fleet: Stretches) -> Floats:
-    """The mean of each cycle, shape (n_cycles,)."""
-    if not len(values):
-        return np.empty(0)
-    raw = np.add.reduceat(values, fleet.starts) / fleet.sizes
-    return np.clip(raw, minima(values, fleet), maxima(values, fleet))
-
-
-@serializable
-def rules(values: Floats, fleet: Stretches, width: float = 2.0) -> Floats:
-    """Mean + width·sd of each cycle (population sd), shape (n_cycles,); AI4DL's "stat.rules"."""
-    if not len(values):
-        return np.empty(0)
-    mean = means(values, fleet)
-    deviation = values - fleet.per_sample(mean)
-    variance = np.add.reduceat(deviation * deviation, fleet.starts) / fleet.sizes
-    return mean + width * np.sqrt(variance)
-
-
-def quantiles(values: Floats, fleet: Stretches, level: float) -> Floats:
-    """The quantile of each cycle with linear interpolation, shape (n_cycles,)."""
-    if not len(values):
-        return np.empty(0)
-    ordered = values[np.lexsort((values, fleet.cycle_of))]
-    return sorted_quantiles(ordered, fleet.starts, fleet.sizes, level)
-
-
-def sorted_quantiles(ordered: Floats, starts: Integers, sizes: Integers, level: float) -> Floats:
-    """The quantile of each stretch, whose values must be sorted."""
-    place = level * (sizes - 1)
-    below = np.floor(place).astype(np.int64)
-    above = np.minimum(below + 1, sizes - 1)
-    low, high = ordered[starts + below], ordered[starts + above]
-    found: Floats = np.clip(low + (place - below) * (high - low), low, high)
-    return found
-
-
-LEVEL = 0.95
-
-Statistic = Callable[["Floats", Stretches], "Floats"]
-"""A number for each stretch of samples, such as `core.provisioning.cycles.maxima`."""
-
-
-@serializable
-def p95(values: Floats, stretches: Stretches) -> Floats:
-    """The 95th percentile of each stretch."""
-    return quantiles(values, stretches, LEVEL)
-
-
-def previous(statistic: Statistic, demand: Demand) -> Floats:
-    """A statistic of the cycle that just ended, for every sample, shape (n,); NaN in first cycles."""
+    Parameters
+    ----------
+    policy
+        Decides once a cycle.
+    demand
+        D of n samples.
+    """
     fleet = demand.fleet
-    return fleet.per_sample(fleet.previous(statistic(demand.values, fleet)))
+    phases = np.full(fleet.n_samples, -1, np.int16) if fleet.labels is None else fleet.labels
+    starts, begins = fleet.starts.tolist(), fleet.time[fleet.starts].tolist()
+    values, time, decide = demand.values, fleet.time, policy.decide
+    amounts = [nan] * len(starts)
+    for first, end in pairwise(fleet.cycle_offsets.tolist()):
+        memory = policy.empty()
+        for number in range(first + 1, end):
+            a, b = starts[number - 1], starts[number]
+            ended = Cycle(values[a:b], time[a:b], phases[a:b], begins[number])
+            memory, amounts[number] = decide(memory, ended)
+    return fleet.per_sample(np.array(amounts))
+
+
+@dataclass(frozen=True, slots=True)
+class CycleState:
+    """Where a container is in its cycles."""
+
+    #: When its first sample came, seconds.
+    begun: float
+    #: The cycle that it is in.
+    number: int
+    #: The samples of this cycle so far.
+    samples: tuple[Sample, ...]
+    #: What it has in this cycle.
+    amount: float
+    #: What the policy remembers of the cycles before.
+    memory: Any
 
 
 @serializable
 @dataclass(frozen=True)
-class Previous:
-    """The same for one container, as `core.provisioning.advice.ByCycle`."""
+class CycleAdviser:
+    """Advises a running container as a policy that decides once a cycle."""
 
-    #: Of the samples of each cycle.
+    policy: CyclePolicy
+
+    def begin(self, time: float) -> tuple[CycleState, float]:
+        """Nothing is known."""
+        return CycleState(time, 0, (), nan, self.policy.empty()), nan
+
+    def advise(self, state: CycleState, last: Sample, time: float) -> tuple[CycleState, float]:
+        """Keep to the amount until the next cycle begins."""
+        samples = (*state.samples, last)
+        number = cycle_number(time, state.begun, self.policy.cycle)
+        if number == state.number:
+            return replace(state, samples=samples), state.amount
+        ended = Cycle(
+            np.array([each.value for each in samples]),
+            np.array([each.time for each in samples]),
+            np.array([each.phase for each in samples], np.int16),
+            time,
+        )
+        memory, amount = self.policy.decide(state.memory, ended)
+        return CycleState(state.begun, number, (), amount, memory), amount
+
+
+LEVEL = 0.95
+WIDTH = 2.0
+
+Statistic = Callable[["Floats"], float]
+"""A number for the values of one cycle, such as `core.provisioning.cycles.maximum`."""
+
+
+@serializable
+def maximum(values: Floats) -> float:
+    """The largest of the values."""
+    return float(np.maximum.reduce(values))
+
+
+def mean(values: Floats) -> float:
+    """The mean of the values."""
+    first = float(values[0])
+    return first + float(np.add.reduce(values - first)) / len(values)
+
+
+@serializable
+def mean_plus_two_sd(values: Floats) -> float:
+    """Mean + 2·sd of the values (population sd); AI4DL's "stat.rules"."""
+    first, n = float(values[0]), len(values)
+    apart = values - first
+    shift = float(np.add.reduce(apart)) / n
+    apart -= shift
+    return first + shift + WIDTH * sqrt(float(apart @ apart) / n)
+
+
+@serializable
+def p95(values: Floats) -> float:
+    """The 95th percentile of the values, with linear interpolation."""
+    ordered = np.sort(values)
+    place = LEVEL * (len(ordered) - 1)
+    below = int(place)
+    low, high = float(ordered[below]), float(ordered[min(below + 1, len(ordered) - 1)])
+    return min(low + (place - below) * (high - low), high)
+
+
+def by_cycle(statistic: Statistic, demand: Demand) -> Floats:
+    """A statistic of each cycle, shape (n_cycles,)."""
+    return np.array([statistic(values) for values in _cycles(demand)])
+
+
+def _cycles(demand: Demand) -> Iterator[Floats]:
+    bounds = [*demand.fleet.starts.tolist(), demand.fleet.n_samples]
+    return (demand.values[a:b] for a, b in pairwise(bounds))
+
+
+@serializable
+@dataclass(frozen=True)
+class PreviousCycle:
+    """A statistic of the cycle that just ended."""
+
+    #: Of the values of a cycle.
     statistic: Statistic
     #: The length of a cycle, seconds.
     cycle: float
 
-    def nothing(self) -> None:
-        """Nothing is kept."""
+    def empty(self) -> None:
+        """Nothing is remembered."""
 
-    def decide(self, kept: None, ended: Ended) -> tuple[None, float]:
-        """The statistic of its samples."""
-        return kept, float(self.statistic(ended.values, Whole(len(ended.samples)))[0])
+    def decide(self, memory: None, ended: Cycle) -> tuple[None, float]:
+        """The statistic of its values."""
+        return memory, self.statistic(ended.values)

@@ -17,7 +17,7 @@ from core.phases.kernels.compiling import exact, inlined
 from core.provisioning.advice import cycle_number, serializable
 
 if TYPE_CHECKING:
-    from core.provisioning.advice import Seen
+    from core.provisioning.advice import Sample
     from core.provisioning.fleet import Demand, Floats, Integers
 
 
@@ -101,7 +101,7 @@ class OnEvents:
         """What a container has at first."""
         return Watched(time, self.start), self.start
 
-    def advise(self, state: Watched, last: Seen, time: float) -> tuple[Watched, float]:
+    def advise(self, state: Watched, last: Sample, time: float) -> tuple[Watched, float]:
         """Resize it if something happened."""
         rule, cycle = self.rule, self.cycle
         number = cycle_number(time, state.begun, cycle)
@@ -117,6 +117,11 @@ class OnEvents:
         now = (state.allocation, left, state.above, state.below)
         allocation, left, above, below = triggered(now, last.value, last.seconds, target, waits)
         return Watched(state.begun, allocation, values, when, left, above, below, number, cold), allocation
+
+
+# The kernels below do for whole fleets what `OnEvents` does sample by sample. `act` runs up to nine times for
+# each of 90 rules while `event` is fitted. For 80,000 samples a run takes 0.01 s; the fold takes 0.5 s, and a
+# fit would take seven minutes. The decision itself, `triggered`, is written once; tests compare both forms.
 
 
 @inlined

@@ -125,13 +125,6 @@ class Fleet:
         """Which samples are in a container's first cycle, which has no past, shape (n,)."""
         return self.first[self.cycle_of]
 
-    @cached_property
-    def last_phase(self) -> Labels | None:
-        """The phase of the last sample before each cycle, shape (n_cycles,); −1 before a first one."""
-        if self.labels is None:
-            return None
-        return np.where(self.first, np.int16(-1), self.labels[self.starts - 1])
-
     def per_sample(self, per_cycle: Floats) -> Floats:
         """Each cycle's value for all of its samples, shape (n,)."""
         return np.repeat(per_cycle, self.sizes)

@@ -23,7 +23,7 @@ from core.provisioning.recent import Recent, Watch, recent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from core.provisioning.advice import Seen
+    from core.provisioning.advice import Sample
     from core.provisioning.distribution import Shares
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers, Truths
 
@@ -98,7 +98,7 @@ class Forecaster:
     features: str
     phases: int
 
-    def shares(self, row: Shares, last: Seen) -> Shares:
+    def shares(self, row: Shares, last: Sample) -> Shares:
         """F of the time to come, shape (n_grid,), with the statistics of the past and the last sample."""
         more: Any = ()
         if self.features == "phase":

@@ -3,26 +3,27 @@
 ``global`` takes the training samples of the phase, as published; ``container`` this container's own
 samples so far in the phase; ``shrunk`` = (n·own + κ·global)/(n + κ), with n own samples; ``relative``
 keeps training samples in units of the mean of their own cycle, and gives them back in units of the
-cycle that just ended.
+cycle that just ended. Warm-up is a phase like the others here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import repeat
+from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.advice import CycleAdviser, serializable
-from core.provisioning.cycles import Whole, means
-from core.provisioning.phase_table import Own, own_moments, phase_moments
-from core.provisioning.policy import Fitted
+from core.provisioning.advice import serializable
+from core.provisioning.cycles import WIDTH, by_cycle, mean
+from core.provisioning.policy import by_cycles
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
-    from core.provisioning.advice import Ended, Seen
-    from core.provisioning.fleet import Demand, Fleet, Floats, Labels
-    from core.provisioning.phase_table import PhaseMoments
+    from core.provisioning.cycles import Cycle
+    from core.provisioning.fleet import Demand, Floats, Integers, Labels
+    from core.provisioning.policy import Fitted
 
 STATISTICS = {
     "global": "Of all training samples in the phase (as published)",
@@ -30,7 +31,6 @@ STATISTICS = {
     "shrunk": "Own samples, drawn towards all training samples",
     "relative": "In units of the container’s own recent level",
 }
-WIDTH = 2.0
 
 
 @dataclass(frozen=True)
@@ -48,95 +48,102 @@ class RuleSettings:
 
 def fit_rule(training: Demand, settings: RuleSettings, *, one_phase: bool = False) -> Fitted:
     """Learn the rule of every phase."""
-    relative = settings.statistics == "relative"
-    table = phase_moments(_in_units(training) if relative else training.values, _labels(training, one_phase))
+    labels = training.fleet.labels
+    if one_phase or labels is None:
+        labels = np.zeros(training.fleet.n_samples, np.int16)
+    values = _in_units(training) if settings.statistics == "relative" else training.values
+    pooled = pooled_rules(values, labels)
+    return by_cycles(
+        PhaseRule(training.fleet.cycle, settings.statistics, settings.kappa, pooled, one_phase=one_phase)
+    )
 
-    kappa = settings.kappa
 
-    def allocate(demand: Demand) -> Floats:
-        labels = _labels(demand, one_phase)
-        pooled = _pooled(table, demand.fleet, labels)
-        match settings.statistics:
-            case "relative":
-                chosen = pooled * means(demand.values, demand.fleet)[_before(demand.fleet)]
-            case "container":
-                chosen = _own(demand, labels)[1]
-            case "shrunk":
-                count, own = _own(demand, labels)
-                chosen = (count * own + kappa * pooled) / (count + kappa)
-            case _:
-                chosen = pooled
-        return demand.fleet.per_sample(np.where(demand.fleet.first, np.nan, chosen))
+def places(phase: Labels, size: int) -> Integers:
+    """The index of phases in tables: warm-up at 0, phase p at p + 1, unknown ones at the end."""
+    place = phase.astype(np.int64) + 1
+    return np.where(place < size, place, size)
 
-    by = PhaseRule(training.fleet.cycle, settings.statistics, kappa, table, one_phase)
-    return Fitted(allocate, CycleAdviser(by))
+
+def place_of(phase: int, size: int) -> int:
+    """The index of one phase in a table of `size` entries, the last of which is for unknown phases."""
+    return min(phase + 1, size - 1)
+
+
+def pooled_rules(values: Floats, labels: Labels) -> Floats:
+    """Mean + 2·sd of the training samples of each phase, shape (n_phases + 2,) as `place_of` counts.
+
+    A phase without training samples, and one that training does not know, has the rule of all samples.
+    """
+    n = int(labels.max(initial=-1)) + 2
+    place = labels.astype(np.int64) + 1
+    size = np.bincount(place, minlength=n)
+    total = np.bincount(place, values, minlength=n)
+    average = np.divide(total, size, out=np.zeros(n), where=size > 0)
+    low, high = np.full(n, np.inf), np.full(n, -np.inf)
+    np.minimum.at(low, place, values)
+    np.maximum.at(high, place, values)
+    average = np.where(size > 0, np.clip(average, low, high), values.mean())
+    squares = np.bincount(place, (values - average[place]) ** 2, minlength=n)
+    sd = np.sqrt(np.divide(squares, size, out=np.full(n, values.var()), where=size > 0))
+    return np.append(average, values.mean()) + WIDTH * np.append(sd, values.std())
+
+
+OwnSums = dict[int, tuple[int, float, float, float]]
+"""A container's own samples so far by phase: how many, the first one's value, and the sums of differences
+from that and of their squares. Sums of differences give a constant demand exactly its own mean."""
+
+
+def with_samples(before: OwnSums, values: Floats, phases: Labels | None) -> OwnSums:
+    """Also with these samples; all are of phase 0 without phases."""
+    own, labels = dict(before), repeat(0) if phases is None else phases.tolist()
+    for value, phase in zip(values.tolist(), labels, strict=False):
+        size, origin, total, squares = own.get(phase, (0, value, 0.0, 0.0))
+        apart = value - origin
+        own[phase] = (size + 1, origin, total + apart, squares + apart * apart)
+    return own
+
+
+def own_rule(size: int, origin: float, total: float, squares: float) -> float:
+    """Mean + 2·sd (population sd) of the samples with these sums."""
+    shift = total / size
+    return origin + shift + WIDTH * sqrt(max(squares / size - shift * shift, 0.0))
 
 
 @serializable
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PhaseRule:
     """The rule of the phase of a cycle's last sample, for the cycle that follows."""
 
     #: The length of a cycle, seconds.
     cycle: float
-    #: As in `fit_rule`.
+    #: As in `RuleSettings`.
     statistics: str
     kappa: float
-    #: Of the training set.
-    table: PhaseMoments
+    #: The rules of the training set (`pooled_rules`).
+    pooled: Floats
+    #: Whether all samples count as one phase.
     one_phase: bool
 
-    def nothing(self) -> dict[int, Own]:
+    def empty(self) -> OwnSums:
         """No sample in any phase."""
         return {}
 
-    def decide(self, kept: dict[int, Own], ended: Ended) -> tuple[dict[int, Own], float]:
+    def decide(self, memory: OwnSums, ended: Cycle) -> tuple[OwnSums, float]:
         """Own samples by phase, and the rule of the last one's."""
-        own = dict(kept)
-        for each in ended.samples:
-            phase = self._phase(each)
-            own[phase] = own.get(phase, Own()).after(each.value)
-        last = self._phase(ended.last)
-        mean, sd = self.table.of(np.array([last], np.int16))
-        pooled, count = float(mean[0] + WIDTH * sd[0]), float(own[last].size)
-        if self.statistics == "relative":
-            return own, pooled * float(means(ended.values, Whole(len(ended.samples)))[0])
+        last = 0 if self.one_phase else int(ended.phases[-1])
+        pooled = float(self.pooled[place_of(last, len(self.pooled))])
         if self.statistics == "global":
-            return own, pooled
-        mine, apart = own[last].moments
-        alone = mine + WIDTH * apart
+            return memory, pooled
+        if self.statistics == "relative":
+            return memory, pooled * mean(ended.values)
+        own = with_samples(memory, ended.values, None if self.one_phase else ended.phases)
+        mine, count = own_rule(*own[last]), own[last][0]
         if self.statistics == "container":
-            return own, alone
-        return own, (count * alone + self.kappa * pooled) / (count + self.kappa)
-
-    def _phase(self, seen: Seen) -> int:
-        return 0 if self.one_phase else seen.phase
-
-
-def _labels(demand: Demand, one_phase: bool) -> Labels:
-    known = demand.fleet.labels
-    return np.zeros(demand.fleet.n_samples, np.int16) if one_phase or known is None else known
-
-
-def _before(fleet: Fleet) -> np.ndarray:
-    return np.maximum(np.arange(fleet.n_cycles) - 1, 0)
-
-
-def _pooled(table: PhaseMoments, fleet: Fleet, labels: Labels) -> Floats:
-    """The training set's rule for the phase before each cycle, shape (n_cycles,)."""
-    known = replace(fleet, labels=labels).last_phase
-    if known is None or not len(known):
-        return np.empty(0)
-    mean, sd = table.of(known)
-    return mean + WIDTH * sd
-
-
-def _own(demand: Demand, labels: Labels) -> tuple[Floats, Floats]:
-    own = own_moments(demand.values, demand.fleet, labels)
-    return own.count, own.mean + WIDTH * own.sd
+            return own, mine
+        return own, (count * mine + self.kappa * pooled) / (count + self.kappa)
 
 
 def _in_units(demand: Demand) -> Floats:
     """Demand in units of the mean of its own cycle, shape (n,); 1 where that is 0."""
-    level = demand.fleet.per_sample(means(demand.values, demand.fleet))
+    level = demand.fleet.per_sample(by_cycle(mean, demand))
     return np.divide(demand.values, level, out=np.ones(len(level)), where=level > 0)

@@ -18,6 +18,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.provisioning.advice import Completed, fold
+from core.provisioning.cycles import CycleAdviser, fold_cycles
 from core.settings_fields import NoSettings, build
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from core.progress_reporting import Progress
     from core.provisioning.advice import Adviser
+    from core.provisioning.cycles import CyclePolicy
     from core.provisioning.fleet import Demand, Floats
 
 COLD_START_QUANTILE = 0.95
@@ -130,6 +132,11 @@ class Fitted:
     def __call__(self, demand: Demand) -> Floats:
         """The allocation of each sample of a fleet."""
         return self.allocate(demand)
+
+
+def by_cycles(policy: CyclePolicy) -> Fitted:
+    """A policy that decides once a cycle; for fleets it is folded over their cycles."""
+    return Fitted(lambda demand: fold_cycles(policy, demand), CycleAdviser(policy))
 
 
 def by_advice(adviser: Adviser) -> Fitted:

@@ -32,7 +32,7 @@ from core.provisioning.recent import Past
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.provisioning.advice import Seen
+    from core.provisioning.advice import Sample
     from core.provisioning.distribution import Shares
     from core.provisioning.fleet import Demand, Floats, Integers
     from core.provisioning.outlook import Forecaster
@@ -124,7 +124,7 @@ class Payer:
         """What a container without a past gets."""
         return Account(Past(time), self.prices.start), self.prices.start
 
-    def advise(self, state: Account, last: Seen, time: float) -> tuple[Account, float]:
+    def advise(self, state: Account, last: Sample, time: float) -> tuple[Account, float]:
         """Change the allocation where that is worth a resize."""
         watch, prices = self.forecaster.watch, self.prices
         past, level, row = watch.after(state.past, last, time)
@@ -205,6 +205,11 @@ def settled(
     if kept - least > hurdle and (left > 0 or target > allocation):
         return target, left - 1
     return allocation, left
+
+
+# `settle` runs ten times over 80,000 samples for each price that is fitted. With the features of `recent` a
+# fold of `Payer` takes 23 s for 1.3 million samples (5,500 containers); the kernels take 0.8 s. The decision
+# itself, `settled`, is written once; tests compare both forms.
 
 
 @exact

@@ -83,7 +83,7 @@ def test_a_policy_that_was_kept_in_a_file_advises_as_before(name, resource, tmp_
     "plain",
     [
         {"kind": "Popen", "fields": {"args": "true"}},
-        {"kind": "maxima", "fields": {}},
+        {"kind": "maximum", "fields": {}},
         {"kind": "Watch", "fields": {"cycle": 1}},
         {"function": "Watch"},
         {"function": "eval"},

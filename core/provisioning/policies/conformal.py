@@ -10,6 +10,7 @@ equation 2). Cold starts are left as they are.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,8 +22,8 @@ from core.settings_fields import setting
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
-    from core.provisioning.advice import Adviser, Seen
-    from core.provisioning.fleet import Demand, Fleet, Floats, Integers
+    from core.provisioning.advice import Adviser, Sample
+    from core.provisioning.fleet import Demand, Floats
 
 SUFFIX = "+conformal"
 _GRID = 512
@@ -69,20 +70,61 @@ def _fit(policy: Policy, training: Demand, settings: ConformalSettings, progress
     floor = 0.01 * float(training.values.mean())
     warm = ~training.fleet.cold
     counted = warm if warm.any() else np.ones(len(warm), bool)
-    scores = (training.values[counted] + floor) / np.maximum(base(training)[counted] + floor, 1e-300)
-    levels = np.linspace(0.0, 1.0, _GRID)
-    curve = np.minimum(np.quantile(scores, levels), _MOST)
+    learned = base(training)
+    scores = (training.values[counted] + floor) / np.maximum(learned[counted] + floor, 1e-300)
+    grid = np.linspace(0.0, 1.0, _GRID)
+    level = Level(floor, settings, grid, np.minimum(np.quantile(scores, grid), _MOST))
+    adviser = None if base.adviser is None else Adapter(base.adviser, training.fleet.cycle, level)
 
     def allocate(demand: Demand) -> Floats:
-        wrapped = base(demand)
-        factor = _adapt(demand, wrapped, floor, settings, levels, curve)
-        adapted = np.maximum(demand.fleet.per_sample(factor) * (wrapped + floor) - floor, 0.0)
-        return np.where(demand.fleet.cold, np.nan, adapted)
+        # an evaluation calibrates on the training containers, whose amounts are known by now
+        return level.fold(demand, learned if demand is training else base(demand))
 
-    adviser = None
-    if base.adviser is not None:
-        adviser = Adapter(base.adviser, training.fleet.cycle, floor, settings, levels, curve)
     return Fitted(allocate, adviser)
+
+
+@serializable
+@dataclass(frozen=True, eq=False)
+class Level:
+    """What a level α makes of the wrapped policy's amounts, and how it moves."""
+
+    #: δ, in the demand's unit.
+    floor: float
+    settings: ConformalSettings
+    #: Q: the quantiles of the scores at these shares, shape (_GRID,) each.
+    shares: Floats
+    scores: Floats
+
+    def factor(self, alpha: float) -> float:
+        """Q(1 − α)."""
+        return float(np.interp(1.0 - alpha, self.shares, self.scores))
+
+    def amount(self, wrapped: Any, factor: Any) -> Any:
+        """A′ for amounts A of the wrapped policy."""
+        return np.maximum(factor * (wrapped + self.floor) - self.floor, 0.0)
+
+    def score(self, values: Any, wrapped: Any) -> Any:
+        """R of demands D under amounts A; D exceeds A′ where it is above Q(1 − α)."""
+        return (values + self.floor) / np.maximum(wrapped + self.floor, 1e-300)
+
+    def after(self, alpha: float, error: float) -> float:
+        """α after a cycle of which a share `error` of the time was short."""
+        moved = alpha + self.settings.gamma * (self.settings.target - error)
+        return min(max(moved, _LOWEST), _HIGHEST)
+
+    def fold(self, demand: Demand, wrapped: Floats) -> Floats:
+        """A′ of each sample of a fleet, shape (n,), NaN in first cycles."""
+        fleet, score = demand.fleet, self.score(demand.values, wrapped)
+        starts, factors = [*fleet.starts.tolist(), fleet.n_samples], np.full(fleet.n_cycles, np.nan)
+        for first, end in pairwise(fleet.cycle_offsets.tolist()):
+            alpha = self.settings.target
+            for number in range(first + 1, end):
+                part = slice(starts[number], starts[number + 1])
+                factors[number] = factor = self.factor(alpha)
+                seconds = fleet.seconds[part]
+                lasted = max(float(np.add.reduce(seconds)), 1e-300)
+                alpha = self.after(alpha, float(seconds @ (score[part] > factor)) / lasted)
+        return np.asarray(self.amount(wrapped, fleet.per_sample(factors)))
 
 
 class Adapted(NamedTuple):
@@ -93,12 +135,12 @@ class Adapted(NamedTuple):
     wrapped: float
     #: When its first sample came, seconds.
     begun: float
+    #: Its level, and Q of it.
+    alpha: float
+    factor: float = 1.0
     #: The cycle that it is in, and whether that is its first.
     number: int = 0
     cold: bool = True
-    #: Its level, and what that makes of the wrapped amount in this cycle.
-    alpha: float = 0.0
-    factor: float = 1.0
     #: Seconds of this cycle: short, and all.
     short: float = 0.0
     lasted: float = 0.0
@@ -107,65 +149,26 @@ class Adapted(NamedTuple):
 @serializable
 @dataclass(frozen=True, eq=False)
 class Adapter:
-    """Adapts the level of a policy that advises; see `_fit` for what the rest is."""
+    """Adapts the level of a policy that advises a running container."""
 
     base: Adviser
     cycle: float
-    floor: float
-    settings: ConformalSettings
-    levels: Floats
-    curve: Floats
+    level: Level
 
     def begin(self, time: float) -> tuple[Adapted, float]:
         """Cold."""
         inner, wrapped = self.base.begin(time)
-        return Adapted(inner, wrapped, time, alpha=self.settings.target), nan
+        return Adapted(inner, wrapped, time, self.level.settings.target), nan
 
-    def advise(self, state: Adapted, last: Seen, time: float) -> tuple[Adapted, float]:
+    def advise(self, state: Adapted, last: Sample, time: float) -> tuple[Adapted, float]:
         """Adapt the level at the end of each cycle but the first."""
-        above = (last.value + self.floor) / max(state.wrapped + self.floor, 1e-300) > state.factor
+        above = float(self.level.score(last.value, state.wrapped)) > state.factor
         short, lasted = state.short + last.seconds * above, state.lasted + last.seconds
         inner, wrapped = self.base.advise(state.inner, last, time)
         number = cycle_number(time, state.begun, self.cycle)
         after = state._replace(inner=inner, wrapped=wrapped, number=number, short=short, lasted=lasted)
         if number != state.number:
-            alpha = state.alpha
-            if not state.cold:
-                error = self.settings.target - short / max(lasted, 1e-300)
-                alpha = min(max(alpha + self.settings.gamma * error, _LOWEST), _HIGHEST)
-            factor = float(np.interp(1.0 - alpha, self.levels, self.curve))
+            alpha = state.alpha if state.cold else self.level.after(state.alpha, short / max(lasted, 1e-300))
+            factor = self.level.factor(alpha)
             after = after._replace(cold=False, alpha=alpha, factor=factor, short=0.0, lasted=0.0)
-        if after.cold:
-            return after, nan
-        return after, max(after.factor * (wrapped + self.floor) - self.floor, 0.0)
-
-
-def _adapt(
-    demand: Demand, wrapped: Floats, floor: float, settings: ConformalSettings, levels: Floats, curve: Floats
-) -> Floats:
-    """The factor of each cycle, shape (n_cycles,); all containers take their next cycle together."""
-    fleet = demand.fleet
-    score = (demand.values + floor) / np.maximum(wrapped + floor, 1e-300)
-    alpha = np.full(fleet.n_containers, settings.target)
-    factor = np.ones(fleet.n_cycles)
-    per_container = np.diff(fleet.cycle_offsets)
-    order = np.argsort(-per_container, kind="stable")
-    for number in range(1, int(per_container.max(initial=0))):
-        alive = order[: np.searchsorted(-per_container[order], -number, side="left")]
-        cycle = fleet.cycle_offsets[alive] + number
-        mine = np.interp(1.0 - alpha[alive], levels, curve)
-        factor[cycle] = mine
-        short = _share_above(fleet, score, cycle, mine)
-        alpha[alive] = np.clip(alpha[alive] + settings.gamma * (settings.target - short), _LOWEST, _HIGHEST)
-    return factor
-
-
-def _share_above(fleet: Fleet, score: Floats, cycle: Integers, limit: Floats) -> Floats:
-    """The share of each cycle's time in which its scores exceed its limit."""
-    starts, sizes = fleet.starts[cycle], fleet.sizes[cycle]
-    ends = np.cumsum(sizes)
-    samples = np.repeat(starts - ends + sizes, sizes) + np.arange(int(sizes.sum()))
-    owner = np.repeat(np.arange(len(cycle)), sizes)
-    seconds = fleet.seconds[samples]
-    short = np.bincount(owner, seconds * (score[samples] > limit[owner]), minlength=len(cycle))
-    return short / np.maximum(np.bincount(owner, seconds, minlength=len(cycle)), 1e-300)
+        return after, nan if after.cold else float(self.level.amount(wrapped, after.factor))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.provisioning.cycles import maxima, rules
+from core.provisioning.cycles import by_cycle, maximum, mean_plus_two_sd
 from core.provisioning.policy import Allocate, Policy, PolicyKind
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 def current_max(demand: Demand) -> Floats:
     """The maximum of the coming cycle, shape (n,)."""
-    return demand.fleet.per_sample(maxima(demand.values, demand.fleet))
+    return demand.fleet.per_sample(by_cycle(maximum, demand))
 
 
 def current_rules(demand: Demand) -> Floats:
     """Mean + 2·sd of the coming cycle, shape (n,)."""
-    return demand.fleet.per_sample(rules(demand.values, demand.fleet))
+    return demand.fleet.per_sample(by_cycle(mean_plus_two_sd, demand))
 
 
 def _fit_max(_training: Demand, _settings: NoSettings, _progress: Progress | None) -> Allocate:

@@ -56,13 +56,13 @@ def _fit(training: Demand, settings: EventSettings, progress: Progress | None) -
     rule = searched(sample_of(training, settings.seed), settings, start, progress)
 
     def allocate(demand: Demand) -> Floats:
-        quantile = seen(demand, rule.window, rule.level, settings)
+        quantile = trigger_quantile(demand, rule.window, rule.level, settings)
         return act(demand, quantile, rule, start)
 
     return Fitted(allocate, OnEvents(rule, training.fleet.cycle, start, settings.first_cycle == "wait"))
 
 
-def seen(demand: Demand, window: float, level: float, settings: EventSettings) -> Floats:
+def trigger_quantile(demand: Demand, window: float, level: float, settings: EventSettings) -> Floats:
     """The quantile of a window of so many cycles; NaN, which triggers nothing, where it is not to act."""
     quantile = window_quantile(demand, window * demand.fleet.cycle, level)
     return np.where(demand.fleet.cold, np.nan, quantile) if settings.first_cycle == "wait" else quantile
@@ -80,7 +80,7 @@ def searched(demand: Demand, settings: EventSettings, start: float, progress: Pr
             progress(number / len(drawn), "Trying rules")
         window, level, confirm, slack, patience, reserve = table[place]
         if (window, level) not in known:
-            known[window, level] = seen(demand, window, level, settings)
+            known[window, level] = trigger_quantile(demand, window, level, settings)
         rule = Rule(window, level, 1.0, confirm, slack, patience, reserve)
         rule, cost = with_margin(demand, known[window, level], rule, start, settings.under_time)
         if cost < least:

@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.advice import CycleAdviser, serializable
+from core.provisioning.advice import serializable
 from core.provisioning.fleet import Resource
-from core.provisioning.phase_table import places
-from core.provisioning.policy import Fitted, Need, Policy, PolicyKind
+from core.provisioning.phase_rules import place_of, places
+from core.provisioning.policy import Need, Policy, PolicyKind, by_cycles
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
-    from core.provisioning.advice import Ended
+    from core.provisioning.cycles import Cycle
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers
+    from core.provisioning.policy import Fitted
 
 _LONGEST = 1000
 
@@ -103,13 +104,7 @@ def _fit(training: Demand, settings: LookaheadSettings, _progress: Progress | No
         level = mixture_quantiles(training.values, phase, mean, settings.level)
     level = np.append(np.where(seen, level, np.nan), np.nan)
 
-    def allocate(demand: Demand) -> Floats:
-        last = demand.fleet.last_phase
-        if last is None:
-            return np.full(demand.fleet.n_samples, np.nan)
-        return demand.fleet.per_sample(np.where(demand.fleet.first, np.nan, level[places(last, n)]))
-
-    return Fitted(allocate, CycleAdviser(Lookahead(fleet.cycle, level)))
+    return by_cycles(Lookahead(fleet.cycle, level))
 
 
 @serializable
@@ -119,16 +114,15 @@ class Lookahead:
 
     #: The length of a cycle, seconds.
     cycle: float
-    #: The amount after each phase (`core.provisioning.phase_table.places`), shape (n_phases + 2,).
+    #: The amount after each phase (`core.provisioning.phase_rules.place_of`), shape (n_phases + 2,).
     level: Floats
 
-    def nothing(self) -> None:
-        """Nothing is kept."""
+    def empty(self) -> None:
+        """Nothing is remembered."""
 
-    def decide(self, kept: None, ended: Ended) -> tuple[None, float]:
+    def decide(self, memory: None, ended: Cycle) -> tuple[None, float]:
         """The amount after the last sample's phase."""
-        place = places(np.array([ended.last.phase], np.int16), len(self.level) - 1)
-        return kept, float(self.level[place[0]])
+        return memory, float(self.level[place_of(int(ended.phases[-1]), len(self.level))])
 
 
 PHASE_LOOKAHEAD = Policy(

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.advice import CycleAdviser
-from core.provisioning.cycles import Previous, maxima, p95, previous, rules
+from core.provisioning.cycles import PreviousCycle, fold_cycles, maximum, mean_plus_two_sd, p95
 from core.provisioning.evaluation.metrics import factors, over, resizes_per_cycle, tally
 from core.provisioning.outlook import MAY, Outlook, learn
-from core.provisioning.policy import Fitted, Policy, PolicyKind
+from core.provisioning.policy import Fitted, Policy, PolicyKind, by_cycles
 from core.provisioning.violation_price import Payer, Prices, fitted_price, follow
 from core.settings_fields import setting
 
@@ -46,7 +45,7 @@ _CLEARLY = 0.95
 _RESIZES = 1.0
 _PHASES_HELP = 0.99
 
-REACTIVE: dict[str, Statistic] = {"max": maxima, "rules": rules, "p95": p95}
+REACTIVE: tuple[Statistic, ...] = (maximum, mean_plus_two_sd, p95)
 
 
 @dataclass(frozen=True)
@@ -120,11 +119,6 @@ def best_plan(outlook: Outlook, settings: PhasedockSettings) -> Plan:
     return min(fitting or plans, key=lambda plan: plan.over if fitting else plan.resizes)
 
 
-def reactive(demand: Demand, name: str, start: float) -> Floats:
-    """A statistic of the cycle that just ended, for all of the next one's samples, shape (n,)."""
-    return np.where(demand.fleet.cold, start, previous(REACTIVE[name], demand))
-
-
 def _fit(training: Demand, settings: PhasedockSettings, progress: Progress | None) -> Fitted:
     def plan_with(features: str, done: float, message: str) -> Plan:
         if progress is not None:
@@ -135,17 +129,20 @@ def _fit(training: Demand, settings: PhasedockSettings, progress: Progress | Non
     if settings.phases == "helpful" and training.fleet.labels is not None:
         other = plan_with("phase", 0.5, "Learning what phases tell")
         plan = other if other.over < _PHASES_HELP * plan.over else plan
-    calibrated, start = plan.outlook.demand, plan.outlook.start
-    costs = {
-        name: matched_over(calibrated, reactive(calibrated, name, start), settings.under_time)
-        for name in REACTIVE
-    }
-    best = min(costs, key=lambda name: costs[name])
-    if settings.fallback and costs[best] < _CLEARLY * plan.over:
-        by = Previous(REACTIVE[best], training.fleet.cycle)
-        return Fitted(lambda demand: reactive(demand, best, start), CycleAdviser(by))
+    if settings.fallback:
+        rules = [PreviousCycle(statistic, training.fleet.cycle) for statistic in REACTIVE]
+        costs = [_rule_cost(rule, plan.outlook, settings.under_time) for rule in rules]
+        best = int(np.argmin(costs))
+        if costs[best] < _CLEARLY * plan.over:
+            return by_cycles(rules[best])
     payer = Payer(plan.outlook.forecaster, plan.prices, WHEN[plan.first_cycle])
     return Fitted(lambda demand: plan.outlook.by_parts(demand, MAY[WHEN[plan.first_cycle]], plan.give), payer)
+
+
+def _rule_cost(rule: PreviousCycle, outlook: Outlook, under_time: float) -> float:
+    """The over-allocation of a reactive rule on the containers to calibrate on."""
+    given = fold_cycles(rule, outlook.demand)
+    return matched_over(outlook.demand, np.where(np.isnan(given), outlook.start, given), under_time)
 
 
 PHASEDOCK = Policy(

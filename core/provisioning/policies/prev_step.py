@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.provisioning.advice import CycleAdviser
-from core.provisioning.cycles import Previous, maxima, p95, previous, rules
-from core.provisioning.policy import Fitted, Policy, PolicyKind
+from core.provisioning.cycles import PreviousCycle, maximum, mean_plus_two_sd, p95
+from core.provisioning.policy import Policy, PolicyKind, by_cycles
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
     from core.provisioning.cycles import Statistic
     from core.provisioning.fleet import Demand
+    from core.provisioning.policy import Fitted
     from core.settings_fields import NoSettings
 
 
 def _reactive(name: str, about: str, statistic: Statistic) -> Policy:
     def fit(training: Demand, _settings: NoSettings, _progress: Progress | None) -> Fitted:
-        adviser = CycleAdviser(Previous(statistic, training.fleet.cycle))
-        return Fitted(lambda demand: previous(statistic, demand), adviser)
+        return by_cycles(PreviousCycle(statistic, training.fleet.cycle))
 
     return Policy(name, PolicyKind.REACTIVE, about, fit, usual=True)
 
 
-PREV_STEP_MAX = _reactive("prev.step.max", "The maximum of the cycle that just ended.", maxima)
-PREV_STEP_RULES = _reactive("prev.step.rules", "Mean + 2·sd of the cycle that just ended.", rules)
+PREV_STEP_MAX = _reactive("prev.step.max", "The maximum of the cycle that just ended.", maximum)
+PREV_STEP_RULES = _reactive("prev.step.rules", "Mean + 2·sd of the cycle that just ended.", mean_plus_two_sd)
 PREV_STEP_P95 = _reactive("prev.step.p95", "The 95th percentile of the cycle that just ended.", p95)
 POLICIES = (PREV_STEP_MAX, PREV_STEP_RULES, PREV_STEP_P95)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.progress_reporting import Progress
-    from core.provisioning.advice import Seen
+    from core.provisioning.advice import Sample
     from core.provisioning.distribution import Shares
     from core.provisioning.fleet import Demand, Floats, Integers
     from core.provisioning.outlook import Forecaster
@@ -52,9 +52,14 @@ def quantile_of(past: Recent, row: Integers, shares: Shares, grid: Floats, level
     """The quantile of the coming demand where F is known, shape (n,); NaN elsewhere."""
     amount = np.full(len(row), np.nan)
     at = np.flatnonzero(row >= 0)
-    place = np.minimum((shares[row[at]] < np.float32(level)).sum(axis=1), len(grid) - 1)
-    amount[at] = past.level[at] * grid[place] * (1.0 + 1e-9)
+    amount[at] = amount_at(past.level[at], shares[row[at]], grid, level)
     return amount
+
+
+def amount_at(recent: Any, shares: Shares, grid: Floats, level: float) -> Any:
+    """The quantile of F, times the recent level: of one container, or of many along the first axis."""
+    place = np.minimum((shares < np.float32(level)).sum(axis=-1), len(grid) - 1)
+    return recent * grid[place] * (1.0 + 1e-9)
 
 
 def giver(outlook: Outlook, level: float) -> Callable[[Demand, Recent, Integers, Shares], Floats]:
@@ -87,15 +92,14 @@ class QuantileAdviser:
         """Nothing is known."""
         return QuantileState(Past(time)), nan
 
-    def advise(self, state: QuantileState, last: Seen, time: float) -> tuple[QuantileState, float]:
+    def advise(self, state: QuantileState, last: Sample, time: float) -> tuple[QuantileState, float]:
         """Keep to the amount until the next cycle begins."""
         watch, forest = self.forecaster.watch, self.forecaster.forest
         past, level, row = watch.after(state.past, last, time)
         number, amount = cycle_number(time, past.begun, watch.cycle), state.amount
         if number != state.number:
             shares = self.forecaster.shares(row, last)
-            place = min(int((shares < np.float32(self.level)).sum()), len(forest.grid) - 1)
-            amount = float(level * forest.grid[place] * (1.0 + 1e-9))
+            amount = float(amount_at(level, shares, forest.grid, self.level))
         return QuantileState(past, number, amount), amount
 
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.provisioning.advice import serializable
-from core.provisioning.policy import Allocate, Fitted, Need, Policy, PolicyKind, cold_start
+from core.provisioning.policy import Allocate, Need, Policy, PolicyKind, by_cycles, cold_start
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
-    from core.provisioning.advice import Seen
+    from core.provisioning.cycles import Cycle
     from core.provisioning.fleet import Demand, Floats
+    from core.provisioning.policy import Fitted
     from core.settings_fields import NoSettings
 
 
@@ -33,17 +34,18 @@ def given(demand: Demand) -> Floats:
 @serializable
 @dataclass(frozen=True)
 class Constant:
-    """The same amount for every container, always."""
+    """The same amount for every container, always: in a first cycle it is the cold-start value."""
 
+    #: The length of a cycle, seconds.
+    cycle: float
     amount: float
 
-    def begin(self, time: float) -> tuple[None, float]:  # noqa: ARG002 - whenever that is
-        """The amount."""
-        return None, self.amount
+    def empty(self) -> None:
+        """Nothing is remembered."""
 
-    def advise(self, state: None, last: Seen, time: float) -> tuple[None, float]:  # noqa: ARG002
+    def decide(self, memory: None, ended: Cycle) -> tuple[None, float]:  # noqa: ARG002 - whatever it was
         """The amount."""
-        return state, self.amount
+        return memory, self.amount
 
 
 def _fit_peak(_training: Demand, _settings: NoSettings, _progress: Progress | None) -> Allocate:
@@ -55,8 +57,7 @@ def _fit_request(_training: Demand, _settings: NoSettings, _progress: Progress |
 
 
 def _fit_p95(training: Demand, _settings: NoSettings, _progress: Progress | None) -> Fitted:
-    level = cold_start(training)
-    return Fitted(lambda demand: np.full(demand.fleet.n_samples, level), Constant(level))
+    return by_cycles(Constant(training.fleet.cycle, cold_start(training)))
 
 
 STATIC_PEAK = Policy(

@@ -12,20 +12,22 @@ unit that is a share the first bucket is 0.001. Left out: bump-ups after a kill,
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import log1p
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.advice import CycleAdviser, cycle_number, serializable
+from core.provisioning.advice import serializable
 from core.provisioning.fleet import Resource
-from core.provisioning.policy import Fitted, Policy, PolicyKind
+from core.provisioning.policy import Policy, PolicyKind, by_cycles
 from core.settings_fields import setting
 from core.units import Unit
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
-    from core.provisioning.advice import Ended
-    from core.provisioning.fleet import Demand, Fleet, Floats, Integers
+    from core.provisioning.cycles import Cycle
+    from core.provisioning.fleet import Demand, Floats, Integers
+    from core.provisioning.policy import Fitted
 
 FIRST = {Unit.CORES: (0.01, 1000.0), Unit.BYTES: (1e7, 1e12), Unit.SHARE: (0.001, 10.0)}
 KEPT_SHARE = 1 / 8
@@ -64,14 +66,14 @@ class Buckets:
 
     def of(self, values: Floats) -> Integers:
         """The bucket of each value."""
-        place = np.floor(np.log1p(values * self.growth / self.first) / np.log1p(self.growth) + 1e-9)
-        found: Integers = np.clip(place, 0, self.count - 1).astype(np.int64)
+        place = np.log1p(values * (self.growth / self.first)) / log1p(self.growth) + 1e-9
+        found: Integers = np.minimum(place, self.count - 1).astype(np.int64)
         return found
 
-    def ends(self) -> Floats:
-        """Where each bucket ends; the last has no end, so its start stands for it."""
-        number = np.minimum(np.arange(1, self.count + 1), self.count - 1)
-        return np.asarray(self.first * ((1 + self.growth) ** number - 1) / self.growth)
+    def end(self, place: int) -> float:
+        """Where a bucket ends; the last has no end, so its start stands for it."""
+        number = min(place + 1, self.count - 1)
+        return float(self.first * ((1 + self.growth) ** number - 1) / self.growth)
 
 
 def buckets_for(unit: Unit, largest: float, growth: float) -> Buckets:
@@ -88,44 +90,13 @@ def half_life_of(training: Demand) -> float:
     return float(max(np.median(lived) * KEPT_SHARE, fleet.cycle))
 
 
-def _windows(demand: Demand, window: float) -> Integers:
-    """The window of each sample, counted from the container's start, shape (n,)."""
-    fleet = demand.fleet
-    age = fleet.time - np.repeat(fleet.time[fleet.offsets[:-1]], fleet.lengths)
-    return np.floor(age / window + 1e-9).astype(np.int64)
-
-
-def rising_peaks(demand: Demand, window: float) -> tuple[Floats, Floats]:
-    """The peak of each sample's window until now, and until just before (NaN at its start), (n,) each."""
-    fleet, number = demand.fleet, _windows(demand, window)
-    fresh = np.ones(len(number), bool)
-    fresh[1:] = (number[1:] != number[:-1]) | (fleet.container[1:] != fleet.container[:-1])
-    begins = np.flatnonzero(fresh)
-    rank = np.empty(len(number))
-    order = np.argsort(demand.values, kind="stable")
-    rank[order] = np.arange(len(order))
-    stretch = np.repeat(np.arange(len(begins)), np.diff(np.append(begins, len(number))))
-    highest = np.maximum.accumulate(rank + stretch * float(len(rank))) - stretch * float(len(rank))
-    peak = demand.values[order][highest.astype(np.int64)]
-    before = np.where(fresh, np.nan, np.roll(peak, 1))
-    return peak, before
-
-
 def _fit(training: Demand, settings: VpaSettings, _progress: Progress | None) -> Fitted:
     life = settings.half_life or half_life_of(training)
     buckets = buckets_for(training.unit, float(training.values.max()), settings.growth)
 
-    def allocate(demand: Demand) -> Floats:
-        fleet = demand.fleet
-        entries: list[tuple[Integers, Floats]] = [(buckets.of(demand.values), np.ones(fleet.n_samples))]
-        if demand.resource is Resource.MEMORY:
-            entries = _peak_entries(demand, buckets, life)
-        targets = decayed_percentiles(fleet, entries, buckets, life, settings.percentile)
-        return fleet.per_sample(fleet.previous(targets * (1 + settings.margin)))
-
     peaks = training.resource is Resource.MEMORY
     by = Recommender(training.fleet.cycle, buckets, life, settings.percentile, settings.margin, peaks)
-    return Fitted(allocate, CycleAdviser(by))
+    return by_cycles(by)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,117 +127,55 @@ class Recommender:
     #: Whether it takes the peaks of windows as long as the half-life, as for memory, or every sample.
     peaks: bool
 
-    def nothing(self) -> Histogram:
+    def empty(self) -> Histogram:
         """No sample."""
         return Histogram()
 
-    def decide(self, kept: Histogram, ended: Ended) -> tuple[Histogram, float]:
+    def decide(self, memory: Histogram, ended: Cycle) -> tuple[Histogram, float]:
         """The histogram with the cycle that ended, and its percentile + margin."""
-        since = ended.samples[0].time
-        begun = since if kept.begun is None else kept.begun
-        weights = np.zeros(self.buckets.count) if kept.begun is None else kept.weights.copy()
-        entries, window, peak = self._entries(kept, ended, begun)
-        for values, weight, times in entries:
-            added = weight * 2.0 ** ((times - since) / self.life)
-            weights += np.bincount(self.buckets.of(values), added, minlength=len(weights))
-        place = _percentile(weights[None], self.percentile)[0]
-        amount = float(self.buckets.ends()[place] * (1 + self.margin))
+        since, count = float(ended.times[0]), self.buckets.count
+        begun = since if memory.begun is None else memory.begun
+        kept = np.zeros(count) if memory.begun is None else memory.weights
+        values, ages, window, peak = ended.values, ended.times - begun, memory.window, memory.peak
+        signs = np.ones(len(values))
+        if self.peaks:
+            values, ages, signs, window, peak = self._peak_entries(memory, ended.values, ages)
+        added = signs * 2.0 ** ((ages - (since - begun)) / self.life)
+        weights = kept + np.bincount(self.buckets.of(values), added, minlength=count)
+        amount = self.buckets.end(_percentile(weights, self.percentile)) * (1 + self.margin)
         weights *= 0.5 ** ((ended.until - since) / self.life)
         return Histogram(begun, weights, window, peak), amount
 
-    def _entries(
-        self, kept: Histogram, ended: Ended, begun: float
-    ) -> tuple[list[tuple[Floats, Floats, Floats]], int, float]:
-        """What the samples add: values, weights and times; and the last one's window and peak."""
-        if not self.peaks:
-            times = np.array([each.time for each in ended.samples])
-            return [(ended.values, np.ones(len(times)), times)], kept.window, kept.peak
-        window, peak = kept.window, kept.peak
-        risen, replaced = [], []
-        for each in ended.samples:
-            number = cycle_number(each.time, begun, self.life)
-            weight = 2.0 ** (((number + 1) * self.life - (each.time - begun)) / self.life)
-            if number != window:
-                risen.append((each.value, weight, each.time))
-                window, peak = number, each.value
-            elif each.value > peak:
-                risen.append((each.value, weight, each.time))
-                replaced.append((peak, -weight, each.time))
-                peak = each.value
-        columns = [np.array(rows).reshape(-1, 3).T for rows in (risen, replaced)]
-        return [(values, weights, times) for values, weights, times in columns], window, peak
+    def _peak_entries(
+        self, memory: Histogram, values: Floats, ages: Floats
+    ) -> tuple[Floats, Floats, Floats, int, float]:
+        """Peaks as they rise, dated at their window's end, and with a minus sign the lower ones they replace.
+
+        Then the window of the last sample, and its peak so far.
+        """
+        number = np.floor(ages / self.life + 1e-9)
+        before, peak = np.full(len(values), np.nan), memory.peak
+        for window in dict.fromkeys(number.tolist()):
+            mine = np.flatnonzero(number == window)
+            highest = np.maximum.accumulate(values[mine])
+            if window == memory.window:
+                highest, before[mine[0]] = np.maximum(highest, memory.peak), memory.peak
+            before[mine[1:]], peak = highest[:-1], float(highest[-1])
+        ends, replaced = (number + 1) * self.life, values > before
+        risen = replaced | np.isnan(before)
+        return (
+            np.append(values[risen], before[replaced]),
+            np.append(ends[risen], ends[replaced]),
+            np.repeat([1.0, -1.0], [np.count_nonzero(risen), np.count_nonzero(replaced)]),
+            int(number[-1]),
+            peak,
+        )
 
 
-def _peak_entries(demand: Demand, buckets: Buckets, window: float) -> list[tuple[Integers, Floats]]:
-    """Peaks as they rise, and the lower ones they replace, all dated at their window's end."""
-    fleet, (peak, before) = demand.fleet, rising_peaks(demand, window)
-    age = fleet.time - np.repeat(fleet.time[fleet.offsets[:-1]], fleet.lengths)
-    weight = 2.0 ** (((_windows(demand, window) + 1) * window - age) / window)
-    known = np.isfinite(before)
-    rising = ~known | (peak > before)
-    return [
-        (buckets.of(peak), np.where(rising, weight, 0.0)),
-        (buckets.of(np.where(known, before, 0.0)), np.where(known & rising, -weight, 0.0)),
-    ]
-
-
-def decayed_percentiles(
-    fleet: Fleet, entries: list[tuple[Integers, Floats]], buckets: Buckets, half_life: float, level: float
-) -> Floats:
-    """The percentile of each container's decaying histogram at the end of each cycle, shape (n_cycles,).
-
-    A sample of time t weighs 2^(t/half-life): instead of letting old samples decay, new ones weigh
-    more, counted from the container's start and rescaled as the weights grow.
-
-    Parameters
-    ----------
-    fleet
-        The containers.
-    entries
-        What each sample adds: its bucket and its weight, (n,) each; a peak that rises removes
-        what it added before.
-    buckets
-        The histogram's buckets.
-    half_life
-        Seconds.
-    level
-        The percentile, 0 to 1.
-    """
-    per_container = np.diff(fleet.cycle_offsets)
-    order = np.argsort(-per_container, kind="stable")
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    begun = fleet.time[fleet.starts]
-    apart = np.where(fleet.first, 0.0, np.diff(begun, prepend=begun[:1]))
-    decay = 0.5 ** (apart / half_life)
-    weigh = 2.0 ** ((fleet.time - fleet.per_sample(begun)) / half_life)
-    histogram, ends = np.zeros((fleet.n_containers, buckets.count)), buckets.ends()
-    targets = np.empty(fleet.n_cycles)
-    for number in range(int(per_container.max(initial=0))):
-        alive = order[: np.searchsorted(-per_container[order], -number, side="left")]
-        cycle = fleet.cycle_offsets[alive] + number
-        if number:
-            histogram[: len(alive)] *= decay[cycle][:, None]
-        samples = _spans(fleet.starts[cycle], fleet.sizes[cycle])
-        row = rank[fleet.container[samples]]
-        for bucket, weight in entries:
-            place = row * buckets.count + bucket[samples]
-            added = np.bincount(place, weight[samples] * weigh[samples], minlength=len(alive) * buckets.count)
-            histogram[: len(alive)] += added.reshape(len(alive), buckets.count)
-        targets[cycle] = ends[_percentile(histogram[: len(alive)], level)]
-    return targets
-
-
-def _spans(starts: Integers, sizes: Integers) -> Integers:
-    ends = np.cumsum(sizes)
-    return np.repeat(starts - ends + sizes, sizes) + np.arange(int(sizes.sum()))
-
-
-def _percentile(histogram: Floats, level: float) -> Integers:
-    """The first bucket of each row up to which a share `level` of the weight lies."""
-    running = np.cumsum(np.maximum(histogram, 0.0), axis=1)
-    found: Integers = np.argmax(running >= level * running[:, -1:] * (1 - _FORGET), axis=1)
-    return found
+def _percentile(weights: Floats, level: float) -> int:
+    """The first bucket up to which a share `level` of the weight lies."""
+    running = np.cumsum(np.maximum(weights, 0.0))
+    return int(np.searchsorted(running, level * running[-1] * (1 - _FORGET)))
 
 
 VPA = Policy(

@@ -13,7 +13,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.provisioning.advice import Seen, cycle_number
+from core.provisioning.advice import Sample, cycle_number
 
 if TYPE_CHECKING:
     from core.provisioning.advice import Adviser
@@ -49,12 +49,12 @@ def following(
     (last, before), (use, value) = samples
     passed = use.time - last.time
     seconds = period if passed > GAP * period else passed
-    inner, _ = adviser.advise(inner, Seen(last.time, before, seconds, last.phase, last.code), use.time)
+    inner, _ = adviser.advise(inner, Sample(last.time, before, seconds, last.phase, last.code), use.time)
     return inner, _coming(adviser, inner, given, use, value, period)
 
 
 def _coming(adviser: Adviser, inner: Any, given: float, use: Use, value: float, period: float) -> float:
-    seen = Seen(use.time, value, period, use.phase, use.code)
+    seen = Sample(use.time, value, period, use.phase, use.code)
     _, advised = adviser.advise(inner, seen, use.time + period)
     return advised if isfinite(advised) else given
 
