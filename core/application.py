@@ -23,8 +23,8 @@ from core.live.recordings import Recordings
 from core.live.view import Sessions, ViewBuilder
 from core.live.watcher import Watcher
 from core.plugins import load_policies
+from core.runs.runner import Stages
 from core.runs.service import Runs
-from core.runs.stages import Stages
 from core.sampling.engines import Engines
 from core.tasks.states import contradictions
 from core.tasks.store import Tasks, WorkQueue

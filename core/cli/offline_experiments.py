@@ -6,9 +6,9 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError, NotFoundError
-from core.experiments.measures.deadlines import deadlines_of, each_of
-from core.experiments.reading.experiment import from_dict
-from core.experiments.reading.marked import SpecError, read_marked
+from core.experiments.measures import admitted, in_time, timed
+from core.experiments.spec_reader import from_dict
+from core.experiments.spec_values import SpecError, read_marked
 from core.runs import bundled
 from core.runs.values import Keep
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from core.application import Workspace
+    from core.experiments.measures import JobOutcome
+    from core.experiments.outcome import RunResult
     from core.experiments.spec import Experiment
     from core.progress_reporting import Progress
 
@@ -23,13 +25,7 @@ if TYPE_CHECKING:
 def chosen(
     source: str, *, seeds: int = 0, policies: str = "", baseline: str = "", changes: Sequence[str] = ()
 ) -> Experiment:
-    """An experiment with what the command line changes of it.
-
-    Raises
-    ------
-    InputError, NotFoundError
-        If some part of it is unknown or invalid.
-    """
+    """An experiment with what the command line changes of it."""
     made = _changed(bundled.load(source), changes)
     if seeds < 0:
         raise InputError(f"--seeds cannot be {seeds}.", "Give a number above zero.")
@@ -46,13 +42,7 @@ def chosen(
 
 
 def keep(text: str) -> Keep:
-    """Which ledgers to keep.
-
-    Raises
-    ------
-    InputError
-        If it is none of the known values.
-    """
+    """Which ledgers to keep."""
     try:
         return Keep(text)
     except ValueError:
@@ -69,13 +59,7 @@ def simulate(
     *,
     jobs: bool = False,
 ) -> dict[str, Any]:
-    """Run an experiment here and now.
-
-    Raises
-    ------
-    ConflictError
-        If a policy leaves jobs that can never end.
-    """
+    """Run an experiment here and now."""
     info = workspace.runs.make(experiment, progress, kept)
     made = info.experiment
     return {
@@ -99,13 +83,7 @@ def simulate(
 
 
 def replay(workspace: Workspace, run: str) -> dict[str, Any]:
-    """Replay a run's ledger to its policy.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such run, or its ledger was not kept.
-    """
+    """Replay a run's ledger to its policy."""
     info = workspace.runs.get(run)
     differences = workspace.runs.replay(run)
     return {
@@ -128,10 +106,9 @@ def replay(workspace: Workspace, run: str) -> dict[str, Any]:
 
 def _run(workspace: Workspace, run: str, label: str, *, jobs: bool) -> dict[str, Any]:
     info, result = workspace.runs.get(run), workspace.runs.result(run)
-    found = deadlines_of(result.jobs)
-    told = {} if found is None else {"deadlines": asdict(found)}
+    found = deadlines(result)
     if found is not None and jobs:
-        told["deadlines"]["jobs"] = each_of(result.jobs)
+        found["jobs"] = deadline_jobs(result.jobs)
     return {
         "run": run,
         "label": label,
@@ -140,8 +117,46 @@ def _run(workspace: Workspace, run: str, label: str, *, jobs: bool) -> dict[str,
         "seed": info.seed,
         "ticks": info.ticks,
         **result.to_dict(),
-        **told,
+        **({} if found is None else {"deadlines": found}),
     }
+
+
+def deadlines(result: RunResult) -> dict[str, Any] | None:
+    """Counts and measures of the jobs with deadlines of a run; None without any."""
+    jobs = timed(result.jobs)
+    if not jobs:
+        return None
+    return {
+        "submitted": len(jobs),
+        "admitted": sum(map(admitted, jobs)),
+        "met": sum(map(in_time, jobs)),
+        "met_of_admitted": result.kept,
+        "tardiness_mean": result.tardiness,
+        "tardiness_p95": result.tardiness_p95,
+        "utilisation": result.utilisation,
+        "core_seconds_on_missed": result.lost or 0.0,
+        "prediction_error_median": result.prediction_error,
+        "prediction_error_p90": result.prediction_error_p90,
+    }
+
+
+def deadline_jobs(jobs: Sequence[JobOutcome]) -> list[dict[str, Any]]:
+    """Each job with a deadline and how it ended; times on the run's clock, seconds."""
+    return [
+        {
+            "id": job.id,
+            "submitted": job.arrived,
+            "deadline": job.arrived + (job.deadline or 0.0),
+            "admitted": admitted(job),
+            "started": job.started,
+            "ended": job.ended,
+            "predicted_end": job.predicted_end,
+            "core_seconds": job.used,
+            "state": job.state,
+            "met": in_time(job),
+        }
+        for job in timed(jobs)
+    ]
 
 
 def _known(experiment: Experiment, name: str) -> list[str]:

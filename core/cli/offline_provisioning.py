@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from core.cli.offline_models import applied
 from core.errors import InputError
-from core.experiments.reading.fields import mapping as mapping_of
-from core.experiments.reading.fields import only
-from core.experiments.reading.marked import SpecError, read_marked
+from core.experiments.spec_values import SpecError, only, read_marked
+from core.experiments.spec_values import mapping as mapping_of
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.evaluation.reporting import describe_split
 from core.provisioning.fleet import Resource

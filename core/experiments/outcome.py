@@ -12,15 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.experiments.measures import queue_measures
-from core.experiments.measures.further import FURTHER_MEASURES
-from core.experiments.measures.measure import GOALS, JobOutcome, Printed, Run
+from core.experiments.measures import (
+    FURTHER_MEASURES,
+    GOALS,
+    JobOutcome,
+    Printed,
+    Run,
+    makespan,
+    mean_of_known,
+)
 from core.scheduling.actions import Migrate
 from core.scheduling.model import JobState
 from core.scheduling.policies.autopilot.steering_evidence import Book, evidence_from
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from core.scheduling.actions import Mark
     from core.scheduling.loop import Entry
@@ -179,7 +185,7 @@ class RunResult:
     #: On a real engine, the processor seconds that the observing and controlling process used per second;
     #: None in the simulator, whose time is not real.
     controller: float | None = None
-    #: Every measure of `core.experiments.measures.queue_measures.QUEUE_MEASURES`; None in results of earlier
+    #: Every measure of `core.experiments.measures.QUEUE_MEASURES`; None in results of earlier
     #: releases.
     waiting: float | None = None
     longest_wait: float | None = None
@@ -191,7 +197,7 @@ class RunResult:
     pauses: float | None = None
     resizes: float | None = None
     thread_changes: float | None = None
-    #: Every measure of `core.experiments.measures.deadlines.DEADLINE_MEASURES`; None where no job has a
+    #: Every measure of `core.experiments.measures.DEADLINE_MEASURES`; None where no job has a
     #: deadline, and in results of earlier releases.
     met: float | None = None
     promised: float | None = None
@@ -202,7 +208,7 @@ class RunResult:
     lost: float | None = None
     prediction_error: float | None = None
     prediction_error_p90: float | None = None
-    #: Every measure of `core.experiments.measures.further.STEERING_MEASURES`; None where nothing was limited
+    #: Every measure of `core.experiments.measures.STEERING_MEASURES`; None where nothing was limited
     #: or nobody saw what jobs used, and in results of earlier releases.
     reserved: float | None = None
     freed: float | None = None
@@ -280,12 +286,12 @@ class Outcome:
         run = Run(jobs, sum(worker.capacity for worker in self._workers), evidence)
         return RunResult(
             jobs=jobs,
-            mean=_mean(done),
+            mean=mean_of_known(done),
             p95=float(np.percentile(done, 95)) if done else None,
-            makespan=queue_measures.makespan(run),
-            t90=_mean([job.t90 for job in jobs]),
-            t95=_mean([job.t95 for job in jobs]),
-            t99=_mean([job.t99 for job in jobs]),
+            makespan=makespan(run),
+            t90=mean_of_known([job.t90 for job in jobs]),
+            t95=mean_of_known([job.t95 for job in jobs]),
+            t99=mean_of_known([job.t99 for job in jobs]),
             worst_slowdown=max(slowdowns, default=None),
             migrations=sum(self._moves.values()),
             failed_actions=self._failed_actions,
@@ -340,8 +346,3 @@ class Outcome:
         begun = job.started if job.started is not None else job.arrived
         found = printed.first_below() if goals is None else printed.at(goals, begun)
         return tuple(None if time is None else time - job.arrived for time in found)
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError
-from core.experiments.compare import compare
+from core.experiments.leaderboard import compare
 from core.simulation.calibration import calibrate
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Prediction:
     """What the simulator says of an experiment."""
 
-    #: As `core.experiments.compare.compare` gives it, of simulated runs on the same seeds.
+    #: As `core.experiments.leaderboard.compare` gives it, of simulated runs on the same seeds.
     comparison: list[dict[str, Any]]
     #: For each seed: its γ, whether that is known, and the errors of the fit.
     fits: dict[int, dict[str, Any]]

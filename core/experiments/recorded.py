@@ -24,12 +24,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from core.errors import InputError
-from core.experiments.jobs import JobKind, ListedJob
+from core.experiments.parts import JobKind, ListedJob
 from core.settings_fields import setting
 from core.traces.model import Role
 from core.units import Unit, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from core.traces.model import FloatArray, TraceSet
@@ -213,14 +215,6 @@ def digits(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from core.traces.model import TraceSet
-
-
 _MOST_VALUES = 100_000
 _POLICIES = ("fewest", "specon", "phasedock")
 
@@ -251,21 +245,7 @@ class MadeJobs:
 
 
 def jobs_from_traces(traces: TraceSet, settings: TraceJobs | None = None) -> MadeJobs:
-    """Make jobs of a trace set.
-
-    Parameters
-    ----------
-    traces
-        Samples; CPU in cores.
-    settings
-        How many, which, and when.
-
-    Raises
-    ------
-    InputError
-        If the set has no CPU in cores, no job can be made of it, or arrivals that are all at one moment are
-        to be compressed.
-    """
+    """Make jobs of a trace set."""
     chosen = settings or TraceJobs()
     _refuse_without_cores(traces)
     made: list[Recorded] = []

@@ -1,7 +1,8 @@
-"""The scenario (jobs, arrivals, machines) that an experiment and a seed give; the same for every policy.
+"""The scenario (jobs, arrivals, machines) of an experiment and a seed, and its ground truth.
 
 Random numbers come in separate streams for kinds, times, sizes and claims, so that changing one of them
-leaves the others as they were. Nothing here depends on the policy: differences between policies are paired.
+leaves the others as they were. Nothing here depends on the policy: differences are paired.
+The truth, which only the simulator has, is when losses reach their goals and how long fair sharing takes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from core.experiments.jobs import JobKind
+from core.experiments.measures import GOALS
+from core.experiments.outcome import Truth
+from core.experiments.parts import JobKind
 from core.scheduling.model import Profile
 from core.simulation.arrivals import normal_times
 from core.simulation.loss import FAMILIES, Exponential, Hyperbolic, Replayed, weibull_through
@@ -25,14 +28,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from core.experiments.jobs import Drawn, ListedJob, Span
-    from core.experiments.parts import Arrivals, World
+    from core.experiments.parts import Arrivals, Drawn, ListedJob, Span, World
     from core.experiments.spec import Experiment
     from core.simulation.loss import LossCurve
     from core.simulation.scenario import Contention
     from core.simulation.speedup import Scaling
 
     Floats: TypeAlias = NDArray[np.float64]
+
 
 _STREAMS = (
     "kinds", "times", "work", "demand", "checkpoint", "restore", "claims", "predictions", "slack",
@@ -56,13 +59,7 @@ class _Job:
 
 
 def scenario(experiment: Experiment, seed: int) -> Scenario:
-    """The machines and jobs of one seed.
-
-    Raises
-    ------
-    InputError
-        If no loss curve has the wanted early fall.
-    """
+    """The machines and jobs of one seed."""
     streams = dict(zip(_STREAMS, np.random.SeedSequence(seed).spawn(len(_STREAMS)), strict=True))
     rngs = {name: np.random.default_rng(stream) for name, stream in streams.items()}
     jobs = _in_time(experiment, rngs)
@@ -97,13 +94,7 @@ def scenario(experiment: Experiment, seed: int) -> Scenario:
 
 
 def loss_curve(kind: JobKind, family: str) -> LossCurve:
-    """A kind's loss curve: its recorded losses, or one of a family, through its own early fall or a model's.
-
-    Raises
-    ------
-    InputError
-        If no curve of the family has that early fall.
-    """
+    """A kind's loss curve: its recorded losses, or a family's through its own or a model's early fall."""
     if kind.losses:
         shares = np.linspace(0.0, 1.0, len(kind.losses)).tolist()
         return Replayed(tuple(zip(shares, kind.losses, strict=True)))
@@ -293,3 +284,87 @@ def arrival_times(arrivals: Arrivals, n: int, rng: np.random.Generator) -> Float
             return np.array(arrivals.times[:n], float)
         case _:
             return np.full(n, arrivals.start)
+
+
+_NOTHING = 1e-9
+
+
+# When each job would have ended under fair sharing: what a slowdown is measured against.
+#
+# On a virtual worker with the cores of all workers together, every job that has come gets an equal share, at
+# most its demand and at most what one worker has; contention is that of jobs spread evenly over the workers.
+# On one worker this is free competition itself.
+
+
+def equal_shares(caps: Floats, capacity: float) -> Floats:
+    """Equal shares of a capacity where nobody gets more than its cap and the rest goes to the others."""
+    before = np.concatenate(([0.0], np.cumsum(caps)[:-1]))
+    levels = (capacity - before) / np.arange(len(caps), 0, -1)
+    full = np.nonzero(levels <= caps)[0]
+    return np.minimum(caps, levels[full[0]]) if len(full) else caps
+
+
+def fair_completions(scenario: Scenario) -> dict[str, float]:
+    """Seconds from arrival to end of each job under fair sharing, by its id."""
+    most = max(worker.for_jobs for worker in scenario.workers)
+    capacity = sum(worker.for_jobs for worker in scenario.workers)
+    caps = np.array([min(job.demand or most, most) for job in scenario.jobs])
+    order = np.argsort(caps, kind="stable")
+    jobs = [scenario.jobs[at] for at in order]
+    caps = caps[order]
+    left = np.array([job.work for job in jobs])
+    arrivals = np.array([job.arrival for job in jobs])
+    ends = np.zeros(len(jobs))
+    now = float(arrivals.min())
+    while (left > _NOTHING).any():
+        here = np.nonzero((arrivals <= now) & (left > _NOTHING))[0]
+        coming = arrivals[arrivals > now]
+        next_arrival = float(coming.min()) if len(coming) else np.inf
+        if not len(here):
+            now = next_arrival
+            continue
+        crowd = max(len(here) / len(scenario.workers), 1.0)
+        rates = equal_shares(caps[here], capacity) / (1 + scenario.gamma * (crowd - 1))
+        step = min(float((left[here] / rates).min()), next_arrival - now)
+        left[here] -= rates * step
+        now = now + step if step < next_arrival - now else next_arrival
+        ends[here[left[here] <= _NOTHING * np.maximum(1.0, rates)]] = now
+        left[here] = np.where(left[here] <= _NOTHING * np.maximum(1.0, rates), 0.0, left[here])
+    return {job.id: float(end - job.arrival) for job, end in zip(jobs, ends, strict=True)}
+
+
+_FINE = np.linspace(0.0, 1.0, 200) ** 3  # losses fall steeply first
+
+
+def truth(scenario: Scenario) -> Truth:
+    """The truth of a scenario.
+
+    Value i of n is printed when i/n of the training is done (`core.simulation.scenario`), so a share x of the
+    training is done at the moment of "value" x·n, between two printed ones.
+    """
+    known: dict[LossCurve, tuple[float, ...]] = {}
+    for job in scenario.jobs:
+        if job.loss not in known:
+            known[job.loss] = work_at_goals(job.loss)
+    return Truth(
+        goals={job.id: tuple(x * job.values for x in known[job.loss]) for job in scenario.jobs},
+        fair=fair_completions(scenario),
+        models={job.id: job.model for job in scenario.jobs},
+    )
+
+
+def work_at_goals(curve: LossCurve) -> tuple[float, ...]:
+    """Shares of the work after which a loss has fallen by `GOALS` of its whole fall for the first time."""
+    return tuple(_first(curve, goal) for goal in GOALS)
+
+
+def _first(curve: LossCurve, goal: float) -> float:
+    """The first crossing on a fine grid, made exact by bisection between its two grid points."""
+    above = np.nonzero(np.asarray(curve.reduction(_FINE)) >= goal)[0]
+    if not len(above):
+        return 1.0
+    low, high = float(_FINE[max(above[0] - 1, 0)]), float(_FINE[above[0]])
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if float(curve.reduction(np.array(middle))) >= goal else (middle, high)
+    return high

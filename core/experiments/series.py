@@ -61,24 +61,7 @@ class Series:
                 self._moves.append(_move(action, seen.time, where.get(action.job), entry.reasons))
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values.
-
-        Returns
-        -------
-        dict
-            ``time`` and ``trigger`` of each observation; ``jobs`` by id, each with ``first`` (the observation
-            that it appears in first) and, from there on, ``cpu`` (cores used in the interval before; 0 where
-            it is seen first), ``limit``, ``weight``, ``threads``, ``steps``, ``worker``, ``state``,
-            ``label``, ``growth`` and ``loss``; ``workers`` by id with ``capacity`` and, for every
-            observation, ``cpu`` and ``jobs``; ``moves``, each with ``time``, ``job``, ``from``, ``to``, the
-            ``rule`` behind it, whether it ``rebalanced``, and whether it ``failed``; ``waits``, why jobs that
-            wait or are paused do not run, each with the ``number`` of the observation, ``job``, ``rule``,
-            ``text``, and how many wait ``behind`` it or None, said again only where the text is another.
-            A job with a deadline also has ``due`` (seconds of the run's clock), and one whose end is foreseen
-            ``ends``: the number of an observation, when it was then expected to end, and the bounds of that,
-            said again only where something is another. Series of earlier releases have no ``threads``,
-            ``steps``, ``waits``, ``due`` and ``ends``.
-        """
+        """As plain values."""
         return {
             "time": self._times,
             "trigger": self._triggers,

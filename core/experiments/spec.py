@@ -1,6 +1,6 @@
 """An experiment as data: machines, jobs and how they come, the world's rules, and the policies compared.
 
-It is made from YAML or JSON by `core.experiments.reading.experiment`, from a form through the same
+It is made from YAML or JSON by `core.experiments.spec_reader`, from a form through the same
 `from_dict`, and goes back to the same plain values. Every field says its unit, bounds and meaning, so that
 forms draw themselves.
 """
@@ -10,13 +10,22 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.experiments.jobs import SPANS, UNSAID, Drawn, JobKind, ListedJob
-from core.experiments.parts import Arrivals, Containers, WorkerGroup, World
+from core.experiments.parts import (
+    SPANS,
+    UNSAID,
+    Arrivals,
+    Containers,
+    Drawn,
+    JobKind,
+    ListedJob,
+    WorkerGroup,
+    World,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from core.experiments.published import Published
+    from core.experiments.parts import Published
 
 VERSION = 1
 SIMULATED = "simulated"

@@ -1,1 +1,1 @@
-"""Experiments: their records, their ledgers, and running them."""
+"""Experiments and runs of a workspace: `service` makes and stores them, `runner` runs one on its engine."""

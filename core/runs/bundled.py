@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import InputError, NotFoundError
-from core.experiments.reading.experiment import read_experiment
-from core.experiments.reading.marked import LARGEST
+from core.experiments.spec_reader import read_experiment
+from core.experiments.spec_values import LARGEST
 from core.workspace.samples import DATA
 
 if TYPE_CHECKING:
@@ -26,13 +26,7 @@ def names() -> tuple[str, ...]:
 
 
 def text(name: str) -> str:
-    """One of them as it is written.
-
-    Raises
-    ------
-    NotFoundError
-        If there is none of that name.
-    """
+    """One of them as it is written."""
     if name not in names():
         raise NotFoundError(
             f"There is no bundled experiment called “{name}”.", f"There are: {', '.join(names())}."
@@ -41,15 +35,7 @@ def text(name: str) -> str:
 
 
 def load(source: str) -> Experiment:
-    """An experiment by the name of a bundled one, or from a YAML or JSON file.
-
-    Raises
-    ------
-    NotFoundError
-        If it is neither a name nor a file.
-    InputError
-        If it cannot be read; the sentence names the file and the line.
-    """
+    """An experiment by the name of a bundled one, or from a YAML or JSON file."""
     if source in names():
         return read_experiment(text(source))
     path = Path(source)

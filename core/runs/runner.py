@@ -1,29 +1,237 @@
-"""One policy on one seed of an experiment: the loop over its engine, and those who listen to its entries."""
+"""Where a run takes place: the engine that an experiment names, opened for one policy and one seed."""
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import shutil
 import time
-from dataclasses import asdict, replace
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from core.engines.ports import RunRequest, ShowsContainers
+from core.engines.registry import begin
 from core.engines.simulated import simulated
+from core.engines.values import RUN
 from core.engines.watch_only import StartOnly
-from core.experiments.outcome import Outcome
-from core.experiments.truth import truth
-from core.runs.stages import Stage, simulated_stage
+from core.errors import ConflictError
+from core.experiments.outcome import Outcome, Truth
+from core.experiments.scenarios import scenario, truth
+from core.experiments.spec import SIMULATED
+from core.sampling.usage_wrapper import HostSamples, with_usage
 from core.scheduling.loop import drive, replay
 from core.scheduling.policies import POLICIES
 from core.workspace.code_version import code_digest
+from core.workspace.earlier_runs import Kind, LearningEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from pathlib import Path
 
+    from core.config import Settings
+    from core.engines.ports import SteeredHost
     from core.experiments.outcome import RunResult
     from core.experiments.spec import Arm, Experiment
+    from core.sampling.engines import Engines
     from core.scheduling.loop import Difference, Entry
-    from core.simulation.scenario import Scenario
+    from core.scheduling.ports import Engine
+    from core.simulation.scenario import JobSpec, Scenario
+    from core.workspace.earlier_runs import EarlierRuns
+    from core.workspace.fitted_policies import FittedPolicies
+    from core.workspace.models import ModelLibrary
+
+
+_PACE = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where a run takes place."""
+
+    #: The engine.
+    engine: Engine
+    #: What is known of its jobs.
+    truth: Truth
+    #: The most seconds between observations, or None.
+    pace: float | None = None
+    #: The policy's settings with what it steers by, where it does so by something fitted; None: as chosen.
+    ready: Any = None
+
+    def settings(self, arm: Arm) -> Any:
+        """The settings that a policy runs with."""
+        return POLICIES[arm.policy].build_settings(arm.settings) if self.ready is None else self.ready
+
+
+def simulated_stage(experiment: Experiment, arm: Arm, seed: int) -> Stage:
+    """The simulator at time 0."""
+    world = scenario(experiment, seed)
+    name = SIMULATED if experiment.real else experiment.engine
+    engine = begin(name, RunRequest(experiment, arm, seed, world))
+    return Stage(engine, truth(world))
+
+
+class Stages:
+    """Opens engines for runs, and removes what killed runs left on them."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        engines: Engines,
+        earlier: EarlierRuns,
+        fitted: FittedPolicies,
+        models: ModelLibrary,
+    ) -> None:
+        self._settings = settings
+        self._engines = engines
+        self._earlier = earlier
+        self._fitted = fitted
+        self._models = models
+
+    def simulated(self, experiment: Experiment, arm: Arm, seed: int) -> Stage:
+        """The simulator at time 0, with what the policy steers by."""
+        return replace(simulated_stage(experiment, arm, seed), ready=self._ready(arm))
+
+    def _ready(self, arm: Arm) -> Any:
+        return self._fitted.ready(POLICIES[arm.policy].build_settings(arm.settings))
+
+    def check(self, experiment: Experiment) -> None:
+        """Check that an experiment can be run here."""
+        if not experiment.real:
+            return
+        if not self._settings.control:
+            raise ConflictError(
+                "This experiment starts and steers containers, and PHASEDOCK_CONTROL is off.",
+                "Start PhaseDock with PHASEDOCK_CONTROL=on, or choose the simulator.",
+            )
+        for name, cores in _wanted(experiment, self._first(experiment)).items():
+            info = self._engines.get(name)
+            if info.state != "ready":
+                raise ConflictError(info.message, info.hint)
+            if info.cores is not None and cores > info.cores:
+                raise ConflictError(
+                    f"The experiment wants {cores} processors of {name}, which has {info.cores:g}.",
+                    "Give its machines fewer cores, or spread them over more hosts.",
+                )
+
+    @contextmanager
+    def open(
+        self, experiment: Experiment, arm: Arm, seed: int, run: str, idle: Callable[[], None]
+    ) -> Iterator[Stage]:
+        """Open an engine for one run; on exit everything that it started is removed."""
+        if not experiment.real:
+            yield self.simulated(experiment, arm, seed)
+            return
+        folder = self._settings.home / "jobs" / run
+        with ExitStack() as stack:
+            stack.enter_context(alone(self._settings.home / "jobs" / "lock", idle))
+            self._remove_dead()
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            folder.mkdir(parents=True, exist_ok=True)
+            yield self._real(stack, experiment, arm, seed, run, folder, idle)
+
+    def _real(
+        self,
+        stack: ExitStack,
+        experiment: Experiment,
+        arm: Arm,
+        seed: int,
+        run: str,
+        folder: Path,
+        idle: Callable[[], None],
+    ) -> Stage:
+        hosts: dict[str, SteeredHost] = {}
+        for name in _wanted(experiment, self._first(experiment)):
+            hosts[name] = self._engines.host(name, None, lambda each: each.labels.get(RUN) == run)
+            stack.callback(hosts[name].close)
+        drawn = scenario(experiment, seed)
+        kinds = {job.id: _kind(experiment, arm, job) for job in drawn.jobs}
+        drawn = replace(
+            drawn, jobs=tuple(self._profiled(experiment, job, kinds[job.id]) for job in drawn.jobs)
+        )
+        request = RunRequest(experiment, arm, seed, drawn, run, hosts, folder, idle, stack.callback)
+        engine = begin(experiment.engine, request)
+        profiles = {job.id: job.profile for job in drawn.jobs}
+        learning, ready = LearningEngine(engine, kinds, profiles, self._earlier), self._ready(arm)
+
+        def containers() -> Mapping[str, str]:
+            return engine.containers if isinstance(engine, ShowsContainers) else {}
+
+        samples = HostSamples(hosts.values(), lambda: containers().values())
+        seen = with_usage(learning, containers, samples, ready, self._models)
+        return Stage(seen, Truth(models={job.id: job.model for job in drawn.jobs}), _PACE, ready)
+
+    def _profiled(self, experiment: Experiment, job: JobSpec, kind: Kind) -> JobSpec:
+        """A job with what earlier runs of its kind say, or else speeds that its file gives as measured."""
+        if job.profile is None:
+            return job
+        measured = job.profile if experiment.kinds[job.model].throughput else None
+        return replace(job, profile=self._earlier.profile(kind) or measured)
+
+    def _first(self, experiment: Experiment) -> str:
+        """The host of machines that name none."""
+        return self._engines.of_kind(experiment.engine)[0]
+
+    def _remove_dead(self) -> None:
+        """Remove what killed runs of this workspace left; only the run that holds the lock is alive."""
+        left = {folder.name: folder for folder in (self._settings.home / "jobs").iterdir() if folder.is_dir()}
+        if left:
+            self.remove_left(lambda runs: left.keys() & runs)
+        for folder in left.values():
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def remove_left(self, dead: Callable[[Collection[str]], Collection[str]]) -> int:
+        """Remove the containers of abandoned runs; returns how many."""
+        removed = 0
+        for info in self._engines.all():
+            if info.state != "ready":
+                continue
+            host = self._engines.host(info.name, None, lambda each: RUN in each.labels)
+            try:
+                found = {
+                    each.id: each.labels[RUN]
+                    for each in host.containers(running_only=False)
+                    if RUN in each.labels
+                }
+                gone = set(dead(set(found.values())))
+                for container in [name for name, run in found.items() if run in gone]:
+                    host.remove(container)
+                    removed += 1
+            finally:
+                host.close()
+        return removed
+
+
+@contextmanager
+def alone(lock: Path, idle: Callable[[], None], every: float = 0.5) -> Iterator[None]:
+    """Wait for the lock: two runs at once would take each other's processors and spoil both."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                idle()
+                time.sleep(every)
+        yield
+
+
+def _kind(experiment: Experiment, arm: Arm, job: JobSpec) -> Kind:
+    kind, docker = experiment.kinds[job.model], experiment.docker
+    steps = ("--steps", str(kind.steps)) if kind.steps else ()
+    return Kind(kind.image or docker.image, (*kind.command(arm.threads or docker.threads), *steps))
+
+
+def _wanted(experiment: Experiment, first: str) -> dict[str, int]:
+    """Processors that an experiment wants of each host."""
+    wanted: dict[str, int] = {}
+    for group in experiment.workers:
+        name = group.host or first
+        wanted[name] = wanted.get(name, 0) + group.count * int(group.cores)
+    return wanted
+
 
 _FORMAT = 2
 # the code that a run depends on, and what a simulated one depends on besides: a real engine has no sources
@@ -39,13 +247,7 @@ def run_arm(
     listen: Callable[[Entry, Outcome], None] | None = None,
     stage: Stage | None = None,
 ) -> RunResult:
-    """Run one policy on one seed.
-
-    Raises
-    ------
-    ConflictError
-        If the policy leaves jobs that can never end.
-    """
+    """Run one policy on one seed."""
     where, policy = stage or simulated_stage(experiment, arm, seed), POLICIES[arm.policy]
     outcome = Outcome(where.truth)
     begun, used = time.monotonic(), time.process_time()
@@ -75,15 +277,7 @@ def replay_arm(
     entries: Iterable[Entry],
     ready: Callable[[Any], Any] = lambda chosen: chosen,
 ) -> list[Difference]:
-    """Show a policy what a ledger says it saw; returns the decisions that differ from the recorded ones.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such policy any more.
-    InputError
-        If it does not have these settings any more.
-    """
+    """Show a policy what a ledger says it saw; returns the decisions that differ from the recorded ones."""
     known = POLICIES[policy]
     return list(replay(known, ready(known.build_settings(settings)), seed, entries))
 

@@ -1,23 +1,26 @@
-"""Experiments and their runs: asked for as tasks, kept run by run, shown, compared and replayed.
+"""Experiments and their runs: submitted as tasks, made and stored run by run, listed and replayed.
 
-A run depends on nothing but its scenario, its policy with settings, and its seed, so it is kept under the
+A run depends on nothing but its scenario, its policy with settings, and its seed, so it is stored under the
 digest of these: an experiment that was stopped, or that shares arms with another, makes only what is missing.
+The row of a run comes first, its ledger as it goes, its result at the end; simulated runs without a ledger
+are written once they are done. Real runs always have ledgers, and the simulator predicts their results.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import func, select
 
-from core.errors import ConflictError, NotFoundError
-from core.experiments.measures.learning import Learning
+from core.errors import Cancelled, ConflictError, Interrupted, NotFoundError
+from core.experiments.leaderboard import compare
+from core.experiments.learning import Learning
 from core.experiments.outcome import RunResult
-from core.experiments.reading.experiment import from_dict
-from core.runs.making import RunMaker, report, side_by_side
-from core.runs.records import RunRecords, left_by_dead
-from core.runs.runner import replay_arm
+from core.experiments.predicting import predict
+from core.experiments.series import Series
+from core.experiments.spec_reader import from_dict
+from core.runs.records import Origin, RunRecords, left_by_dead
+from core.runs.runner import replay_arm, run_arm, run_key, run_scenario, scenario_key
 from core.runs.values import Keep, experiment_info, run_info
 from core.workspace.files import checked_id
 from core.workspace.ledgers import Ledgers
@@ -25,22 +28,36 @@ from core.workspace.records import RunState
 from core.workspace.tables import ExperimentRow, RunRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
-    from sqlalchemy import ColumnElement
-
-    from core.experiments.measures.learning import Lines
-    from core.experiments.spec import Experiment
+    from core.experiments.learning import Lines
+    from core.experiments.outcome import Outcome
+    from core.experiments.spec import Arm, Experiment
     from core.progress_reporting import Progress
-    from core.runs.stages import Stages
+    from core.runs.runner import Stages
     from core.runs.values import ExperimentInfo, RunInfo
-    from core.scheduling.loop import Difference
+    from core.scheduling.loop import Difference, Entry
     from core.tasks.store import Tasks
     from core.workspace.database import Database
 
     RunList: TypeAlias = list[RunInfo]
     ExperimentList: TypeAlias = list[ExperimentInfo]
     Differences: TypeAlias = list[Difference]
+
+
+def _has_ledger(experiment: Experiment, keep: Keep, seed: int) -> bool:
+    """Whether the ledger of a run is stored; those of real ones always are, for they cannot be repeated."""
+    if experiment.real:
+        return True
+    return keep is Keep.ALL or (keep is Keep.FIRST and seed == experiment.seeds[0])
+
+
+def _part(progress: Progress | None, at: int, n: int, what: str) -> Callable[[float], None]:
+    def say(fraction: float) -> None:
+        if progress is not None:
+            progress((at + fraction) / n, f"{what} ({at + 1:,} of {n:,})")
+
+    return say
 
 
 class Runs:
@@ -53,15 +70,14 @@ class Runs:
         self._stages = stages
         self._records = RunRecords(database)
         self.ledgers = Ledgers(database)
-        self._maker = RunMaker(self._records, self.ledgers, stages, self.result)
 
     def submit(self, experiment: Experiment, keep: Keep = Keep.FIRST, title: str | None = None) -> str:
         """Submit an experiment; returns the task's id. Its parameters and result name the ``experiment``."""
         self._stages.check(experiment)
-        made = self._records.add_experiment(experiment, task=None)
-        params = {"experiment": made, "keep": keep.value}
+        added = self._records.add_experiment(experiment, task=None)
+        params = {"experiment": added, "keep": keep.value}
         task = self._tasks.submit("simulate", title or f"Simulate {experiment.name}", params)
-        self._records.set_task(made, task)
+        self._records.set_task(added, task)
         return task
 
     def make(
@@ -71,59 +87,24 @@ class Runs:
         keep: Keep = Keep.FIRST,
         task: str | None = None,
     ) -> ExperimentInfo:
-        """Run an experiment here and now; runs that are kept already are not made again.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no experiment of that id.
-        ConflictError
-            If a policy leaves jobs that can never end.
-        """
+        """Run an experiment here and now; runs that are stored already are not made again."""
         known = experiment if isinstance(experiment, str) else self._records.add_experiment(experiment, task)
         info = self.experiment(known)
         self._stages.check(info.experiment)
-        self._maker.make(info, progress, keep, task)
+        self._make(info, progress, keep, task)
         return self.experiment(known)
 
-    def list(
-        self,
-        limit: int = 200,
-        *,
-        experiment: str | None = None,
-        policy: str | None = None,
-        seed: int | None = None,
-        state: RunState | None = None,
-        text: str = "",
-    ) -> RunList:
-        """Runs, the newest first."""
+    def list(self, limit: int = 200, *, experiment: str | None = None) -> RunList:
+        """Runs, of one experiment or of all, the newest first."""
         query = select(RunRow).order_by(RunRow.created.desc(), RunRow.id).limit(limit)
-        wanted = {"experiment": experiment, "policy": policy, "seed": seed}
-        for name, value in wanted.items():
-            if value is not None:
-                query = query.where(getattr(RunRow, name) == value)
-        if text.strip():
-            like = text.strip().lower()
-            query = query.where(
-                or_(
-                    func.lower(RunRow.name).contains(like, autoescape=True),
-                    func.lower(RunRow.label).contains(like, autoescape=True),
-                )
-            )
+        if experiment is not None:
+            query = query.where(RunRow.experiment == experiment)
         with self._database.read() as session:
             left = left_by_dead(session)
-            if state is not None:
-                query = query.where(_shown_as(state, left))
             return [run_info(row, left.get(row.id, RunState(row.state))) for row in session.scalars(query)]
 
     def get(self, run: str) -> RunInfo:
-        """Look a run up.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none of this id.
-        """
+        """Look a run up."""
         with self._database.read() as session:
             row = session.get(RunRow, checked_id(run, "run"))
             if row is None:
@@ -131,15 +112,7 @@ class Runs:
             return run_info(row, left_by_dead(session).get(run, RunState(row.state)))
 
     def result(self, run: str) -> RunResult:
-        """A run's result, with its jobs.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none of this id.
-        ConflictError
-            If it is not done.
-        """
+        """A run's result, with its jobs."""
         info = self.get(run)
         if info.summary is None:
             raise ConflictError(f"The run is {info.state}, so it has no result.", "Choose one that is done.")
@@ -148,13 +121,7 @@ class Runs:
         return RunResult.from_dict({**info.summary, "jobs": list(jobs or [])})
 
     def delete(self, runs: Collection[str]) -> int:
-        """Remove runs with their ledgers; comparisons that were made with them are kept. Returns how many.
-
-        Raises
-        ------
-        ConflictError
-            If one of them is under way.
-        """
+        """Remove runs with their ledgers; comparisons that were made with them are kept. Returns how many."""
         for run in runs:
             if self.get(run).state is RunState.RUNNING:
                 raise ConflictError("A run in progress cannot be removed.", "Cancel its task first.")
@@ -166,19 +133,13 @@ class Runs:
             return session.scalars(select(func.count()).select_from(ExperimentRow)).one()
 
     def experiments(self, limit: int = 100) -> ExperimentList:
-        """The experiments that were asked for, the newest first."""
+        """The experiments that were submitted or run, the newest first."""
         query = select(ExperimentRow).order_by(ExperimentRow.created.desc(), ExperimentRow.id).limit(limit)
         with self._database.read() as session:
             return [experiment_info(row, from_dict(row.facts)) for row in session.scalars(query)]
 
     def experiment(self, experiment: str) -> ExperimentInfo:
-        """Look an experiment up.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none of this id.
-        """
+        """Look an experiment up."""
         with self._database.read() as session:
             row = session.get(ExperimentRow, checked_id(experiment, "experiment"))
         if row is None:
@@ -186,78 +147,25 @@ class Runs:
         return experiment_info(row, from_dict(row.facts))
 
     def delete_experiment(self, experiment: str) -> int:
-        """Remove an experiment and the runs that it made; returns how many runs there were.
-
-        Raises
-        ------
-        ConflictError
-            If one of its runs is under way.
-        """
+        """Remove an experiment and the runs that it made; returns how many runs there were."""
         info = self.experiment(experiment)
         own = [run.id for run in self.list(1_000_000, experiment=info.id)]
         removed = self.delete(own)
         self._records.delete_experiment(info.id)
         return removed
 
-    def compare(self, runs: Sequence[str], baseline: str) -> dict[str, Any]:
-        """Any runs side by side, grouped by their labels.
-
-        Raises
-        ------
-        NotFoundError
-            If a run does not exist.
-        ConflictError
-            If one is not done.
-        """
-        if baseline not in runs:
-            raise NotFoundError("The baseline is not among these runs.", "Choose one of them as baseline.")
-        infos = [self.get(run) for run in runs]
-        return side_by_side(infos, {info.id: self.result(info.id) for info in infos}, baseline)
-
-    def against(self, experiment: str, baseline: str) -> dict[str, Any]:
-        """An experiment's report with another baseline; as `ExperimentInfo.report`.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such experiment, no such label, or one of its runs was removed.
-        ConflictError
-            If its runs are not all done.
-        """
-        info = self.experiment(experiment)
-        if info.report is None:
-            raise ConflictError("The experiment is not finished, so it has no report.", "Wait for its task.")
-        if baseline not in info.runs:
-            raise NotFoundError(
-                f"The experiment has no policy labelled “{baseline}”.", f"It has: {', '.join(info.runs)}."
-            )
-        runs = [(label, seed, run) for label, by_seed in info.runs.items() for seed, run in by_seed.items()]
-        return report(replace(info.experiment, baseline=baseline), runs, self.result)
-
     def learning(self, run: str, step: float, end: float) -> Lines:
-        """Loss and growth of a run's jobs on common intervals, from its ledger.
-
-        Raises
-        ------
-        NotFoundError
-            If its ledger was not kept.
-        """
+        """Loss and growth of a run's jobs on common intervals, from its ledger."""
         info = self.get(run)
         if not info.ticks:
             raise NotFoundError("The ledger of this run was not saved.", "Run it again and save its ledger.")
-        made = Learning()
+        learning = Learning()
         for entry in self.ledgers.entries(info.id):
-            made.add(entry)
-        return made.lines(step, end)
+            learning.add(entry)
+        return learning.lines(step, end)
 
     def replay(self, run: str) -> Differences:
-        """Show a run's policy its ledger again; returns the decisions that differ from the recorded ones.
-
-        Raises
-        ------
-        NotFoundError
-            If the run's ledger was not kept, or its policy does not exist any more.
-        """
+        """Show a run's policy its ledger again; returns the decisions that differ from the recorded ones."""
         info = self.get(run)
         if not info.ticks:
             raise NotFoundError("The ledger of this run was not saved.", "Run it again and save its ledger.")
@@ -272,8 +180,98 @@ class Runs:
         """Remove the containers that killed runs left on engines; returns how many."""
         return self._stages.remove_left(self._records.ended)
 
+    def _make(self, info: ExperimentInfo, progress: Progress | None, keep: Keep, task: str | None) -> None:
+        """Make the runs that are missing, then the report."""
+        experiment = info.experiment
+        plan = [(arm, seed) for seed in experiment.seeds for arm in experiment.policies]
+        runs: list[tuple[str, int, str]] = []
+        for at, (arm, seed) in enumerate(plan, 1):
+            say = _part(progress, at - 1, len(plan), f"{arm.label}, seed {seed}")
+            with_ledger = _has_ledger(experiment, keep, seed)
+            runs.append((arm.label, seed, self._run(info, arm, seed, with_ledger, say, task)))
+            if at % len(experiment.policies) == 0:
+                self._records.set_runs(info.id, runs)
+        self._records.set_report(info.id, self._report(experiment, runs))
 
-def _shown_as(state: RunState, left: Mapping[str, RunState]) -> ColumnElement[bool]:
-    """The condition that a run is shown in a state, whatever its row still says."""
-    inside = [run for run, now in left.items() if now is state]
-    return or_(and_(RunRow.state == state, RunRow.id.not_in(list(left))), RunRow.id.in_(inside))
+    def _report(self, experiment: Experiment, runs: Sequence[tuple[str, int, str]]) -> dict[str, Any]:
+        results: dict[str, dict[int, RunResult]] = {arm.label: {} for arm in experiment.policies}
+        for label, seed, run in runs:
+            results[label][seed] = self.result(run)
+        comparison = compare(results, experiment.baseline)
+        return {"comparison": comparison, "baseline": experiment.baseline} | self._predicted(experiment, runs)
+
+    def _predicted(self, experiment: Experiment, runs: Sequence[tuple[str, int, str]]) -> dict[str, Any]:
+        """The simulator's prediction of real runs, fitted to the baseline's; nothing for simulated ones."""
+        if not experiment.real:
+            return {}
+        ledgers = {
+            seed: [entry.observation for entry in self.ledgers.entries(run)]
+            for label, seed, run in runs
+            if label == experiment.baseline
+        }
+        prediction = predict(experiment, ledgers, run_scenario)
+        return {} if prediction is None else {"predicted": prediction.to_dict()}
+
+    def _run(
+        self,
+        info: ExperimentInfo,
+        arm: Arm,
+        seed: int,
+        keep: bool,
+        say: Callable[[float], None],
+        task: str | None,
+    ) -> str:
+        """Make one run, or find it; returns its id."""
+        say(0.0)
+        key = run_key(info.experiment, arm, seed, info.id)
+        found = self._records.find(key, keep)
+        if found is not None:
+            return found
+        scenario = scenario_key(info.experiment)
+        origin = Origin(info, arm, seed, scenario, key, task)
+        return self._run_with_ledger(origin, say) if keep else self._run_without(origin, say)
+
+    def _run_without(self, origin: Origin, say: Callable[[float], None]) -> str:
+        """Write a run only once it is done, in one go."""
+        experiment, arm, seed = origin.info.experiment, origin.arm, origin.seed
+        n, stage = experiment.n_jobs, self._stages.simulated(experiment, arm, seed)
+        result = run_arm(experiment, arm, seed, lambda _, outcome: say(outcome.ended / n), stage)
+        return self._records.add_run(origin, RunState.DONE, result)
+
+    def _run_with_ledger(self, origin: Origin, say: Callable[[float], None]) -> str:
+        """The row is there from the beginning, so that its ledger can be read while it grows."""
+        run = self._records.add_run(origin, RunState.RUNNING)
+        try:
+            self._follow(run, origin, say)
+        except (Cancelled, KeyboardInterrupt):
+            self._records.end(run, RunState.CANCELLED)
+            raise
+        except Interrupted:
+            self._records.end(run, RunState.INTERRUPTED)
+            raise
+        except Exception:
+            self._records.end(run, RunState.FAILED)
+            raise
+        return run
+
+    def _follow(self, run: str, origin: Origin, say: Callable[[float], None]) -> None:
+        experiment, arm, seed = origin.info.experiment, origin.arm, origin.seed
+        ledger, series, n = self.ledgers.writer(run), Series(), experiment.n_jobs
+        real, done = experiment.real, 0.0
+
+        def listen(entry: Entry, outcome: Outcome) -> None:
+            nonlocal done
+            ledger.add(entry)
+            if real:
+                ledger.flush()
+            series.add(entry)
+            done = outcome.ended / n
+            say(done)
+
+        try:
+            with self._stages.open(experiment, arm, seed, run, lambda: say(done)) as stage:
+                result = run_arm(experiment, arm, seed, listen, stage)
+        finally:
+            ledger.flush()
+        self.ledgers.keep_series(run, series.to_dict())
+        self._records.end(run, RunState.DONE, result)

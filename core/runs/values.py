@@ -48,7 +48,7 @@ class RunInfo:
     created: datetime
     #: How many entries of its ledger are kept; 0 where it was not to be kept.
     ticks: int
-    #: Every measure of `core.experiments.compare.EVERY_MEASURE`, ``migrations``, ``failed_actions``,
+    #: Every measure of `core.experiments.leaderboard.EVERY_MEASURE`, ``migrations``, ``failed_actions``,
     #: ``failed_jobs`` and ``decisions``; None until it is done.
     summary: Mapping[str, Any] | None
 
@@ -68,7 +68,7 @@ class ExperimentInfo:
     experiment: Experiment
     #: Ids of its runs per label and seed; runs made earlier for another experiment are among them.
     runs: Mapping[str, Mapping[int, str]]
-    #: As `core.experiments.compare.compare` gives it under ``comparison``; None until all runs are done.
+    #: As `core.experiments.leaderboard.compare` gives it under ``comparison``; None until all runs are done.
     report: Mapping[str, Any] | None
 
 

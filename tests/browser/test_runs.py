@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from core.bootstrap import open_workspace
 from core.config import Settings
-from core.experiments.reading.experiment import read_experiment
+from core.experiments.spec_reader import read_experiment
 from tests.browser.serving import unfit, visit
 from tests.builders import SIX_JOBS
 from tests.experiments.test_queue_measures import QUEUE

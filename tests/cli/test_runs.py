@@ -9,7 +9,7 @@ from core.bootstrap import open_workspace
 from core.cli import offline_experiments as offline
 from core.config import load_settings
 from core.errors import InputError
-from core.experiments.reading.experiment import from_dict, read_experiment
+from core.experiments.spec_reader import from_dict, read_experiment
 from core.runs import bundled
 from core.store.ledger import pack, unpack
 from core.workspace.tables import LedgerRow

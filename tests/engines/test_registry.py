@@ -12,8 +12,8 @@ from core.engines import registry
 from core.engines.simulated import ENGINE as SIMULATOR
 from core.errors import InputError, NotFoundError, SettingsError
 from core.experiments import spec
-from core.experiments.reading.experiment import read_experiment
-from core.runs.stages import Stages
+from core.experiments.spec_reader import read_experiment
+from core.runs.runner import Stages
 from core.sampling.engines import Engines
 from core.sampling.sampler import LossReader, Sampler
 from core.sampling.values import EngineState

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.experiments.reading.experiment import read_experiment
+from core.experiments.spec_reader import read_experiment
 
 THREE = """\
 version: 1

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.experiments.compare import EVERY_MEASURE, compare, difference
+from core.experiments.leaderboard import EVERY_MEASURE, compare, difference
 from core.experiments.outcome import RunResult
 from core.runs.runner import run_arm
 from tests.experiments.making import some, three

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
+from core.cli.offline_experiments import deadline_jobs, deadlines
 from core.errors import InputError
-from core.experiments.measures.deadlines import DEADLINE_MEASURES, deadlines_of, each_of
-from core.experiments.measures.measure import JobOutcome, Run
+from core.experiments.measures import DEADLINE_MEASURES, JobOutcome, Run
 from core.experiments.outcome import Outcome, RunResult
-from core.experiments.reading.experiment import from_dict, read_experiment
 from core.experiments.scenarios import scenario
+from core.experiments.spec_reader import from_dict, read_experiment
 from core.runs import bundled
 from core.runs.runner import run_arm
 
@@ -179,12 +179,7 @@ def test_what_became_of_deadlines():
         job("refused", 0.0, 50.0, state="refused", used=0.0),
         job("none", 500.0, None, allocated=100.0, used=100.0),
     ]
-    found = deadlines_of(jobs)
-    assert (found.submitted, found.admitted, found.met, found.met_of_admitted) == (4, 2, 1, 0.5)
-    assert (found.tardiness_mean, found.tardiness_p95) == (20.0, pytest.approx(29.0))
-    assert (found.utilisation, found.core_seconds_on_missed) == (130.0 / 160.0, 20.0)
-    assert deadlines_of(jobs[-1:]) is None
-    assert each_of(jobs)[0] == {
+    assert deadline_jobs(jobs)[0] == {
         "id": "met", "submitted": 100.0, "deadline": 150.0, "admitted": True, "started": 100.0,
         "ended": 150.0, "predicted_end": 140.0, "core_seconds": 10.0, "state": "done", "met": True,
     }  # fmt: skip
@@ -199,11 +194,13 @@ def test_what_became_of_deadlines():
 def test_a_run_measures_what_its_jobs_say():
     made = read(AT_LOAD.replace("load: 0.5", "load: 3"))
     result = run_arm(made, made.arm("deadline"), 1)
-    found = deadlines_of(result.jobs)
-    assert 0 < found.met <= found.admitted < found.submitted
-    assert found.met_of_admitted == 1.0 == result.kept
+    found = deadlines(result)
+    assert 0 < found["met"] <= found["admitted"] < found["submitted"]
+    assert found["met_of_admitted"] == 1.0 == result.kept
+    assert found["tardiness_mean"] == result.tardiness
     assert result.utilisation == pytest.approx(1.0)
     assert all(job.predicted_end for job in result.jobs if job.promised)
     assert RunResult.from_dict(result.to_dict()).jobs == result.jobs
+    assert deadlines(Outcome().result()) is None
     assert run_arm(made, made.arm("fifo"), 1).jobs[0].promised is None
     assert Outcome().result().met is None

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.experiments.reading.experiment import from_dict
 from core.experiments.recorded import (
     TraceJobs,
     experiment_values,
@@ -19,6 +18,7 @@ from core.experiments.recorded import (
     weights,
 )
 from core.experiments.scenarios import scenario
+from core.experiments.spec_reader import from_dict
 from core.runs.runner import run_arm
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit

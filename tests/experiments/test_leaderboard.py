@@ -10,12 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.experiments.compare import EVERY_MEASURE, difference, single_jobs
-from core.experiments.leaderboard import leaderboard, ranked, shared_seeds, value_of
-from core.experiments.measures.measure import JobOutcome
+from core.experiments.leaderboard import (
+    EVERY_MEASURE,
+    difference,
+    leaderboard,
+    measured_change,
+    ranked,
+    reproduced,
+    shared_seeds,
+    single_jobs,
+    value_of,
+)
+from core.experiments.measures import JobOutcome
 from core.experiments.outcome import RunResult
-from core.experiments.published import Published, found, reproduced
-from core.experiments.reading.experiment import from_dict, read_experiment
+from core.experiments.parts import Published
+from core.experiments.spec_reader import from_dict, read_experiment
 from core.runs import bundled
 from tests.experiments.making import THREE, three
 from tests.oracles import slow_experiments
@@ -136,8 +145,10 @@ def test_published_figures_are_judged_by_the_range_of_enough_seeds():
     assert (reproduced(inside, row), reproduced(outside, row)) == (True, False)
     assert reproduced(Published("mine", "best", share=-0.3), row) is True
     assert reproduced(Published("mine", "completion", job="job-0", share=-0.3), row) is None
-    assert found(Published("mine", "completion", job="job-0", share=-0.3), row) == pytest.approx(-0.305)
-    assert found(Published("mine", "sooner", share=0.5), row) == 1.0
+    assert measured_change(Published("mine", "completion", job="job-0", share=-0.3), row) == pytest.approx(
+        -0.305
+    )
+    assert measured_change(Published("mine", "sooner", share=0.5), row) == 1.0
     few = leaderboard({name: {0: runs[0], 1: runs[1]} for name, runs in results.items()}, "base")[1]
     assert reproduced(inside, few) is None
     assert Published("mine", "mean", value=57.7, base=84.7).change == pytest.approx(-0.3188, abs=1e-4)

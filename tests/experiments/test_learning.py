@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.experiments.measures.learning import Learning, step_for
+from core.experiments.learning import Learning, step_for
 from core.runs.runner import run_arm
 from core.scheduling.loop import Entry
 from core.scheduling.model import Job, JobState, Observation, Trigger, Worker

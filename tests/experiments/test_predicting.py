@@ -9,8 +9,8 @@ import pytest
 
 from core.engines.simulated import simulated
 from core.experiments.predicting import predict
-from core.experiments.reading.experiment import read_experiment
 from core.experiments.scenarios import scenario
+from core.experiments.spec_reader import read_experiment
 from core.runs.runner import run_arm, run_scenario
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES

@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.engines.simulated import simulated
-from core.experiments.compare import compare, difference
-from core.experiments.measures.further import COUNTS, FURTHER_MEASURES, RISING, telling
-from core.experiments.measures.queue_measures import QUEUE_MEASURES, queues
+from core.experiments.leaderboard import compare, difference
+from core.experiments.measures import COUNTS, FURTHER_MEASURES, QUEUE_MEASURES, RISING, queues, telling
 from core.experiments.outcome import Outcome, RunResult
-from core.experiments.reading.experiment import read_experiment
 from core.experiments.scenarios import scenario
+from core.experiments.spec_reader import read_experiment
 from core.runs.runner import run_arm
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES

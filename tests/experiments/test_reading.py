@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.experiments.jobs import Drawn, JobKind, ListedJob
-from core.experiments.parts import Arrivals, Containers, WorkerGroup, World
-from core.experiments.reading.experiment import from_dict, read_experiment
-from core.experiments.reading.marked import SpecError, read_marked
+from core.experiments.parts import Arrivals, Containers, Drawn, JobKind, ListedJob, WorkerGroup, World
 from core.experiments.scenarios import scenario
 from core.experiments.spec import Arm, Experiment
+from core.experiments.spec_reader import from_dict, read_experiment
+from core.experiments.spec_values import SpecError, read_marked
 from core.scheduling.model import Profile, Terms
 from core.settings_fields import describe
 from core.simulation.speedup import SpeedUp, Throughput

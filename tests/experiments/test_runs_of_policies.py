@@ -12,14 +12,20 @@ from hypothesis import strategies as st
 
 from core.engines.simulated import simulated
 from core.errors import InputError
-from core.experiments.jobs import JobKind
 from core.experiments.outcome import Outcome
-from core.experiments.parts import Arrivals
-from core.experiments.reading.experiment import read_experiment
-from core.experiments.scenarios import arrival_times, loss_curve, scenario
+from core.experiments.parts import Arrivals, JobKind
+from core.experiments.scenarios import (
+    arrival_times,
+    equal_shares,
+    fair_completions,
+    loss_curve,
+    scenario,
+    truth,
+    work_at_goals,
+)
 from core.experiments.series import Series
 from core.experiments.spec import Arm
-from core.experiments.truth import equal_shares, fair_completions, truth, work_at_goals
+from core.experiments.spec_reader import read_experiment
 from core.runs.runner import replay_arm, run_arm
 from core.scheduling import actions, model
 from core.scheduling.loop import Entry, drive

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from core.engines.simulated import simulated
-from core.experiments.measures.step_times import stages
 from core.experiments.series import Series
+from core.experiments.step_times import stages
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from core.engines.simulated import simulated
-from core.experiments.reading.experiment import read_experiment
 from core.experiments.scenarios import scenario
+from core.experiments.spec_reader import read_experiment
 from core.live.attach.policy_loop import OwnContainers
 from core.scheduling.deadline_planning.earlier_finishes import Pace, RunMeasurement
 from core.scheduling.deadline_planning.foresight import predict_speed

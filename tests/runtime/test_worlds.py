@@ -10,8 +10,8 @@ import pytest
 from core.bootstrap import open_workspace
 from core.config import Settings
 from core.errors import ConflictError, NotFoundError
-from core.experiments.reading.experiment import read_experiment
-from core.runs.stages import Stages, alone
+from core.experiments.spec_reader import read_experiment
+from core.runs.runner import Stages, alone
 from core.sampling.engines import Engines
 from core.workspace.database import Database
 from core.workspace.earlier_runs import EarlierRuns

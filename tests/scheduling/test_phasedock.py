@@ -11,7 +11,7 @@ import pytest
 
 from core.engines.simulated import simulated
 from core.experiments.outcome import Outcome
-from core.experiments.truth import truth
+from core.experiments.scenarios import truth
 from core.scheduling.actions import Migrate, Pause
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES

@@ -23,17 +23,19 @@ from app.ui.basics import Node, aria, card, data, gain_dot, icon, notice, scroll
 from app.ui.export import export_menu
 from app.ui.graph import graph
 from app.ui.links import link, segments
-from core.experiments.compare import EVERY_MEASURE
 from core.experiments.leaderboard import (
+    EVERY_MEASURE,
     JOB_MEASURES,
     further_columns,
     leaderboard,
+    measured_change,
+    published_of,
     ranked,
+    reproduced,
     standings,
     value_of,
 )
-from core.experiments.measures.further import COUNTS, FURTHER_MEASURES, RISING
-from core.experiments.published import about, found, reproduced
+from core.experiments.measures import COUNTS, FURTHER_MEASURES, RISING
 from core.units import format_share
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from app.pages.runs.selection import Selection
     from app.pages.runs.stored import Side
     from core.experiments.leaderboard import Standing
-    from core.experiments.published import Published
+    from core.experiments.parts import Published
     from core.runs.values import ExperimentInfo
 
 # The rows, sorted as the address names it, and the columns.
@@ -175,7 +177,7 @@ def cells_of(row: Standing, columns: Columns, published: Sequence[Published]) ->
     if columns.single:
         cells += _job_lines(row)
         if published:
-            cells.append([_published_line(each, row) for each in about(published, row.label)])
+            cells.append([_published_line(each, row) for each in published_of(published, row.label)])
     return cells
 
 
@@ -233,7 +235,7 @@ def _published_line(each: Published, row: Standing) -> Line:
     shown = partial(format_share, digits=0) if each.measure == "sooner" else change
     what = each.job if each.measure == "completion" else _OF_JOBS[each.measure]
     text = f"{what} {shown(each.change)}{mark}"
-    here = found(each, row)
+    here = measured_change(each, row)
     mine = "" if here is None else f"; here {shown(here)}"
     return Line(text, f"small {kind}", f"{each.source}: {text}{mine}; {words}")
 
@@ -275,7 +277,7 @@ def _values(row: Standing, names: Sequence[str], published: Sequence[Published])
     )
     words = "; ".join(
         f"{each.measure}{f' {each.job}' if each.job else ''} {each.change:+.3f} ({each.source})"
-        for each in about(published, row.label)
+        for each in published_of(published, row.label)
     )
     return [*cells, row.migrations, row.controller, row.failed_jobs, words]
 

@@ -22,9 +22,9 @@ from app.ui.basics import Node, aria, button, card, icon, link_button, notice, p
 from app.ui.errors import problem, refused_policies
 from app.ui.forms import ORDER, controls, errors_for, field_id, read, select, values_of
 from core.errors import NotFoundError, PhaseDockError
-from core.experiments.reading.experiment import read_experiment
 from core.experiments.recorded import TraceJobs, experiment_values, jobs_from_traces
 from core.experiments.spec import ENGINES
+from core.experiments.spec_reader import read_experiment
 from core.runs import bundled as bundled_files
 from core.runs.values import Keep
 from core.traces.model import Role
@@ -75,13 +75,7 @@ def bundled() -> tuple[Bundled, ...]:
 
 
 def find(name: str) -> Bundled:
-    """One of them.
-
-    Raises
-    ------
-    NotFoundError
-        If there is none of this name.
-    """
+    """One of them."""
     found = next((each for each in bundled() if each.name == name), None)
     if found is None:
         raise NotFoundError(f"There is no bundled experiment called “{name}”.", "Choose one from the list.")
@@ -89,13 +83,7 @@ def find(name: str) -> Bundled:
 
 
 def first_draft(source: str | None) -> dict[str, Any]:
-    """What the form begins with: a bundled experiment, one that was run, or a small new one.
-
-    Raises
-    ------
-    NotFoundError
-        If there is none of this name or id.
-    """
+    """What the form begins with: a bundled experiment, one that was run, or a small new one."""
     if not source or source == "new":
         return dict(NEW)
     try:
@@ -148,13 +136,7 @@ def traces_part(chosen: str | None) -> html.Details:
 def draft_from_traces(
     draft: Mapping[str, Any], trace_set: str, settings: TraceJobs
 ) -> tuple[dict[str, Any], MadeJobs]:
-    """A draft whose jobs and machines are those of a trace set; policies and seeds stay as they were.
-
-    Raises
-    ------
-    InputError
-        If no jobs can be made of it.
-    """
+    """A draft whose jobs and machines are those of a trace set; policies and seeds stay as they were."""
     info = workspace().traces.get(trace_set)
     made = jobs_from_traces(workspace().traces.load(info.id), settings)
     values = experiment_values(made, f"{info.name} as jobs")

@@ -18,9 +18,9 @@ from app.ui.basics import Node, aria, card, scrolling
 from app.ui.export import download, export_menu
 from app.ui.graph import graph
 from app.ui.links import link, segments
-from core.experiments.compare import difference
-from core.experiments.measures.queue_measures import queues
-from core.experiments.measures.step_times import StageRow, stage_rows
+from core.experiments.leaderboard import difference
+from core.experiments.measures import queues
+from core.experiments.step_times import StageRow, stage_rows
 from core.scheduling.policies import POLICIES
 from core.units import format_cores, format_number
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from app.pages.runs.query import View
     from app.pages.runs.selection import DrawnRun, Selection
     from app.pages.runs.stored import Side
-    from core.experiments.published import Published
+    from core.experiments.parts import Published
 
     Times = list[float | None]
 

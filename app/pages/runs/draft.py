@@ -13,19 +13,27 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from core.errors import InputError
-from core.experiments.jobs import MAY_BE_NONE, SPANS, Drawn, JobKind
-from core.experiments.parts import Arrivals, Containers, WorkerGroup, World
-from core.experiments.reading.experiment import from_dict
-from core.experiments.reading.marked import SpecError, read_marked
+from core.experiments.parts import (
+    MAY_BE_NONE,
+    SPANS,
+    Arrivals,
+    Containers,
+    Drawn,
+    JobKind,
+    WorkerGroup,
+    World,
+)
 from core.experiments.spec import SIMULATED
+from core.experiments.spec_reader import from_dict
+from core.experiments.spec_values import SpecError, read_marked
 from core.scheduling.policies import POLICIES
 from core.settings_fields import describe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from core.experiments.reading.marked import Path
     from core.experiments.spec import Experiment
+    from core.experiments.spec_values import Path
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _SPAN = re.compile(r"\s*(?:to|–|,|;)\s*|(?<=[\d.])\s*-\s*")

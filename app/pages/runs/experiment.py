@@ -34,7 +34,7 @@ from app.ui.basics import (
 )
 from app.ui.export import page_export
 from app.ui.links import link
-from core.experiments.compare import MEASURES
+from core.experiments.leaderboard import MEASURES
 from core.units import format_change, format_duration, format_number, format_share, plural
 
 if TYPE_CHECKING:

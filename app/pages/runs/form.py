@@ -13,8 +13,19 @@ from app.pages.runs.draft import JOBS, PUBLISHED, RECORDED, TIMES, without_defau
 from app.pages.runs.stored import titled
 from app.ui.basics import Node, button, data, icon, icon_button
 from app.ui.forms import ORDER, control, field_id, select
-from core.experiments.jobs import CONTAINER, MAY_BE_NONE, SPANS, TERMS, Drawn, JobKind
-from core.experiments.parts import THREADS, Arrivals, Containers, WorkerGroup, World
+from core.experiments.parts import (
+    CONTAINER,
+    MAY_BE_NONE,
+    SPANS,
+    TERMS,
+    THREADS,
+    Arrivals,
+    Containers,
+    Drawn,
+    JobKind,
+    WorkerGroup,
+    World,
+)
 from core.experiments.spec import ENGINES, SIMULATED
 from core.scheduling.policies import POLICIES, display_name
 from core.settings_fields import FieldSpec, describe

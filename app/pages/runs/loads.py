@@ -16,7 +16,7 @@ from app.pages.runs.selection import MOST_DRAWN
 from app.ui.basics import Node, button, card, data
 from app.ui.export import export_menu
 from app.ui.graph import graph
-from core.experiments.compare import mean_of
+from core.experiments.leaderboard import mean_of
 from core.units import format_list, plural
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from app.figures.provisioning import frontier
 from app.pages.runs.stored import NOTHING, change
-from core.experiments.measures.further import COUNTS, FURTHER_MEASURES, RISING
+from core.experiments.measures import COUNTS, FURTHER_MEASURES, RISING
 from core.units import GIB, format_number, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.experiments.compare import Difference
+    from core.experiments.leaderboard import Difference
 
 
 _OPPOSITE = {"better": "worse", "worse": "better", "open": "open"}

@@ -19,7 +19,7 @@ from app.ui.export import export_menu
 from app.ui.graph import graph
 from app.ui.links import link, segments
 from core.errors import NotFoundError
-from core.experiments.measures.learning import step_for
+from core.experiments.learning import step_for
 from core.units import format_duration, format_share, plural
 
 if TYPE_CHECKING:

@@ -148,15 +148,7 @@ def rivals(info: ExperimentInfo) -> dict[str, Side]:
 
 
 def result(run: str) -> RunResult:
-    """A run's result, cached after the first time.
-
-    Raises
-    ------
-    NotFoundError
-        If it was removed.
-    ConflictError
-        If it is not done.
-    """
+    """A run's result, cached after the first time."""
     return RunResult.from_dict(cached(lambda: workspace().runs.result(run).to_dict(), "run-result", run))
 
 
@@ -215,24 +207,12 @@ def state_of(info: ExperimentInfo, tasks: Mapping[str, TaskInfo] | None = None) 
 
 
 def entry(run: str, tick: int) -> Entry:
-    """One entry of a run's ledger.
-
-    Raises
-    ------
-    NotFoundError
-        If the ledger was not kept.
-    """
+    """One entry of a run's ledger."""
     return workspace().runs.ledgers.entry(run, tick)
 
 
 def delete(experiment: str) -> int:
-    """Remove an experiment with its runs; returns how many runs there were.
-
-    Raises
-    ------
-    ConflictError
-        If it is under way.
-    """
+    """Remove an experiment with its runs; returns how many runs there were."""
     info = workspace().runs.experiment(experiment)
     if state_of(info) in UNDER_WAY:
         raise ConflictError(f"“{info.name}” is still running.", "Cancel its task first.")

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from core.cli.output import plain
-from core.experiments.measures.further import COUNTS, FURTHER_MEASURES, telling
+from core.experiments.measures import COUNTS, FURTHER_MEASURES, telling
 from core.experiments.spec import ENGINES
 from core.units import format_change, format_number, format_share
 

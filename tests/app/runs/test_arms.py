@@ -23,9 +23,9 @@ from app.pages.runs.selection import select, toggled
 from app.pages.runs.stored import change
 from app.ui.links import Query
 from core.bootstrap import worker_for
-from core.experiments.compare import difference
-from core.experiments.published import Published
-from core.experiments.reading.experiment import read_experiment
+from core.experiments.leaderboard import difference
+from core.experiments.parts import Published
+from core.experiments.spec_reader import read_experiment
 from core.traces.model import Role
 from tests.app.runs.test_run_figures import series
 from tests.app.runs.test_run_form import fields_in

@@ -10,8 +10,8 @@ import pytest
 from app.figures.runs.comparison import TimeRow, scale, time_bars
 from app.figures.runs.series import counts, edges, endings, expected, queues, spans
 from app.figures.runs.timelines import MOST_ROWS, lives, lives_height
-from core.experiments.reading.experiment import read_experiment
 from core.experiments.series import Series
+from core.experiments.spec_reader import read_experiment
 from core.runs.runner import run_arm
 from tests.experiments.making import three
 from tests.experiments.test_queue_measures import QUEUE

@@ -18,8 +18,8 @@ from app.pages.runs.selection import select
 from app.pages.runs.tick import wait_reasons, waiting
 from app.ui.links import Query
 from core.bootstrap import worker_for
-from core.experiments.compare import difference
-from core.experiments.reading.experiment import read_experiment
+from core.experiments.leaderboard import difference
+from core.experiments.spec_reader import read_experiment
 from core.scheduling.model import JobState
 from tests.builders import SIX_JOBS
 from tests.experiments.test_queue_measures import QUEUE

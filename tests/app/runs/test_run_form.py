@@ -22,7 +22,7 @@ from app.pages.runs.form import change_parts, field_text, form, listed_text
 from app.pages.runs.query import View
 from app.ui.links import Query
 from core.bootstrap import worker_for
-from core.experiments.reading.experiment import from_dict, read_experiment
+from core.experiments.spec_reader import from_dict, read_experiment
 from tests.builders import SIX_JOBS
 
 if TYPE_CHECKING:

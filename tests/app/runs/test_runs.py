@@ -20,8 +20,8 @@ from app.ui import task_card
 from app.ui.links import Query
 from core.bootstrap import worker_for
 from core.errors import NotFoundError
-from core.experiments.compare import MEASURES
-from core.experiments.reading.experiment import read_experiment
+from core.experiments.leaderboard import MEASURES
+from core.experiments.spec_reader import read_experiment
 from tests.builders import SIX_JOBS
 
 if TYPE_CHECKING:

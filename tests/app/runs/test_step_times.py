@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from core.bootstrap import worker_for
-from core.experiments.reading.experiment import read_experiment
+from core.experiments.spec_reader import read_experiment
 from tests.app.runs.test_arms import text_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 
 from core.bootstrap import worker_for
 from core.config import Settings, child_environment
-from core.experiments.reading.experiment import read_experiment
+from core.experiments.spec_reader import read_experiment
 from core.scheduling.actions import Migrate
 from core.scheduling.model import JobState
 from core.workspace.records import RunState, TaskState

@@ -50,8 +50,7 @@ def looks(workspace, task, run):
     assert tasks.list(states=[TaskState.RUNNING]) == []
     assert (tasks.worker().running, tasks.worker().alive) == (0, False)
     assert runs.get(run).state is RunState.INTERRUPTED
-    assert [info.id for info in runs.list(state=RunState.INTERRUPTED)] == [run]
-    assert runs.list(state=RunState.RUNNING) == []
+    assert [(info.id, info.state) for info in runs.list()] == [(run, RunState.INTERRUPTED)]
     assert workspace.live.saved_limits.orphans() == ()
 
 

@@ -7,11 +7,10 @@ from dataclasses import asdict, replace
 import pytest
 
 from core.errors import InputError
-from core.experiments.reading.experiment import from_dict, read_experiment
+from core.experiments.spec_reader import from_dict, read_experiment
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import fit_policy
-from core.runs.runner import run_arm
-from core.runs.stages import simulated_stage
+from core.runs.runner import run_arm, simulated_stage
 from core.scheduling.actions import SetLimit, Start
 from core.scheduling.policies.autopilot import AUTOPILOT, ReadySettings
 from core.scheduling.policies.autopilot.settings import FittedPolicy

@@ -1,1 +1,0 @@
-"""What is measured of runs: times of jobs and queues, steps at each number of cores, learning."""

@@ -1,1 +1,0 @@
-"""Reading experiments from YAML, JSON or a form; what is invalid is refused with its position."""
