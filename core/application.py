@@ -125,9 +125,11 @@ class Workspace:
         """Remove what killed processes left on the disk; say how many things there were."""
         waiting = [state for state in TaskState if state not in (TaskState.DONE, TaskState.CANCELLED)]
         needed = {str(task.params.get("upload", "")) for task in self.tasks.list(1000, waiting)}
-        left = sweep_older(self.scratch, _UNFINISHED_AFTER)
-        left += self.uploads.sweep(needed) + self.traces.sweep() + self.fitted.sweep()
-        return left + self.models.sweep() + self.labels.sweep() + self.evaluations.sweep() + self.runs.sweep()
+        removed = sweep_older(self.scratch, _UNFINISHED_AFTER)
+        removed += self.uploads.sweep(needed) + self.traces.sweep() + self.fitted.sweep()
+        return (
+            removed + self.models.sweep() + self.labels.sweep() + self.evaluations.sweep() + self.runs.sweep()
+        )
 
     def watcher(self) -> Watcher:
         """The sampler of engines, to be started by a long-running process."""

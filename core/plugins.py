@@ -94,7 +94,10 @@ def sit(policy: object) -> str | None:
     try:
         wrong = settings_wrong(policy.settings) or declaration(policy)
         if wrong is None:
-            wrong = next((said for scenario in SHORT if (said := _asked(paper(policy, scenario)))), None)
+            wrong = next(
+                (sentence for scenario in SHORT if (sentence := _first_failure(paper(policy, scenario)))),
+                None,
+            )
     except PhaseDockError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - code from outside may raise anything
@@ -102,8 +105,8 @@ def sit(policy: object) -> str | None:
     return wrong
 
 
-def _asked(one: Paper) -> str | None:
-    return next((said for question in QUESTIONS if (said := question(one))), None)
+def _first_failure(one: Paper) -> str | None:
+    return next((sentence for question in QUESTIONS if (sentence := question(one))), None)
 
 
 _CORE = Path(__file__).resolve().parent
@@ -119,10 +122,10 @@ def source_digest(policy: Policy | SchedulingPolicy) -> str:
     """
     trees = [_CORE / name for name in _BASE[isinstance(policy, Policy)]]
     outside = sorted({path for each in _chain(policy) for path in _outside(each)})
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for place in (*trees, *outside):
-        whole.update(_digest_of(place))
-    return whole.hexdigest()[:32]
+        digest.update(_digest_of(place))
+    return digest.hexdigest()[:32]
 
 
 def _chain(policy: Policy | SchedulingPolicy) -> Iterator[Policy | SchedulingPolicy]:
@@ -159,10 +162,10 @@ def forget_sources() -> None:
 @functools.lru_cache(maxsize=256)
 def _digest_of(place: Path) -> bytes:
     """The digest of a file, or of all Python files below a folder; read once, as the code itself is."""
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-        whole.update(str(file.relative_to(place.parent)).encode() + b"\0" + file.read_bytes() + b"\0")
-    return whole.digest()
+        digest.update(str(file.relative_to(place.parent)).encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.digest()
 
 
 _LOG = logging.getLogger(__name__)

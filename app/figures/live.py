@@ -87,10 +87,10 @@ def history_figure(history: History, name: str) -> go.Figure:
 def _memory(history: History) -> tuple[str, str, float]:
     """The row of memory in GiB, or in MiB where all of it is below one."""
     values = np.concatenate([history.memory, history.memory_limit])
-    known = values[np.isfinite(values)]
+    finite = values[np.isfinite(values)]
     return (
         ("Memory, GiB", "memory", GIB)
-        if len(known) and known.max() >= GIB
+        if len(finite) and finite.max() >= GIB
         else ("Memory, MiB", "memory", MIB)
     )
 
@@ -104,10 +104,10 @@ def _ticks(start: float) -> tuple[list[float], list[str]]:
 
 def _top(used: Any, limit: Any) -> float:
     """The upper end of an axis: it includes all limits but those that are far above the usage."""
-    known, allowed = used[np.isfinite(used)], limit[np.isfinite(limit)]
-    most = float(known.max()) if len(known) else 0.0
-    near = allowed[allowed <= _TALL * most] if most else allowed
-    return max(most, float(near.max()) if len(near) else 0.0) * 1.1 or 1.0
+    finite, allowed = used[np.isfinite(used)], limit[np.isfinite(limit)]
+    peak = float(finite.max()) if len(finite) else 0.0
+    near = allowed[allowed <= _TALL * peak] if peak else allowed
+    return max(peak, float(near.max()) if len(near) else 0.0) * 1.1 or 1.0
 
 
 def _axes(row: int, title: str, layout: dict[str, Any], span: list[float]) -> dict[str, Any]:

@@ -51,8 +51,8 @@ def submit(
         found = queue.ask(name, chosen) if ask or chosen.get("deadline") else None
         job = None if ask else queue.submit(name, chosen)
     if as_json:
-        told = {} if found is None else {"outlook": found.to_dict()}
-        print_json(({} if job is None else job.to_dict()) | told)
+        outlook = {} if found is None else {"outlook": found.to_dict()}
+        print_json(({} if job is None else job.to_dict()) | outlook)
     else:
         from core.cli.tables import live as show
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from core.application import Workspace
-    from core.sampling.values import LiveView, Released
+    from core.sampling.values import LiveView, ReleaseResult
 
 _FIRST_SAMPLE = 10.0
 
@@ -68,8 +68,8 @@ def views(workspace: Workspace, engine: str) -> Iterator[LiveView]:
     while True:
         view = workspace.live.view.request_view(engine)
         # the first sample of all knows no usage yet
-        known = not view.rows or any(row.cpu is not None for row in view.rows)
-        if view.at is not None and view.at > seen and known:
+        has_usage = not view.rows or any(row.cpu is not None for row in view.rows)
+        if view.at is not None and view.at > seen and has_usage:
             seen, deadline = view.at, time.monotonic() + _FIRST_SAMPLE
             yield view
         if view.engine.state is not EngineState.READY:
@@ -98,7 +98,7 @@ def record(
     ConflictError
         If nothing was recorded, or something is being recorded already.
     """
-    begun = time.monotonic()
+    started = time.monotonic()
     only = _ids(workspace, engine, containers) if containers else None
     params: dict[str, Any] = {
         "engine": engine, "name": checked_name(name, "trace set"), "containers": only, "model": model,
@@ -106,7 +106,7 @@ def record(
     }  # fmt: skip
 
     def say(text: str) -> None:
-        passed = time.monotonic() - begun
+        passed = time.monotonic() - started
         if progress is not None:
             progress(passed / seconds if seconds else 0.0, text)
         if seconds and passed >= seconds:
@@ -124,7 +124,7 @@ def record(
         )
 
 
-def release(workspace: Workspace, engine: str | None) -> Released:
+def release(workspace: Workspace, engine: str | None) -> ReleaseResult:
     """Restore every limit; see `core.live.control.by_hand.ManualControl.release`."""
     workspace.tasks.reap()
     return workspace.live.limits.release(engine)
@@ -142,11 +142,11 @@ def _until_interrupted(say: Callable[[str], None]) -> Callable[[str], None]:
     return saying
 
 
-def _ids(workspace: Workspace, engine: str, wanted: Sequence[str]) -> list[str]:
+def _ids(workspace: Workspace, engine: str, names_or_ids: Sequence[str]) -> list[str]:
     with workspace.live.engines.host(engine) as host:
         there = host.containers()
     found = []
-    for text in wanted:
+    for text in names_or_ids:
         match = [each.id for each in there if each.name == text or each.id.startswith(text)]
         if not match:
             names = ", ".join(sorted(each.name for each in there)) or "none"

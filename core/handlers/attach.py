@@ -20,12 +20,12 @@ _EVERY = 0.5
 
 def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
     """Attach; see `core.live.attach.policy_loop.PolicyLoop.run`. Cancelling it is how it is detached."""
-    said = time.monotonic()
+    written = time.monotonic()
 
     def say(text: str) -> None:
-        nonlocal said
-        if time.monotonic() - said >= _EVERY:
-            said = time.monotonic()
+        nonlocal written
+        if time.monotonic() - written >= _EVERY:
+            written = time.monotonic()
             context.progress(0.0, text)
 
     return context.workspace.live.policy_loop.run(params, context.task, say, context.log)

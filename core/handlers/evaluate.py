@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
     """Compare policies."""
     question, again = Question.from_dict(params), bool(params.get("again"))
-    made = context.workspace.evaluations.make(question, context.progress, again=again)
-    for note in made.report["notes"]:
+    evaluation = context.workspace.evaluations.make(question, context.progress, again=again)
+    for note in evaluation.report["notes"]:
         context.log(str(note))
-    return {"evaluation": made.key}
+    return {"evaluation": evaluation.key}
 
 
 def _outcome(_task: TaskInfo) -> str:
@@ -30,11 +30,11 @@ def _outcome(_task: TaskInfo) -> str:
 
 def _link(task: TaskInfo) -> ResultLink | None:
     """Show what was compared, unless single policies had settings of their own: no address has those."""
-    asked = task.params
-    if "evaluation" not in (task.result or {}) or asked.get("own_settings"):
+    params = task.params
+    if "evaluation" not in (task.result or {}) or params.get("own_settings"):
         return None
-    said = ("trace_set", "model", "settings", "policies")
-    return ResultLink("provisioning", {name: asked[name] for name in said if name in asked})
+    shared = ("trace_set", "model", "settings", "policies")
+    return ResultLink("provisioning", {name: params[name] for name in shared if name in params})
 
 
 KIND = Kind(

@@ -28,7 +28,7 @@ def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str
     mapping = None if params.get("mapping") is None else ColumnMapping.from_dict(params["mapping"])
     try:
         traces, report = read_with_report(
-            path, mapping, lambda share, said: context.progress(_READING * share, said)
+            path, mapping, lambda share, message: context.progress(_READING * share, message)
         )
     except UnusableError as error:
         _log(context, error.report)
@@ -40,15 +40,15 @@ def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str
         name=str(params["name"]),
         source=f"{path.name} · {params['layout']}" if params.get("layout") else path.name,
         task=context.task,
-        progress=lambda share, said: context.progress(_READING + (1 - _READING) * share, said),
+        progress=lambda share, message: context.progress(_READING + (1 - _READING) * share, message),
     )
     if report.faultless:
         workspace.uploads.discard(upload)  # else a person may choose other columns for the same file
-    made: dict[str, Any] = {"trace_set": stored.id}
+    result: dict[str, Any] = {"trace_set": stored.id}
     if params.get("find_phases"):
         title = f"Find phases of {stored.name}"
-        made["next"] = workspace.tasks.submit("find_phases", title, {"trace_set": stored.id})
-    return made
+        result["next"] = workspace.tasks.submit("find_phases", title, {"trace_set": stored.id})
+    return result
 
 
 def _log(context: TaskContext[Workspace], report: Report) -> None:

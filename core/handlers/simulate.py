@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
     """Run an experiment that was asked for."""
     keep = Keep(params.get("keep", Keep.FIRST))
-    made = context.workspace.runs.make(str(params["experiment"]), context.progress, keep, context.task)
-    return {"experiment": made.id}
+    run = context.workspace.runs.make(str(params["experiment"]), context.progress, keep, context.task)
+    return {"experiment": run.id}
 
 
 def _outcome(_task: TaskInfo) -> str:

@@ -45,11 +45,13 @@ def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str
     stored = space.traces.add(
         both, None, name=name, source=source_of(space.live.engines, engine), task=context.task
     )
-    made = continue_training(model, both, progress=part_of(context.progress, _READ, 1.0))
-    kept = space.models.add(made, name=f"{info.name}, trained further", trace_set=stored, task=context.task)
-    added = len(made.phases) - len(model.phases)
+    model_after = continue_training(model, both, progress=part_of(context.progress, _READ, 1.0))
+    stored_model = space.models.add(
+        model_after, name=f"{info.name}, trained further", trace_set=stored, task=context.task
+    )
+    added = len(model_after.phases) - len(model.phases)
     context.log(f"{added} new phase{'' if added == 1 else 's'}; all others keep their numbers.")
-    return {"model": kept.id, "trace_set": stored.id}
+    return {"model": stored_model.id, "trace_set": stored.id}
 
 
 def _outcome(_task: TaskInfo) -> str:

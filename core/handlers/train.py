@@ -39,8 +39,8 @@ def _outcome(_task: TaskInfo) -> str:
 
 def _epochs(params: Mapping[str, Any]) -> int | None:
     """Only a CRBM learns in epochs."""
-    given = {field.name: field.default for field in fields(PhaseSettings)} | (params.get("settings") or {})
-    return int(given["epochs"]) if given["encoder"] == "crbm" else None
+    values = {field.name: field.default for field in fields(PhaseSettings)} | (params.get("settings") or {})
+    return int(values["epochs"]) if values["encoder"] == "crbm" else None
 
 
 KIND = Kind(

@@ -132,8 +132,8 @@ class Recordings:
     def unfinished(self) -> tuple[Recording, ...]:
         """Recordings whose worker ended before they became trace sets."""
         busy = self._with_tasks()
-        left = (pin for pin in pins_of(self._home) if pin.id not in busy)
-        return tuple(describe(_with_earlier(self._home, pin), "") for pin in left)
+        unfinished = (pin for pin in pins_of(self._home) if pin.id not in busy)
+        return tuple(describe(_with_earlier(self._home, pin), "") for pin in unfinished)
 
     def finish(self, recording: str) -> str:
         """Make a trace set of an unfinished recording; returns the task's id.
@@ -209,8 +209,8 @@ def record(
         except Cancelled:
             pin = replace(pin, end=time.time())
             write_pin(home, pin)
-    made = cut(home, pin, models)
-    stored = traces.add(made, None, name=pin.name, source=source_of(engines, pin.engine), task=task)
+    trace_set = cut(home, pin, models)
+    stored = traces.add(trace_set, None, name=pin.name, source=source_of(engines, pin.engine), task=task)
     remove(folder_of(home, pin.id))
     return stored.id
 
@@ -243,11 +243,11 @@ def _pinned(home: Path, params: Mapping[str, Any]) -> Pin:
 
 def _count_until_stopped(home: Path, pin: Pin, say: Callable[[str], None]) -> None:
     """Keep the pin fresh and say how much there is, until `say` raises an error."""
-    files, counter, begun = LiveFiles(home, pin.engine), _Counter(home, pin), time.time()
+    files, counter, started = LiveFiles(home, pin.engine), _Counter(home, pin), time.time()
     while True:
         pin, newest = counter.count()
         write_pin(home, pin)
-        if time.time() - max(begun, newest) > GRACE and not _is_sampled(files):
+        if time.time() - max(started, newest) > GRACE and not _is_sampled(files):
             raise ConflictError(
                 f"The engine {files.engine} is not being sampled.",
                 "Check that Docker answers; what was recorded so far can be finished.",
@@ -307,14 +307,14 @@ class _Counter:
 
 def _count(stretches: Sequence[Stretch], pin: Pin) -> _Count:
     """How much of some samples belongs to a recording, as raw records."""
-    wanted = [
+    recorded = [
         each
         for each in stretches
         if len(each.time) and (pin.containers is None or each.container.id in pin.containers)
     ]
-    samples = sum(len(each.time) for each in wanted)
-    newest = max((float(each.time[-1]) for each in wanted), default=-np.inf)
-    ids = frozenset(each.container.id for each in wanted)
+    samples = sum(len(each.time) for each in recorded)
+    newest = max((float(each.time[-1]) for each in recorded), default=-np.inf)
+    ids = frozenset(each.container.id for each in recorded)
     return _Count(ids, samples, float(samples * SAMPLE.itemsize), newest)
 
 
@@ -342,16 +342,16 @@ def cut(home: Path, pin: Pin, models: ModelLibrary) -> TraceSet:
             "Nothing was recorded: no chosen container ran for two samples.",
             "Start containers with the label phasedock, or select some, and record again.",
         )
-    whole = {name: join(own, -np.inf, np.inf) for name, own in parts.items()}
-    made = make_traces(whole.values(), float(FINEST.seconds))
+    joined = {name: join(own, -np.inf, np.inf) for name, own in parts.items()}
+    trace_set = make_traces(joined.values(), float(FINEST.seconds))
     if pin.model is None:
-        return made
-    phases = _label(pin.model, models, whole) or earlier.phases
-    column = np.full(made.n_samples, -1.0)
-    for start, name in zip(made.offsets.tolist(), made.attributes["container"], strict=False):
+        return trace_set
+    phases = _label(pin.model, models, joined) or earlier.phases
+    column = np.full(trace_set.n_samples, -1.0)
+    for start, name in zip(trace_set.offsets.tolist(), trace_set.attributes["container"], strict=False):
         own = phases.get(str(name), _NO_PHASES)
         column[start : start + len(own)] = own
-    return replace(made, features=(*made.features, _PHASE), columns=(*made.columns, column))
+    return replace(trace_set, features=(*trace_set.features, _PHASE), columns=(*trace_set.columns, column))
 
 
 _NO_PHASES = np.empty(0, np.int64)

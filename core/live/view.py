@@ -31,12 +31,12 @@ from core.errors import ConflictError
 from core.live.history.chunks import HOST, Stretch, size
 from core.live.history.pins import is_recorded, read_pin
 from core.live.history.reader import HistoryPoints, oldest, read_points, read_tail
-from core.sampling.sampler import counted, marked
+from core.sampling.sampler import count_labels, mark_rows
 from core.sampling.values import (
     FIELDS,
     TOTALS,
     ActivityEntry,
-    Attached,
+    AttachedPolicy,
     ContainerRow,
     EngineInfo,
     EngineState,
@@ -109,7 +109,7 @@ def age(path: Path) -> float:
         return math.inf
 
 
-def write(path: Path, value: LiveView | Attached) -> None:
+def write(path: Path, value: LiveView | AttachedPolicy) -> None:
     """Write a value as JSON; NaN becomes null."""
     _replace(path, orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))
 
@@ -133,24 +133,24 @@ def read_view(path: Path) -> LiveView | None:
         return None
 
 
-def read_attached(path: Path) -> tuple[Attached, dict[str, tuple[str, float | None]]] | None:
+def read_attached(path: Path) -> tuple[AttachedPolicy, dict[str, tuple[str, float | None]]] | None:
     """What the attached policy does, and each container's label and growth; None if nothing can be read."""
     plain = _plain(path)
     try:
-        said = tuple(ActivityEntry(**each) for each in plain.pop("said"))
+        entries = tuple(ActivityEntry(**each) for each in plain.pop("entries"))
         marks = {name: (label, growth) for name, label, growth in plain.pop("marks")}
         course = tuple(tuple(point) for point in plain.pop("course"))
         evidence = evidence_from(plain.pop("evidence"))
-        own = {"said": said, "mode": Mode(plain["mode"]), "course": course, "evidence": evidence}
-        return Attached(**{**plain, **own}), marks
+        own = {"entries": entries, "mode": Mode(plain["mode"]), "course": course, "evidence": evidence}
+        return AttachedPolicy(**{**plain, **own}), marks
     except (KeyError, TypeError, ValueError):
         return None
 
 
-def write_attached(path: Path, value: Attached, marks: dict[str, tuple[str, float | None]]) -> None:
+def write_attached(path: Path, value: AttachedPolicy, marks: dict[str, tuple[str, float | None]]) -> None:
     """Write what `read_attached` reads."""
     lists = [(name, label, growth) for name, (label, growth) in marks.items()]
-    plain = {name: getattr(value, name) for name in Attached.__slots__}
+    plain = {name: getattr(value, name) for name in AttachedPolicy.__slots__}
     _replace(path, orjson.dumps({**plain, "marks": lists}, default=dict))
 
 
@@ -241,8 +241,8 @@ class Sessions:
         for task in tasks:
             self._cancel(task)
         until = time.monotonic() + seconds
-        left = set(tasks)
-        while left := self.alive(left):
+        remaining = set(tasks)
+        while remaining := self.alive(remaining):
             if time.monotonic() > until:
                 raise ConflictError(
                     "The policy has not finished restoring its containers.", "Try again in a few seconds."
@@ -269,7 +269,7 @@ _SHOWN = ("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled")
 _NOTHING = Stretch(HOST, np.empty(0), np.empty((0, len(FIELDS)), np.float32), np.empty((0, 2), np.float32))
 
 
-class Remembered(NamedTuple):
+class HistoryExtent(NamedTuple):
     """Since when it is remembered, seconds since 1970 (None: nothing is), and the bytes that it takes."""
 
     since: float | None
@@ -338,7 +338,7 @@ class ViewBuilder:
         """
         return read_points(self._files(engine).history, ids, start, end, time.time(), max_points)
 
-    def remembered(self, engine: str) -> Remembered:
+    def remembered(self, engine: str) -> HistoryExtent:
         """Since when the containers of an engine are remembered, and how much that takes.
 
         Raises
@@ -347,7 +347,7 @@ class ViewBuilder:
             If the settings name no such engine.
         """
         folder = self._files(engine).history
-        return Remembered(oldest(folder), size(folder))
+        return HistoryExtent(oldest(folder), size(folder))
 
     def totals_history(self, engine: str, seconds: float = 600.0) -> History:
         """The last minutes of all containers of a view together, beside the size of the host.
@@ -372,20 +372,20 @@ def _with_tasks(seen: LiveView, files: LiveFiles, sessions: dict[str, TaskInfo])
         seen = replace(seen, recording=_recording(record, files.home))
     if attach is None:
         return seen
-    said = read_attached(files.attached)
-    if said is None or said[0].task != attach.id:
+    stored = read_attached(files.attached)
+    if stored is None or stored[0].task != attach.id:
         return replace(seen, attached=_attaching(attach))
-    policy = said[0].policy
+    policy = stored[0].policy
     phases = policy in POLICIES and POLICIES[policy].sees_use
-    rows = marked(seen.rows, said[1], phases=phases)
-    totals = replace(seen.totals, labels=counted(row.label for row in rows))
-    return replace(seen, attached=said[0], rows=rows, totals=totals)
+    rows = mark_rows(seen.rows, stored[1], phases=phases)
+    totals = replace(seen.totals, labels=count_labels(row.label for row in rows))
+    return replace(seen, attached=stored[0], rows=rows, totals=totals)
 
 
-def _attaching(task: TaskInfo) -> Attached:
+def _attaching(task: TaskInfo) -> AttachedPolicy:
     """A policy that has not said anything yet."""
     params = task.params
-    return Attached(
+    return AttachedPolicy(
         task=task.id,
         policy=str(params.get("policy", "")),
         mode=Mode(params.get("mode", Mode.WATCH)),

@@ -21,7 +21,7 @@ from core.live.history.chunks import RecordedContainer
 from core.live.history.pins import pins_of
 from core.live.history.writer import HistoryWriter
 from core.live.view import LiveFiles, write
-from core.sampling.engines import lost, silent
+from core.sampling.engines import lost_engine, silent_engine
 from core.sampling.gpus import gpu_reader
 from core.sampling.phases import PhaseTracker
 from core.sampling.sampler import LossReader, Sampler
@@ -111,17 +111,17 @@ class _Watch:
         self._models = models
         self._stopping = stopping
         self._phaser: tuple[str, PhaseTracker | None] | None = None
-        self._seen = LiveView(silent(engines.address(files.engine)))
+        self._seen = LiveView(silent_engine(engines.address(files.engine)))
 
     def run(self) -> None:
         """Sample whenever it is wanted or remembered, whatever fails."""
         due = 0.0
         while not self._stopping.wait(_LOOK_EVERY):
-            wanted = self.files.is_wanted()
-            if not wanted and not (self._remembers and time.monotonic() >= due):
+            is_wanted = self.files.is_wanted()
+            if not is_wanted and not (self._remembers and time.monotonic() >= due):
                 continue
             try:
-                with locked(self.files.lock) as mine:
+                with hold_lock(self.files.lock) as mine:
                     if mine:
                         self._sample_while_wanted()
             except HostLost as error:
@@ -181,7 +181,7 @@ class _Watch:
 
     def _say_lost(self, error: HostLost) -> None:
         address = self._engines.address(self.files.engine)
-        self._seen = replace(self._seen, engine=lost(address, error))
+        self._seen = replace(self._seen, engine=lost_engine(address, error))
         write(self.files.snapshot, self._seen)
 
 
@@ -213,7 +213,7 @@ class _History:
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[bool]:
+def hold_lock(path: Path) -> Iterator[bool]:
     """Hold a file's lock if it is free; yields whether it was."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:

@@ -225,7 +225,7 @@ class _Probe:
 
     @property
     def last(self) -> EngineInfo:
-        return self._last or silent(self.address)
+        return self._last or silent_engine(self.address)
 
     def answer(self) -> EngineInfo:
         asking = self.begin()
@@ -241,9 +241,9 @@ class _Probe:
     def _ask(self) -> EngineInfo:
         try:
             self._host.ping()
-            found = ready(self.address, self._host.info(0.0))
+            found = ready_engine(self.address, self._host.info(0.0))
         except HostLost as error:
-            found = lost(self.address, error)
+            found = lost_engine(self.address, error)
         with self._lock:
             self._last, self._at, self._asking = found, time.monotonic(), None
         return found
@@ -257,7 +257,7 @@ def _addresses(kind: EngineKind, settings: Settings) -> Sequence[HostAddress]:
         raise SettingsError(f"{variable} cannot be used: {error.message}", error.hint) from error
 
 
-def ready(address: HostAddress, info: HostInfo) -> EngineInfo:
+def ready_engine(address: HostAddress, info: HostInfo) -> EngineInfo:
     """An engine that answers."""
     return EngineInfo(
         address.name,
@@ -270,12 +270,12 @@ def ready(address: HostAddress, info: HostInfo) -> EngineInfo:
     )
 
 
-def lost(address: HostAddress, error: HostLost) -> EngineInfo:
+def lost_engine(address: HostAddress, error: HostLost) -> EngineInfo:
     """An engine that does not answer, and why."""
     return EngineInfo(address.name, address.url, EngineState(error.kind), error.message, error.hint)
 
 
-def silent(address: HostAddress) -> EngineInfo:
+def silent_engine(address: HostAddress) -> EngineInfo:
     """An engine that takes too long to answer."""
     return EngineInfo(
         address.name,

@@ -114,9 +114,9 @@ class GpuReader:
         table: dict[str | None, _OnDevice] = {}
         for owner in set(owners.values()):
             own = [each for each in processes if owners[each.pid] == owner]
-            held = (math.nan if each.usedGpuMemory is None else float(each.usedGpuMemory) for each in own)
+            memory = (math.nan if each.usedGpuMemory is None else float(each.usedGpuMemory) for each in own)
             share = used if isinstance(used, float) else sum(used.get(each.pid, 0.0) for each in own)
-            table[owner] = _OnDevice(min(share, 1.0), sum(held), power)
+            table[owner] = _OnDevice(min(share, 1.0), sum(memory), power)
         return table
 
     def _used(self, device: _Device, alone: bool) -> dict[int, float] | float:

@@ -62,7 +62,7 @@ class PeriodMeans:
         if at < self._due - 0.5:
             return None
         self._due = max(self._due + self.period, at)
-        found = {name: _mean(taken) for name, taken in self._waiting.items()}
+        found = {name: _mean(samples) for name, samples in self._waiting.items()}
         self._waiting.clear()
         return found
 
@@ -74,7 +74,7 @@ def _mean(rows: Sequence[Sequence[float]]) -> FloatArray:
     return np.asarray(values.mean(axis=0))
 
 
-class Labelled(NamedTuple):
+class PeriodLabels(NamedTuple):
     """What a model says of containers at the end of a period."""
 
     #: By container.
@@ -106,10 +106,10 @@ class PhaseLabeller:
         """The containers that were seen lately."""
         return self._seen.keys()
 
-    def label(self, at: float, means: Mapping[str, FloatArray], period: float) -> Labelled:
+    def label(self, at: float, means: Mapping[str, FloatArray], period: float) -> PeriodLabels:
         """Label the containers that had samples; the windows of all others begin anew."""
         if not means:
-            return Labelled({}, {}, frozenset())
+            return PeriodLabels({}, {}, frozenset())
         names = list(means)
         samples = np.array([means[name][self._columns] for name in names])
         codes: dict[str, tuple[float, ...]] = {}
@@ -122,11 +122,11 @@ class PhaseLabeller:
             labels = self._detector.push(names, samples)
         self._detector.gap([name for name in self._seen if name not in means])
         self._seen.update(dict.fromkeys(names, at))
-        gone = [name for name, seen in self._seen.items() if at - seen > max(_FORGET_AFTER, period)]
-        self._detector.forget(gone)
-        for name in gone:
+        forgotten = [name for name, seen in self._seen.items() if at - seen > max(_FORGET_AFTER, period)]
+        self._detector.forget(forgotten)
+        for name in forgotten:
             del self._seen[name]
-        return Labelled(dict(zip(names, labels.tolist(), strict=True)), codes, strange)
+        return PeriodLabels(dict(zip(names, labels.tolist(), strict=True)), codes, strange)
 
 
 class PhaseTracker:

@@ -13,7 +13,7 @@ from core.engines.values import AGENT, GOAL, LOSS, labelled
 from core.errors import InputError
 from core.phases.model import WARM_UP
 from core.progress import Evaluation, ProgressReader, read_goal
-from core.sampling.engines import ready
+from core.sampling.engines import ready_engine
 from core.sampling.values import FIELDS, TOTALS, ContainerRow, LiveView, Totals
 from core.units import phase_of
 
@@ -52,12 +52,12 @@ class UsageReader:
 
     def take(self, counters: Mapping[str, Counters]) -> dict[str, Usage]:
         """What each container used since it was read before; others are forgotten."""
-        usage = {name: between(self._before.get(name), now) for name, now in counters.items()}
+        usage = {name: usage_between(self._before.get(name), now) for name, now in counters.items()}
         self._before = dict(counters)
         return usage
 
 
-def between(before: Counters | None, now: Counters) -> Usage:
+def usage_between(before: Counters | None, now: Counters) -> Usage:
     """What was used between two readings of a container.
 
     A counter that fell belongs to a container that was started again: there is no reading before.
@@ -134,19 +134,19 @@ class Sampler:
                 rows[key] = _with(rows[key], loss=value, loss_why=why)
         if self._gpus is not None and info.local:
             for key, use in self._gpus.read(rows).items():
-                known = {"gpu": use.share, "gpu_memory": use.memory, "gpu_power": use.power}
-                rows[key] = _with(rows[key], **{name: _known(value) for name, value in known.items()})
+                gpu_values = {"gpu": use.share, "gpu_memory": use.memory, "gpu_power": use.power}
+                rows[key] = _with(rows[key], **{name: _known(value) for name, value in gpu_values.items()})
         values = {key: field_values(row) for key, row in rows.items() if row.cpu is not None}
         if phaser is not None:
             for key, phase in phaser.push(at, values).items():
                 rows[key] = _with(rows[key], phase=phase)
-        shown = tuple(sorted(rows.values(), key=lambda row: row.name))
+        listed = tuple(sorted(rows.values(), key=lambda row: row.name))
         others = [each for each in containers if each.id not in rows]
-        totals = sums(shown, info.cores, float(info.memory))
+        totals = sum_totals(listed, info.cores, float(info.memory))
         view = LiveView(
-            engine=ready(self._host.address, info),
+            engine=ready_engine(self._host.address, info),
             at=at,
-            rows=shown,
+            rows=listed,
             others=len(others),
             foreign=tuple(_foreign(others[:_FOREIGN_SHOWN])),
             totals=totals,
@@ -203,7 +203,7 @@ def field_values(row: ContainerRow) -> tuple[float, ...]:
     )
 
 
-def sums(rows: Sequence[ContainerRow], cores: float | None, memory: float | None) -> Totals:
+def sum_totals(rows: Sequence[ContainerRow], cores: float | None, memory: float | None) -> Totals:
     """Sums over containers, of what is known of them."""
     throttled = [row.throttled for row in rows if row.throttled is not None]
     return Totals(
@@ -216,7 +216,7 @@ def sums(rows: Sequence[ContainerRow], cores: float | None, memory: float | None
     )
 
 
-def counted(labels: Iterable[str | None]) -> tuple[tuple[str, int], ...]:
+def count_labels(labels: Iterable[str | None]) -> tuple[tuple[str, int], ...]:
     """How many containers are in each list, the largest first."""
     found: dict[str, int] = {}
     for label in labels:
@@ -225,7 +225,7 @@ def counted(labels: Iterable[str | None]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def marked(
+def mark_rows(
     rows: Iterable[ContainerRow], marks: Mapping[str, tuple[str, float | None]], *, phases: bool = False
 ) -> tuple[ContainerRow, ...]:
     """Rows with what an attached policy thinks of them; with `phases` its labels are those of phases."""
@@ -252,12 +252,12 @@ def _foreign(containers: Iterable[Container]) -> Iterable[ContainerRow]:
 
 def _totals_row(totals: Totals) -> tuple[float, ...]:
     nan = math.nan
-    known = (totals.cpu, totals.cores, totals.memory, totals.memory_total, None, totals.throttled)
-    return (*map(_number, known), *[nan] * (len(FIELDS) - len(known)))
+    values = (totals.cpu, totals.cores, totals.memory, totals.memory_total, None, totals.throttled)
+    return (*map(_number, values), *[nan] * (len(FIELDS) - len(values)))
 
 
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value
+def _known(number: float) -> float | None:
+    return None if math.isnan(number) else number
 
 
 def _number(value: float | None) -> float:
@@ -289,18 +289,18 @@ class LossReader:
         HostLost
             If the host does not answer.
         """
-        known = self._known
-        self._known = {each.id: known.get(each.id) or self._source(each) for each in containers}
+        sources = self._known
+        self._known = {each.id: sources.get(each.id) or self._source(each) for each in containers}
         logs = []
         for source in self._known.values():
             if isinstance(source, _FromAgent):
                 source.read()
             elif source.due <= at:
                 logs.append(source)
-        begun = time.monotonic()
+        started = time.monotonic()
         for source in sorted(logs, key=lambda each: each.due)[:_AT_MOST]:
             source.read(self._host, at)
-            if time.monotonic() - begun > _FOR_AT_MOST:
+            if time.monotonic() - started > _FOR_AT_MOST:
                 break
         return {name: (source.value, source.why) for name, source in self._known.items()}
 

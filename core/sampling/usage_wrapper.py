@@ -45,9 +45,9 @@ _EARLY = 0.05
 class HostSamples:
     """Looks at containers itself, at most once a second."""
 
-    def __init__(self, hosts: Iterable[WatchedHost], wanted: Callable[[], Collection[str]]) -> None:
+    def __init__(self, hosts: Iterable[WatchedHost], chosen: Callable[[], Collection[str]]) -> None:
         self._readers = [(host, UsageReader()) for host in hosts]
-        self._wanted = wanted
+        self._wanted = chosen
         self._due = 0.0
 
     def __call__(self) -> list[tuple[float, Rows]]:
@@ -56,12 +56,12 @@ class HostSamples:
         if now < self._due - _EARLY:
             return []
         self._due = max(self._due + _EVERY, now)
-        wanted, rows = set(self._wanted()), {}
+        chosen, rows = set(self._wanted()), {}
         for host, reader in self._readers:
-            containers = [each for each in host.containers() if each.id in wanted]
+            containers = [each for each in host.containers() if each.id in chosen]
             usage, at = reader.take(host.counters(containers)), time.time()
-            shown = [row_of(each, usage.get(each.id), False, False, at) for each in containers]
-            rows.update({row.id: field_values(row) for row in shown if row.cpu is not None})
+            sampled = [row_of(each, usage.get(each.id), False, False, at) for each in containers]
+            rows.update({row.id: field_values(row) for row in sampled if row.cpu is not None})
         return [(time.time(), rows)] if rows else []
 
 
@@ -80,10 +80,10 @@ def with_usage(
         return engine
     model = models.load_with_limits(settings.model) if settings.model else None
     codes = Need.CODES in POLICIES[settings.fitted.name].needs
-    return ShowsUse(engine, containers, samples, settings.fitted.period, model, codes=codes)
+    return UsageWrapper(engine, containers, samples, settings.fitted.period, model, codes=codes)
 
 
-class ShowsUse(EngineWrapper):
+class UsageWrapper(EngineWrapper):
     """An engine whose jobs are shown with what they used lately, and the phase that they are in.
 
     The phase is that of what they would use: a phase that asks for more than a limit of this run would else
@@ -125,21 +125,21 @@ class ShowsUse(EngineWrapper):
         self._begun = begun = time.time() - seen.time if self._begun is None else self._begun
         containers = self._containers()
         alive = set(containers.values())
-        most = {each.id: each.capacity for each in seen.workers}
-        held = {
-            containers[job.id]: most[job.worker]
+        capacity = {each.id: each.capacity for each in seen.workers}
+        capped = {
+            containers[job.id]: capacity[job.worker]
             for job in seen.jobs
-            if job.id in containers and job.worker in most and alike(job.limit, self._asked.get(job.id))
+            if job.id in containers and job.worker in capacity and alike(job.limit, self._asked.get(job.id))
         }
         for at, rows in self._samples():
             means = self._means.push(at, rows)
             if means is not None:
-                self._uses.update(self._taken(at, at - begun, means, held))
+                self._uses.update(self._taken(at, at - begun, means, capped))
         self._uses = {name: use for name, use in self._uses.items() if name in alive}
         return replace(seen, jobs=tuple(self._shown(job, containers) for job in seen.jobs))
 
     def _taken(
-        self, at: float, moment: float, means: Mapping[str, FloatArray], held: Mapping[str, float]
+        self, at: float, moment: float, means: Mapping[str, FloatArray], capped: Mapping[str, float]
     ) -> dict[str, Use]:
         """What was used in a period that ended `at`, which is `moment` of the run's clock.
 
@@ -147,8 +147,8 @@ class ShowsUse(EngineWrapper):
         """
         if self._labeller is None:
             return {name: _use(moment, values) for name, values in means.items()}
-        wanted = {name: _wanted(values, held.get(name)) for name, values in means.items()}
-        found = self._labeller.label(at, wanted, self._means.period)
+        unlimited = {name: _wanted(values, capped.get(name)) for name, values in means.items()}
+        found = self._labeller.label(at, unlimited, self._means.period)
         return {
             name: _use(
                 moment,
@@ -165,13 +165,13 @@ class ShowsUse(EngineWrapper):
         return job if use is None else replace(job, use=use)
 
 
-def _wanted(values: FloatArray, most: float | None) -> FloatArray:
+def _wanted(values: FloatArray, capacity: float | None) -> FloatArray:
     """A sample as it would be without the limit of this run, if there is one on a worker of so many cores."""
-    if most is None:
+    if capacity is None:
         return values
-    wanted = values.copy()
-    wanted[_CPU] = would_use(float(values[_CPU]), float(values[_WITHHELD]), most)
-    return wanted
+    unlimited = values.copy()
+    unlimited[_CPU] = would_use(float(values[_CPU]), float(values[_WITHHELD]), capacity)
+    return unlimited
 
 
 def _use(
@@ -182,5 +182,5 @@ def _use(
     *,
     strange: bool = False,
 ) -> Use:
-    used, memory, held, withheld = (float(values[at]) for at in (_CPU, _MEMORY, _THROTTLED, _WITHHELD))
-    return Use(moment, used, memory, held, int(phase), code, strange, withheld)
+    used, memory, throttled, withheld = (float(values[at]) for at in (_CPU, _MEMORY, _THROTTLED, _WITHHELD))
+    return Use(moment, used, memory, throttled, int(phase), code, strange, withheld)

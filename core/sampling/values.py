@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # What is done to running containers, by hand, by a policy or by a recorder: frozen values.
 #
-# They are part of `core.sampling.values`, from where everybody takes them.
+# They are part of `core.sampling.values`, which every user imports.
 
 
 class Mode(StrEnum):
@@ -56,7 +56,7 @@ class ActivityEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class AttachedPolicy:
     """A policy that watches or controls an engine."""
 
     #: The task that it runs in.
@@ -73,7 +73,7 @@ class Attached:
     #: How many limits it has changed, or would have.
     resizes: int = 0
     #: What it did last, newest first, at most 50.
-    said: tuple[ActivityEntry, ...] = ()
+    entries: tuple[ActivityEntry, ...] = ()
     #: The id of its run, whose ledger the page of runs shows; empty until there is one.
     run: str = ""
     #: What it would have freed, or did; None of policies that steer by no samples.
@@ -101,7 +101,7 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class ContainerAllowance:
     """A container's limits: cores and bytes, None without one."""
 
     cores: float | None
@@ -109,18 +109,18 @@ class Allowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LimitChange:
     """A limit that was changed by hand."""
 
     #: The container's name.
     container: str
     #: Its limits before and after.
-    before: Allowed
-    after: Allowed
+    before: ContainerAllowance
+    after: ContainerAllowance
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
+class ReleaseResult:
     """The outcome of a release."""
 
     #: Names of containers whose limits are the original ones again.
@@ -135,18 +135,18 @@ __all__ = [
     "FIELDS",
     "TOTALS",
     "ActivityEntry",
-    "Allowed",
-    "Attached",
-    "Change",
+    "AttachedPolicy",
+    "ContainerAllowance",
     "ContainerRow",
     "EngineInfo",
     "EngineState",
     "History",
+    "LimitChange",
     "Line",
     "LiveView",
     "Mode",
     "Recording",
-    "Released",
+    "ReleaseResult",
     "Totals",
 ]
 
@@ -274,7 +274,7 @@ class LiveView:
     #: Sums over the containers that are labelled or picked, beside the size of the host.
     totals: Totals = field(default_factory=Totals)
     #: The attached policy and the running recording, or None.
-    attached: Attached | None = None
+    attached: AttachedPolicy | None = None
     recording: Recording | None = None
     #: The id of the model that gives the phases, or None.
     model: str | None = None

@@ -77,8 +77,10 @@ class TaskContext(Generic[W]):
     def check(self) -> None:
         """Raise `Cancelled` if a person asked for that."""
         with self.workspace.database.read() as session:
-            asked = session.execute(select(TaskRow.cancel_asked).where(TaskRow.id == self.task)).scalar()
-        if asked is not False:
+            is_cancelled = session.execute(
+                select(TaskRow.cancel_asked).where(TaskRow.id == self.task)
+            ).scalar()
+        if is_cancelled is not False:
             raise Cancelled
 
     def log(self, text: str, internal: bool = False) -> None:
@@ -120,10 +122,10 @@ class TaskContext(Generic[W]):
             self._pace.popleft()
 
     def _expected_end(self) -> float | None:
-        (begun, before), (now, fraction) = self._pace[0], self._pace[-1]
-        if fraction <= before or now - begun < 0.5:
+        (then, before), (now, fraction) = self._pace[0], self._pace[-1]
+        if fraction <= before or now - then < 0.5:
             return None
-        return time.time() + (1.0 - fraction) * (now - begun) / (fraction - before)
+        return time.time() + (1.0 - fraction) * (now - then) / (fraction - before)
 
 
 NOTHING_KEPT = "Nothing was saved; retry it if you like."

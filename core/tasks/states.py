@@ -72,13 +72,13 @@ class Columns:
 
 
 OPTIONAL: Final = ("started", "finished", "worker", "result", "error_message")
-_BEGUN, _OVER = ("started", "worker"), ("started", "worker", "finished")
+_STARTED, _OVER = ("started", "worker"), ("started", "worker", "finished")
 COLUMNS: Final[Mapping[TaskState, Columns]] = {
     QUEUED: Columns(),
-    RUNNING: Columns(_BEGUN),
+    RUNNING: Columns(_STARTED),
     DONE: Columns((*_OVER, "result")),
     FAILED: Columns((*_OVER, "error_message")),
-    CANCELLED: Columns(("finished",), _BEGUN),
+    CANCELLED: Columns(("finished",), _STARTED),
     INTERRUPTED: Columns((*_OVER, "error_message")),
 }
 
@@ -126,16 +126,18 @@ def contradictions(row: TaskRow) -> list[str]:
         return [f"It is in the unknown state “{row.state}”."]
     columns = COLUMNS[TaskState(row.state)]
     filled = {name for name in OPTIONAL if getattr(row, name) is not None}
-    said = [f"It is {row.state} but has no {_called(name)}." for name in columns.always if name not in filled]
+    sentences = [
+        f"It is {row.state} but has no {_called(name)}." for name in columns.always if name not in filled
+    ]
     extra = [name for name in OPTIONAL if name in filled - {*columns.always, *columns.sometimes}]
-    said += [f"It is {row.state} but has a {_called(name)} already." for name in extra]
+    sentences += [f"It is {row.state} but has a {_called(name)} already." for name in extra]
     if not 0.0 <= row.progress <= 1.0:
-        said.append(f"Its progress is {row.progress:g}, not between 0 and 1.")
+        sentences.append(f"Its progress is {row.progress:g}, not between 0 and 1.")
     if (row.attempt > 1) != (row.retry_of is not None):
-        said.append(
+        sentences.append(
             f"It is attempt {row.attempt}, but the attempt before it is {row.retry_of or 'not named'}."
         )
-    return said
+    return sentences
 
 
 def _called(column: str) -> str:

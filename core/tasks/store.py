@@ -143,7 +143,9 @@ def _error(message: str | None, hint: str | None) -> tuple[str, str] | None:
 
 def _as_stored(row: TaskRow) -> TaskInfo:
     running = row.state == TaskState.RUNNING
-    left = max(0.0, row.expected_end - time.time()) if running and row.expected_end is not None else None
+    seconds_left = (
+        max(0.0, row.expected_end - time.time()) if running and row.expected_end is not None else None
+    )
     return TaskInfo(
         id=row.id,
         kind=row.kind,
@@ -157,7 +159,7 @@ def _as_stored(row: TaskRow) -> TaskInfo:
         created=moment(row.created),
         started=None if row.started is None else moment(row.started),
         finished=None if row.finished is None else moment(row.finished),
-        seconds_left=left,
+        seconds_left=seconds_left,
         attempt=row.attempt,
         retry_of=row.retry_of,
         cancelling=running and row.cancel_asked,
@@ -285,8 +287,8 @@ class Tasks:
         with self._database.write() as session:
             if transition(session, task, Move.WITHDRAW, message="Cancelled before it began") is not None:
                 return True
-            asked = update(TaskRow).where(*running).values(cancel_asked=True).returning(TaskRow.id)
-            return session.scalars(asked).first() is not None
+            request = update(TaskRow).where(*running).values(cancel_asked=True).returning(TaskRow.id)
+            return session.scalars(request).first() is not None
 
     def clear_finished(self) -> int:
         """Remove ended tasks from the list, with their logs and curves; say how many there were."""
@@ -333,8 +335,8 @@ class Tasks:
             waiting = session.scalars(
                 select(TaskRow).where(TaskRow.state == TaskState.QUEUED).order_by(TaskRow.queued_at)
             ).all()
-        known = self._queue.waiting() if waiting else set()
-        missing = [row for row in waiting if row.id not in known]
+        queued = self._queue.waiting() if waiting else set()
+        missing = [row for row in waiting if row.id not in queued]
         for row in missing:
             self._announce(row)
         return len(missing)

@@ -121,12 +121,12 @@ class Worker:
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT."""
-        asked = threading.Event()
+        stopping = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: asked.set())
+            signal.signal(number, lambda *_: stopping.set())
         self.start()
         _LOG.info("worker %s is ready", self.id)
-        while not asked.wait(1.0):
+        while not stopping.wait(1.0):
             for consumer in self._consumers:
                 consumer.check_worker_health()
         if not self.stop():
@@ -139,8 +139,8 @@ class Worker:
         workspace.tasks.reap()
         workspace.tasks.requeue_waiting()
         with workspace.database.write() as session:
-            gone = [w.id for w in session.scalars(select(WorkerRow)) if w.id != self.id and not is_alive(w)]
-            session.execute(delete(WorkerRow).where(WorkerRow.id.in_(gone)))
+            dead = [w.id for w in session.scalars(select(WorkerRow)) if w.id != self.id and not is_alive(w)]
+            session.execute(delete(WorkerRow).where(WorkerRow.id.in_(dead)))
         workspace.clean_up()
 
     def work(self, task: str) -> None:
@@ -235,7 +235,7 @@ class Worker:
 
 def _consumer(lane: Any, threads: int) -> Any:
     """Threads that take tasks from a lane of the queue."""
-    made = lane.create_consumer(
+    consumer = lane.create_consumer(
         workers=threads,
         worker_type="thread",
         periodic=False,
@@ -244,8 +244,8 @@ def _consumer(lane: Any, threads: int) -> Any:
         max_delay=0.25,
     )
     # the worker handles signals by itself, and only in the main thread
-    made._set_signal_handlers = lambda: None  # noqa: SLF001
-    return made
+    consumer._set_signal_handlers = lambda: None  # noqa: SLF001
+    return consumer
 
 
 def _joined(threads: Sequence[threading.Thread], deadline: float) -> bool:
@@ -264,8 +264,8 @@ def explain(error: Exception, reference: str) -> tuple[str, str]:
             "There was not enough memory for this.",
             "Use fewer executions or features, or a machine with more memory.",
         )
-    if isinstance(error, OSError) and (said := disk_sentence(error, "the result")) is not None:
-        return said
+    if isinstance(error, OSError) and (sentence := disk_sentence(error, "the result")) is not None:
+        return sentence
     return (
         f"Something went wrong inside PhaseDock (reference {reference}).",
         "Retry it; if it happens again, report it with this reference. The log has the details.",

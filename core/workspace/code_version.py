@@ -33,7 +33,7 @@ def code_digest(packages: Iterable[str], policies: Iterable[object] = ()) -> str
     """The digest of the sources of some packages or modules, and of policies wherever they are."""
     shared, places = _shared(tuple(packages))
     own = {_place_of(function.__code__.co_filename) for policy in policies for function in _functions(policy)}
-    outside = [place for place in sorted(own) if not any(place.is_relative_to(known) for known in places)]
+    outside = [place for place in sorted(own) if not any(place.is_relative_to(inside) for inside in places)]
     parts = [shared, *(_digest_below(place) for place in outside)]
     return hashlib.sha256("|".join(parts).encode()).hexdigest()
 
@@ -81,9 +81,9 @@ def _place_of(file: str) -> Path:
 @functools.cache
 def _digest_below(place: Path) -> str:
     files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
-    made = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in files:
-        made.update(f"{path.relative_to(place)}\0".encode())
-        made.update(path.read_bytes() if path.is_file() else b"")
-        made.update(b"\0")
-    return made.hexdigest()
+        digest.update(f"{path.relative_to(place)}\0".encode())
+        digest.update(path.read_bytes() if path.is_file() else b"")
+        digest.update(b"\0")
+    return digest.hexdigest()

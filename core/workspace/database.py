@@ -102,11 +102,11 @@ def spoken() -> Iterator[None]:
     try:
         yield
     except (DBAPIError, PoolTimeoutError, sqlite3.Error) as error:
-        said = database_sentence(error)
-        if said is None:
+        sentence = database_sentence(error)
+        if sentence is None:
             raise
         _LOG.warning("the database refused: %s", getattr(error, "orig", None) or error)
-        raise StorageError(*said) from error
+        raise StorageError(*sentence) from error
 
 
 def database_sentence(error: BaseException) -> tuple[str, str] | None:
@@ -116,13 +116,13 @@ def database_sentence(error: BaseException) -> tuple[str, str] | None:
     cause = error.orig if isinstance(error, DBAPIError) else error
     code, state = getattr(cause, "sqlite_errorcode", None), getattr(cause, "sqlstate", None)
     if code is not None:
-        known = _SQLITE.get(code & 0xFF)
+        found = _SQLITE.get(code & 0xFF)
     else:
         # a server that does not answer has no code to send
-        known = _POSTGRES.get(state) or _POSTGRES.get(state[:2]) if state else _CLOSED
-    if known is None and isinstance(error, (OperationalError, sqlite3.OperationalError)):
+        found = _POSTGRES.get(state) or _POSTGRES.get(state[:2]) if state else _CLOSED
+    if found is None and isinstance(error, (OperationalError, sqlite3.OperationalError)):
         return _OTHER
-    return known
+    return found
 
 
 STEPS = Path(__file__).with_name("migrations")
@@ -182,26 +182,26 @@ def written(connection: Connection) -> Written | None:
     row: dict[str, Any] = {}
     if "schema_version" in there:
         row = dict(connection.execute(text("SELECT * FROM schema_version")).mappings().first() or {})
-    taken = None
+    version = None
     if "alembic_version" in there:
-        taken = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-    if taken is None and not row:
+        version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    if version is None and not row:
         return None
     return Written(
-        max(int(taken or 0), int(row.get("version", 0))), row.get("program") or "", taken is not None
+        max(int(version or 0), int(row.get("version", 0))), row.get("program") or "", version is not None
     )
 
 
 def _missing(found: Written | None) -> bool:
     """Whether there are steps to take; refuses tables of a newer program."""
-    known = head()
-    if found is None or (found.number, found.recorded) < (known, True):
+    newest = head()
+    if found is None or (found.number, found.recorded) < (newest, True):
         return True
-    if found.number > known:
+    if found.number > newest:
         writer = f"PhaseDock {found.program}" if found.program else "a newer PhaseDock"
         raise ConflictError(
             f"The database was written by {writer}"
-            f" and has version {found.number} of the tables; this one, {program_version()}, knows {known}.",
+            f" and has version {found.number} of the tables; this one, {program_version()}, knows {newest}.",
             "Start the PhaseDock that wrote it or a newer one, or choose another PHASEDOCK_HOME.",
         )
     return False
@@ -211,18 +211,18 @@ def _upgrade(connection: Connection, found: Written | None) -> None:
     from alembic import command  # noqa: PLC0415 - costs a quarter of a second
     from alembic.config import Config  # noqa: PLC0415
 
-    known = head()
+    newest = head()
     config = Config()
     config.set_main_option("script_location", str(STEPS).replace("%", "%%"))
     config.attributes["connection"] = connection
     if found is not None:
-        _keep_copy(connection, f"{known:04d}")
+        _keep_copy(connection, f"{newest:04d}")
         if not found.recorded:
             command.stamp(config, f"{found.number:04d}")
     command.upgrade(config, "head")
     connection.execute(
         text("UPDATE schema_version SET version = :version, program = :program"),
-        {"version": known, "program": program_version()},
+        {"version": newest, "program": program_version()},
     )
 
 
@@ -248,7 +248,7 @@ def _keep_copy(connection: Connection, step: str) -> None:
     if connection.dialect.name != "sqlite" or not path.is_file():
         return
     prefix = f"{path.name}.before-"
-    kept, draft = path.with_name(f"{prefix}{step}"), path.with_name(f"{prefix}{step}.part")
+    backup, draft = path.with_name(f"{prefix}{step}"), path.with_name(f"{prefix}{step}.part")
     draft.unlink(missing_ok=True)
     try:
         with disk_errors("a copy of the database"):
@@ -257,11 +257,11 @@ def _keep_copy(connection: Connection, step: str) -> None:
                 source.backup(copy)
             shutil.copymode(path, draft)
             sync_file(draft)
-            draft.replace(kept)
+            draft.replace(backup)
     finally:
         draft.unlink(missing_ok=True)
     for earlier in path.parent.iterdir():
-        if earlier.name.startswith(prefix) and earlier != kept:
+        if earlier.name.startswith(prefix) and earlier != backup:
             earlier.unlink(missing_ok=True)
 
 
@@ -371,15 +371,15 @@ def _retry_while_locked(action: Callable[[], object]) -> None:
 def _unusable(error: Exception) -> SettingsError:
     """Why PhaseDock does not start; where the database cannot be found, the driver's message says most."""
     if isinstance(error, StorageError):
-        said: tuple[str, str] | None = (error.message, error.hint)
+        sentence: tuple[str, str] | None = (error.message, error.hint)
     else:
-        said = database_sentence(error)
-    if said is None or said in UNREACHABLE:
-        said = (
+        sentence = database_sentence(error)
+    if sentence is None or sentence in UNREACHABLE:
+        sentence = (
             f"{_first_line(error)}.",
             "Check that it exists, that it may be written, and that the address is right.",
         )
-    return SettingsError(f"The database of DATABASE_URL cannot be used: {said[0]}", said[1])
+    return SettingsError(f"The database of DATABASE_URL cannot be used: {sentence[0]}", sentence[1])
 
 
 def _first_line(error: BaseException) -> str:

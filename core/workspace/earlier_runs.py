@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _BUNDLED: Final = ("python3", "-m", "phasedock_jobs")
 _OWN_STEPS: Final = "--steps"
-_APART: Final = (_OWN_STEPS, "--seed")
+_OPTIONS: Final = (_OWN_STEPS, "--seed")
 """Options of the bundled programs that do not change how fast a step is,"""
 _USUAL: Final = ("--threads", "follow")
 """what they do unless they are told,"""
@@ -54,9 +54,9 @@ class Kind(NamedTuple):
         """Training steps that a bundled program is told to take; None of others: their runs show them."""
         if self.command[: len(_BUNDLED)] != _BUNDLED:
             return None
-        _, said = self._split()
-        given = said.get(_OWN_STEPS, str(_STEPS))
-        return int(given) if given.isdecimal() else None
+        _, options = self._split()
+        steps = options.get(_OWN_STEPS, str(_STEPS))
+        return int(steps) if steps.isdecimal() else None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for people who look into the database."""
@@ -66,20 +66,20 @@ class Kind(NamedTuple):
         """The words of a command without the options that set no kind apart, and those."""
         if self.command[: len(_BUNDLED)] != _BUNDLED:
             return list(self.command), {}
-        kept: list[str] = []
-        apart: dict[str, str] = {}
+        words_left: list[str] = []
+        options: dict[str, str] = {}
         words = iter(self.command)
         for word in words:
             name, sign, value = word.partition("=")
-            if name in (*_APART, _USUAL[0]):
-                said = value if sign else next(words, "")
-                if name in _APART:
-                    apart[name] = said
-                elif said != _USUAL[1]:
-                    kept += [name, said]
+            if name in (*_OPTIONS, _USUAL[0]):
+                text = value if sign else next(words, "")
+                if name in _OPTIONS:
+                    options[name] = text
+                elif text != _USUAL[1]:
+                    words_left += [name, text]
             else:
-                kept.append(word)
-        return kept, apart
+                words_left.append(word)
+        return words_left, options
 
 
 _NOTHING = KindHistory()
@@ -131,9 +131,9 @@ class LearningEngine(EngineWrapper):
     ) -> None:
         super().__init__(engine)
         self._kinds, self._earlier = dict(kinds), earlier
-        self._courses = RunMeasurements()
+        self._measurements = RunMeasurements()
         for job in kinds:
-            self._courses.follow(job, profiles.get(job))
+            self._measurements.follow(job, profiles.get(job))
 
     def observe(self) -> Observation:
         """Show what the engine shows."""
@@ -144,14 +144,14 @@ class LearningEngine(EngineWrapper):
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
         """Do what was decided."""
         failures = super().apply(actions)
-        self._courses.add_actions(actions, failures)
+        self._measurements.add_actions(actions, failures)
         return failures
 
     def _learn(self, seen: Observation) -> None:
-        self._courses.add_observation(seen)
+        self._measurements.add_observation(seen)
         for job in seen.ended:
             self._remember(job.id)
 
     def _remember(self, job: str) -> None:
         if job in self._kinds:
-            self._earlier.add(self._kinds.pop(job), self._courses.stop_following(job))
+            self._earlier.add(self._kinds.pop(job), self._measurements.stop_following(job))

@@ -67,11 +67,11 @@ class StoredEvaluation:
         return np.asarray(values[int(self._offsets[position]) : int(self._offsets[position + 1])], float)
 
 
-def write_evaluation(made: Evaluation, folder: Path) -> None:
+def write_evaluation(evaluation: Evaluation, folder: Path) -> None:
     """Write a comparison into an empty folder."""
-    (folder / "report.json").write_bytes(orjson.dumps(made.report))
-    for resource, allocations in made.allocations.items():
-        fleet = made.held_out[resource].fleet
+    (folder / "report.json").write_bytes(orjson.dumps(evaluation.report))
+    for resource, allocations in evaluation.allocations.items():
+        fleet = evaluation.held_out[resource].fleet
         np.save(folder / "offsets.npy", fleet.offsets, allow_pickle=False)
         for policy, values in allocations.items():
             path = folder / allocation_file(resource.value, policy)
@@ -84,7 +84,7 @@ def allocation_file(resource: str, policy: str) -> str:
 
 
 _LOG = logging.getLogger(__name__)
-_KEPT = 64 * MIB
+_CACHE_BYTES = 64 * MIB
 _KEPT_SECONDS = 90 * 86_400.0
 _FORMAT = 3
 _CODE = ("core.provisioning", "core.phases", "core.traces", "core.settings_fields")
@@ -148,7 +148,7 @@ class Evaluations:
         self._scratch = scratch
         # sources are read now, while they are those that were imported
         code_digest(_CODE, (policy for _, policy in POLICIES.items()))
-        self._kept: ByteCache[tuple[StoredEvaluation, int]] = ByteCache(_KEPT, lambda entry: entry[1])
+        self._kept: ByteCache[tuple[StoredEvaluation, int]] = ByteCache(_CACHE_BYTES, lambda entry: entry[1])
 
     def key(self, question: Question) -> str:
         """The digest of everything that a comparison depends on.
@@ -230,12 +230,14 @@ class Evaluations:
             return found
         traces = self._traces.load(question.trace_set)
         model = self._models.load(question.model) if question.model else None
-        made = evaluate(traces, model, question.settings, question.policies, question.own_settings, progress)
+        evaluation = evaluate(
+            traces, model, question.settings, question.policies, question.own_settings, progress
+        )
         with (
             disk_errors("the comparison"),
             publishing(self._folder / key, self._scratch, replace=True) as draft,
         ):
-            write_evaluation(made, draft)
+            write_evaluation(evaluation, draft)
         return self.get(key)
 
     def sweep(self) -> int:
@@ -245,7 +247,7 @@ class Evaluations:
     def _read(self, key: str) -> StoredEvaluation | None:
         folder = self._folder / key
         try:
-            made = (folder / "report.json").stat().st_mtime_ns
+            evaluation = (folder / "report.json").stat().st_mtime_ns
         except FileNotFoundError:
             return None
 
@@ -253,7 +255,7 @@ class Evaluations:
             data = (folder / "report.json").read_bytes()
             return StoredEvaluation(key, orjson.loads(data), folder), 4 * len(data)
 
-        return self._kept.get((key, made), load)[0]
+        return self._kept.get((key, evaluation), load)[0]
 
 
 def _asks(params: Mapping[str, Any], question: Question) -> bool:

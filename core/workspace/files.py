@@ -77,10 +77,10 @@ def disk_errors(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        said = disk_sentence(error, what)
-        if said is None:
+        sentence = disk_sentence(error, what)
+        if sentence is None:
             raise
-        raise StorageError(*said) from error
+        raise StorageError(*sentence) from error
 
 
 def disk_sentence(error: OSError, what: str) -> tuple[str, str] | None:
@@ -128,8 +128,8 @@ def publishing(target: Path, scratch: Path, *, replace: bool = False) -> Iterato
         draft.rename(target)
         sync_file(target.parent)
     finally:
-        for left in (draft, old):
-            shutil.rmtree(left, ignore_errors=True)
+        for path in (draft, old):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def write_atomically(path: Path, data: bytes, *, sync: bool = True) -> None:

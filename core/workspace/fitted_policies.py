@@ -73,8 +73,8 @@ class FittedPolicies:
         path = self._folder / f"{self._key(traces, model, lesson)}.npz"
         fitted = _read(path)
         if fitted is None:
-            known = self._models.load(model) if model else None
-            fitted = fit_to_steer(self._traces.load(traces), known, lesson, progress)
+            loaded = self._models.load(model) if model else None
+            fitted = fit_to_steer(self._traces.load(traces), loaded, lesson, progress)
             _write(path, fitted)
         return ReadySettings(**{**asdict(settings), "model": model, "traces": traces}, fitted=fitted)
 

@@ -145,14 +145,14 @@ class ModelLibrary(Library[ModelRow, ModelInfo]):
         InputError
             If a part is missing or damaged.
         """
-        kept = None if base is None else self.load(base)
+        base_model = None if base is None else self.load(base)
         model = import_ai4dl(
             parts.get("folder"),
             crbm=parts.get("crbm"),
             initializer=parts.get("initializer"),
             kmeans=parts.get("kmeans"),
             scaler=parts.get("scaler"),
-            base=kept,
+            base=base_model,
         )
         return self._adopt(model, name)
 

@@ -143,8 +143,8 @@ class PhaseLabels:
         """
         key = (self._traces.fingerprint(trace_set), self._models.fingerprint(model))
         dwell = max(float(minimum_dwell), 0.0)
-        kept = (*key, f"{dwell:g}") if dwell else key
-        return self._kept.get(kept, lambda: self._make(key, trace_set, model, dwell))
+        full_key = (*key, f"{dwell:g}") if dwell else key
+        return self._kept.get(full_key, lambda: self._make(key, trace_set, model, dwell))
 
     def default_dwell(self, trace_set: str, model: str) -> float:
         """The minimum dwell time to show phases with, in seconds, unless another is asked for.
@@ -210,7 +210,9 @@ class PhaseLabels:
 
 def _compute(traces: TraceSet, model: PhaseModel, fingerprint: str) -> Labelling:
     labels = predict(model, traces)
-    statistics = _known(model, labels, fingerprint) or phase_statistics(traces, labels, model.phases)
+    statistics = _known_statistics(model, labels, fingerprint) or phase_statistics(
+        traces, labels, model.phases
+    )
     runs = phase_runs(traces, labels)
     suggested = suggested_minimum_dwell(runs, traces.period)
     offsets, phases = traces.offsets, model.phases
@@ -229,7 +231,7 @@ def _smoothed(traces: TraceSet, found: Labelling, dwell: float) -> Labelling:
     )
 
 
-def _known(model: PhaseModel, labels: Labels, fingerprint: str) -> tuple[PhaseStatistics, ...]:
+def _known_statistics(model: PhaseModel, labels: Labels, fingerprint: str) -> tuple[PhaseStatistics, ...]:
     """The model's own statistics where they are of these very samples; empty where they are not.
 
     A model that was expanded on other traces keeps the record of its training, so the counts are compared.
@@ -237,8 +239,8 @@ def _known(model: PhaseModel, labels: Labels, fingerprint: str) -> tuple[PhaseSt
     if model.training is None or model.training.fingerprint != fingerprint:
         return ()
     phases, counts = np.unique(labels, return_counts=True)
-    said = {each.phase: each.samples for each in model.statistics if each.samples}
-    return model.statistics if said == dict(zip(phases.tolist(), counts.tolist(), strict=True)) else ()
+    samples = {each.phase: each.samples for each in model.statistics if each.samples}
+    return model.statistics if samples == dict(zip(phases.tolist(), counts.tolist(), strict=True)) else ()
 
 
 def _pack(found: Labelling) -> bytes:

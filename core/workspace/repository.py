@@ -135,13 +135,13 @@ class Repository(Generic[Row]):
 
     def without_row(self) -> list[str]:
         """The folders that a killed process left: they have no row, and nobody is about to write one."""
-        known = self.names()
+        names = self.names()
         # a folder whose row is about to be written is younger than this
         oldest = time.time() - _ORPHAN_AFTER
         return sorted(
             folder.name
             for folder in self._folder.iterdir()
-            if folder.name not in known and folder.stat().st_mtime < oldest
+            if folder.name not in names and folder.stat().st_mtime < oldest
         )
 
     def without_folder(self) -> dict[str, str]:
@@ -169,8 +169,8 @@ class Repository(Generic[Row]):
         return set(session.scalars(select(self._table.name)))
 
     def _free_name(self, session: Session, name: str) -> str:
-        taken, number, free = self._names(session), 2, name
-        while free in taken:
+        names, number, free = self._names(session), 2, name
+        while free in names:
             free = f"{name} ({number})"
             number += 1
         return free

@@ -73,8 +73,8 @@ def load_samples(
     say(0.7, "Reading the model trained on them")
     model = load_model(sample.folder / sample.model)
     mark = model_fingerprint(model)
-    known = next((info for info in models.list() if info.fingerprint == mark), None)
-    stored = known or models.add(model, name=sample.model_name, trace_set=trace_set, sample=True, task=task)
+    present = next((info for info in models.list() if info.fingerprint == mark), None)
+    stored = present or models.add(model, name=sample.model_name, trace_set=trace_set, sample=True, task=task)
     say(1.0, "Done")
     return trace_set, stored
 

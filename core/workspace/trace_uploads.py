@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from core.workspace.records import TaskQueue
 
 
-_MOST = 200
+_MAX_REMEMBERED = 200
 
 
 # What people chose for files, offered again for the next file of the same shape.
@@ -49,12 +49,12 @@ class ChosenMappings:
 
     def keep(self, inspection: Inspection, mapping: ColumnMapping, file_name: str) -> None:
         """Remember a choice, if it is another one than what was suggested."""
-        known, shape = self._all(), _shape(inspection)
-        if mapping == inspection.mapping and shape not in known:
+        remembered, shape = self._all(), _shape(inspection)
+        if mapping == inspection.mapping and shape not in remembered:
             return
-        known.pop(shape, None)
-        known[shape] = {"mapping": mapping.to_dict(), "file": file_name}
-        newest = dict(list(known.items())[-_MOST:])
+        remembered.pop(shape, None)
+        remembered[shape] = {"mapping": mapping.to_dict(), "file": file_name}
+        newest = dict(list(remembered.items())[-_MAX_REMEMBERED:])
         with disk_errors("the chosen columns"):
             write_atomically(self._path, json.dumps(newest).encode())
 
@@ -76,8 +76,8 @@ _REMEMBERED = 32
 
 def readable() -> str:
     """What can be uploaded, as a sentence lists it."""
-    *most, last = titles()
-    return f"{', '.join(most)} or {last}"
+    *first, last = titles()
+    return f"{', '.join(first)} or {last}"
 
 
 def readable_suffixes() -> tuple[str, ...]:
@@ -119,8 +119,8 @@ class TraceUploads(Uploads):
         owner = {path: one for one in uploads for path in self.files(one)}
         groups, reasons = group_files(list(owner))
         found = [list(dict.fromkeys(owner[path] for path in group)) for group in groups]
-        made = [self.gather(group) for group in found if len(group) > 1]
-        return [*made, *(group[0] for group in found if len(group) == 1)], reasons
+        gathered = [self.gather(group) for group in found if len(group) > 1]
+        return [*gathered, *(group[0] for group in found if len(group) == 1)], reasons
 
     def chosen_before(self, upload: str, as_written: bool = False) -> tuple[ColumnMapping, str] | None:
         """What was chosen for the last file with the same columns, and its name; None: nothing yet."""

@@ -252,10 +252,10 @@ class Uploads:
         NotFoundError, ConflictError
             If one of them is not there, or not complete.
         """
-        made = self._linked([path for one in uploads for path in self.files(one)], gathered=True)
+        upload_id = self._linked([path for one in uploads for path in self.files(one)], gathered=True)
         for one in uploads:
             self.discard(one)
-        return made
+        return upload_id
 
     def separate(self, upload: str) -> tuple[str, ...]:
         """Make an upload of every file of one, which is gone then; returns their ids.
@@ -265,15 +265,15 @@ class Uploads:
         NotFoundError, ConflictError
             If it is not there, or not complete.
         """
-        made = tuple(self._linked([path], gathered=False) for path in self.files(upload))
+        upload_ids = tuple(self._linked([path], gathered=False) for path in self.files(upload))
         self.discard(upload)
-        return made
+        return upload_ids
 
     def _linked(self, paths: Sequence[Path], gathered: bool) -> str:
         """A new upload of files that are there already; visible only when it is whole."""
-        made = new_id()
+        upload_id = new_id()
         # a name that cannot be an upload's id: a reader never sees half of one
-        scratch = self._folder / f".{made}.new"
+        scratch = self._folder / f".{upload_id}.new"
         announced = _Announced(group_name([path.name for path in paths]), size_of(paths), time.time())
         target = scratch / "file" / announced.name if gathered else scratch / "file"
         with disk_errors(_WHAT):
@@ -281,8 +281,8 @@ class Uploads:
             for path in paths:
                 os.link(path, free_path(target / path.name))
             write_atomically(scratch / "info.json", json.dumps(asdict(announced)).encode())
-            scratch.rename(self._folder / made)
-        return made
+            scratch.rename(self._folder / upload_id)
+        return upload_id
 
     def discard(self, upload: str) -> None:
         """Remove an upload, whether or not it is there."""

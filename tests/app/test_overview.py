@@ -20,7 +20,7 @@ from core.engines.values import EngineKey
 from core.errors import ConflictError
 from core.live.view import LiveFiles, write, write_attached
 from core.provisioning.policy import PolicyKind
-from core.sampling.values import Attached, ContainerRow, EngineInfo, EngineState, LiveView, Mode
+from core.sampling.values import AttachedPolicy, ContainerRow, EngineInfo, EngineState, LiveView, Mode
 from core.workspace.records import TaskState
 from core.workspace.samples import load_samples
 from tests.data.make_synthetic import SYNTHETIC
@@ -238,7 +238,7 @@ def test_it_says_which_policy_steers_how_many_containers(server: Any) -> None:
     write(files.snapshot, LiveView(info, time.time(), (ContainerRow("a", "job"), ContainerRow("b", "two"))))
     params = {"engine": "demo", "policy": "flowcon", "mode": "control"}
     task = space.tasks.submit("attach", "FlowCon controls demo", params)
-    write_attached(files.attached, Attached(task, "flowcon", Mode.CONTROL, resizes=3), {})
+    write_attached(files.attached, AttachedPolicy(task, "flowcon", Mode.CONTROL, resizes=3), {})
     load_samples(space.traces, space.models, sample=SYNTHETIC)
     shown = text(page.layout())
     assert "FlowCon on Demo: recorded jobs, replayed, 3 resizes" in shown

@@ -8,8 +8,7 @@ import pytest
 
 from core.engines.simulated import simulated
 from core.experiments.scenarios import scenario
-from core.experiments.spec_reader import read_experiment
-from core.live.attach.policy_loop import OwnContainers
+from core.live.attach.policy_loop import UnsubmittedContainers
 from core.scheduling.deadline_planning.earlier_finishes import Pace, RunMeasurement
 from core.scheduling.deadline_planning.foresight import predict_speed
 from core.scheduling.loop import drive
@@ -90,7 +89,9 @@ def own_run(earlier, labels, policy="deadline", stops=None):
     """As `run`, with a container for each job that people started themselves."""
     made = scenario(read_experiment(JOBS), 1)
     there = {job.id: SimpleNamespace(image="mine", command=("train",), labels=labels) for job in made.jobs}
-    engine = OwnContainers(simulated(made, 1), lambda: {job: job for job in there}, there.get, earlier)
+    engine = UnsubmittedContainers(
+        simulated(made, 1), lambda: {job: job for job in there}, there.get, earlier
+    )
     chosen = POLICIES[policy]
     entries = []
     for entry in drive(engine, chosen, chosen.build_settings({}), 1):

@@ -21,7 +21,7 @@ from core.units import plural
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.sampling.values import LiveView, Released
+    from core.sampling.values import LiveView, ReleaseResult
 
 _BIG = 760
 _SMALL = 480
@@ -72,7 +72,7 @@ def _ask_release(view: LiveView, _of: str) -> list[Node]:
     return show("Release everything?", [*parts, html.Div(buttons, className="row ends")])
 
 
-def released_words(released: Released) -> tuple[str, str, str]:
+def released_words(released: ReleaseResult) -> tuple[str, str, str]:
     """The outcome of a release as a message: kind, title, text."""
     n = len(released.restored)
     title = f"Limits of {plural(n, 'container')} restored." if n else "Nothing was changed."
@@ -244,9 +244,9 @@ OPENS = frozenset(("one", "release", "job-form", "take-control"))
 """The actions that only open a window and change nothing."""
 
 
-def act(view: LiveView, asked: dict[str, Any]) -> list[Node] | None:
+def act(view: LiveView, request: dict[str, Any]) -> list[Node] | None:
     """Do what a button asks for; returns what the window shows then, or None."""
-    shown = ACTIONS[asked["act"]](view, str(asked.get("id") or ""))
-    if asked["act"] not in OPENS:
+    answer = ACTIONS[request["act"]](view, str(request.get("id") or ""))
+    if request["act"] not in OPENS:
         poke()
-    return shown
+    return answer

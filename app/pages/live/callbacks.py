@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from core.sampling.values import ContainerRow, LiveView
 
 
-_MOST = 100
+_MAX_ROWS = 100
 
 
 def panel(view: LiveView, *, control: bool) -> Node:
@@ -71,12 +71,12 @@ def _foreign(view: LiveView, control: bool) -> Node:
         return None
     rows = [
         (row.name, row.image, row.state, _act("pick", row.id, f"Select {row.name}", control))
-        for row in view.foreign[:_MOST]
+        for row in view.foreign[:_MAX_ROWS]
     ]
     heads = [("Container", False), ("Image", False), ("State", False), (unseen("Actions"), False)]
     parts: list[Node] = [plain_table(heads, rows, "Other containers on this host")]
-    if len(view.foreign) > _MOST:
-        parts.append(html.Div(f"and {len(view.foreign) - _MOST:,} more", className="inset small ink3"))
+    if len(view.foreign) > _MAX_ROWS:
+        parts.append(html.Div(f"and {len(view.foreign) - _MAX_ROWS:,} more", className="inset small ink3"))
     return card(
         "Other containers on this host",
         *parts,
@@ -135,16 +135,16 @@ def _register_panels(app: Dash) -> None:
         State("live-drawn", "data"),
         prevent_initial_call=True,
     )
-    def redraw(wanted: dict[str, str] | None, had: dict[str, str] | None) -> tuple[Any, ...]:
+    def redraw(panels: dict[str, str] | None, had: dict[str, str] | None) -> tuple[Any, ...]:
         """Draw those panels again whose signature changed."""
-        if not wanted:
+        if not panels:
             return (*(dash.no_update for _ in PANELS), dash.no_update)
-        view = workspace().live.view.request_view(wanted["engine"], wanted.get("model") or None)
+        view = workspace().live.view.request_view(panels["engine"], panels.get("model") or None)
         same = had or {}
-        made = [
-            dash.no_update if same.get(name) == wanted[name] else render_panel(view, name) for name in PANELS
+        parts = [
+            dash.no_update if same.get(name) == panels[name] else render_panel(view, name) for name in PANELS
         ]
-        return (*made, {name: wanted[name] for name in PANELS})
+        return (*parts, {name: panels[name] for name in PANELS})
 
     app.clientside_callback(
         ClientsideFunction("live", "poke"),
@@ -202,8 +202,8 @@ def show_past(seconds: str | None, draft: dict[str, Any] | None, search: str | N
     if view is None or not draft or not seconds:
         return dash.no_update
     name = live_limit.row_of(view, draft["container"]).name
-    made = record.figure(view.engine.name, draft["container"], name, int(seconds))
-    return dash.no_update if made is None else made
+    figure = record.figure(view.engine.name, draft["container"], name, int(seconds))
+    return dash.no_update if figure is None else figure
 
 
 def keep_past(
@@ -220,19 +220,19 @@ def keep_past(
     return False
 
 
-def act(asked: dict[str, Any] | None, search: str | None, draft: dict[str, Any] | None) -> Any:
+def act(request: dict[str, Any] | None, search: str | None, draft: dict[str, Any] | None) -> Any:
     """Do what a button asks for; returns what the window shows then."""
-    if not asked:
+    if not request:
         return dash.no_update
-    if asked["act"] == "close":
+    if request["act"] == "close":
         actions.close()
-    elif asked["act"] == "attach-now" and draft:
+    elif request["act"] == "attach-now" and draft:
         actions.close()
         _attach(**draft)
-    elif asked["act"] in actions.ACTIONS and (view := view_of(search)) is not None:
-        if asked["act"] != "take-control":  # which leaves a draft of its own
-            set_props("live-draft", {"data": {"container": asked.get("id")}})
-        return actions.act(view, asked) or dash.no_update
+    elif request["act"] in actions.ACTIONS and (view := view_of(search)) is not None:
+        if request["act"] != "take-control":  # which leaves a draft of its own
+            set_props("live-draft", {"data": {"container": request.get("id")}})
+        return actions.act(view, request) or dash.no_update
     return dash.no_update
 
 
@@ -325,8 +325,8 @@ def attach(
     entered = values_of(ids, values, switches)
     _, wrong = read(POLICIES[policy].settings, entered)
     if wrong:
-        said = notice("bad", "Fix the highlighted settings first.", strong="Nothing was attached.")
-        return said, errors_for(ids, wrong)
+        message = notice("bad", "Fix the highlighted settings first.", strong="Nothing was attached.")
+        return message, errors_for(ids, wrong)
     draft: dict[str, Any] = {"engine": view.engine.name, "policy": policy, "mode": mode, "settings": entered}
     try:
         if mode == Mode.CONTROL:
@@ -343,8 +343,8 @@ def _ask(view: LiveView, draft: dict[str, Any]) -> None:
     set_props("live-draft", {"data": draft})
     title = f"Attach {display_name(draft['policy'])} in control mode?"
     waiting = [job.name for job in Queue.of(view.engine.name).waiting]
-    shown = actions.show(title, live_policy.confirmation(view, draft["policy"], waiting))
-    set_props("live-window-what", {"children": shown})
+    dialog = actions.show(title, live_policy.confirmation(view, draft["policy"], waiting))
+    set_props("live-window-what", {"children": dialog})
 
 
 def _register_recording(app: Dash) -> None:

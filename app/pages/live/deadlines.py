@@ -102,8 +102,8 @@ def _last(job: QueuedJob) -> float:
     if job.finished is not None:
         return job.finished
     stands = job.stands
-    known = () if stands is None else (stands.ends, stands.latest)
-    return max((each for each in known if each is not None), default=job.created)
+    finishes = () if stands is None else (stands.ends, stands.latest)
+    return max((each for each in finishes if each is not None), default=job.created)
 
 
 def _note(jobs: Sequence[QueuedJob], now: float) -> str:
@@ -111,8 +111,8 @@ def _note(jobs: Sequence[QueuedJob], now: float) -> str:
         return "none to come"
     late = sum(_is_late(job.stands) or job.overdue(now) for job in jobs)
     promised = sum(job.promised is True and not _is_late(job.stands) and not job.overdue(now) for job in jobs)
-    said = [f"{plural(len(jobs), 'job')}, {promised} promised"]
-    return ", ".join([*said, f"{late} late"] if late else said)
+    facts = [f"{plural(len(jobs), 'job')}, {promised} promised"]
+    return ", ".join([*facts, f"{late} late"] if late else facts)
 
 
 def _key() -> html.Div:

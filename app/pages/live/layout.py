@@ -294,8 +294,8 @@ def _small_card(measure: str) -> html.Section:
 
 def body(engine: EngineInfo, query: Query) -> list[Node]:
     """The page of one engine."""
-    seconds, asked = every(query), query.get("measure") or "cpu"
-    measure = asked if asked in MEASURES else "cpu"
+    seconds, measure = every(query), query.get("measure") or "cpu"
+    measure = measure if measure in MEASURES else "cpu"
     parts = [
         head(seconds),
         html.Div(id="live-late", className="lv-slot", role="status"),

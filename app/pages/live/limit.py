@@ -19,7 +19,7 @@ from core.errors import InputError, NotFoundError
 from core.units import GIB, format_bytes, format_cores
 
 if TYPE_CHECKING:
-    from core.sampling.values import Allowed, Change, ContainerRow, LiveView
+    from core.sampling.values import ContainerAllowance, ContainerRow, LimitChange, LiveView
 
 GRAPH = "live-one"
 
@@ -166,7 +166,7 @@ def quantity(text: str | None, label: str) -> float | None:
     return value
 
 
-def changed_words(change: Change) -> str:
+def changed_words(change: LimitChange) -> str:
     """A change by hand as a sentence."""
     parts = []
     if change.before.cores != change.after.cores:
@@ -176,9 +176,9 @@ def changed_words(change: Change) -> str:
     return f"{', '.join(parts)}." if parts else "Nothing changed."
 
 
-def _cores(allowed: Allowed) -> str:
+def _cores(allowed: ContainerAllowance) -> str:
     return "no limit" if allowed.cores is None else format_cores(allowed.cores)
 
 
-def _memory(allowed: Allowed) -> str:
+def _memory(allowed: ContainerAllowance) -> str:
     return "no limit" if allowed.memory is None else format_bytes(allowed.memory)

@@ -64,20 +64,20 @@ def first_bucket(since: float | None, at: float, width: int) -> int:
 
 def bucketed(history: History, name: str, first: int, count: int, width: int) -> npt.NDArray[np.float32]:
     """One line of a history in buckets."""
-    made = np.full(count, np.nan, np.float32)
+    buckets = np.full(count, np.nan, np.float32)
     values = getattr(history, name)
     at = np.floor_divide(history.time, width).astype(np.int64) - first
     use = (at >= 0) & (at < count) & np.isfinite(values)
     if not use.any():
-        return made
+        return buckets
     at, values = at[use], values[use]
     if name in _STEPS:
-        made[at] = values  # in order of time, so the last one wins
-        return made
+        buckets[at] = values  # in order of time, so the last one wins
+        return buckets
     sizes = np.bincount(at, minlength=count)
     sums = np.bincount(at, weights=values, minlength=count)
-    made[sizes > 0] = sums[sizes > 0] / sizes[sizes > 0]
-    return made
+    buckets[sizes > 0] = sums[sizes > 0] / sizes[sizes > 0]
+    return buckets
 
 
 def table(
@@ -110,7 +110,7 @@ _MARGIN = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TickRequest:
     """What the page has already."""
 
     #: The moment of the sample that it got last, or None for nothing.
@@ -123,15 +123,15 @@ class Asked:
     fresh: bool = False
 
     @classmethod
-    def read(cls, values: Mapping[str, str]) -> Asked:
+    def read(cls, values: Mapping[str, str]) -> TickRequest:
         """Read the parameters of an address; an invalid one counts as not given."""
         try:
             since = float(values.get("since", ""))
         except ValueError:
             since = float("nan")
         charts = tuple(each for each in values.get("charts", "").split(",") if each)
-        known = since if since == since and abs(since) < 1e12 else None  # noqa: PLR0124 - not a number
-        return cls(known, values.get("shape", ""), charts, values.get("fresh") == "1")
+        valid_since = since if since == since and abs(since) < 1e12 else None  # noqa: PLR0124 - not a number
+        return cls(valid_since, values.get("shape", ""), charts, values.get("fresh") == "1")
 
 
 def digest(value: object) -> str:
@@ -156,12 +156,12 @@ def static_columns(row: ContainerRow) -> dict[str, Any]:
 
 
 def tick(
-    live: Live, view: LiveView, asked: Asked, panels: Mapping[str, str], queue: Queue = NO_QUEUE
+    live: Live, view: LiveView, tick_request: TickRequest, panels: Mapping[str, str], queue: Queue = NO_QUEUE
 ) -> dict[str, Any]:
     """The answer to one tick."""
     rows = [static_columns(row) for row in view.rows]
     shape = digest(rows)
-    known = shape == asked.shape
+    resumes = shape == tick_request.shape
     attached, recording = view.attached, view.recording
     return {
         "now": time.time(),
@@ -170,13 +170,13 @@ def tick(
         "panels": dict(panels),
         "able": capabilities(view, queue),
         "shape": shape,
-        "rows": None if known else rows,
+        "rows": None if resumes else rows,
         "columns": {name: [getattr(row, name) for row in view.rows] for name in _COLUMNS},
         "totals": _totals(view),
         "steered": is_control(attached) or not live.engines.may_change(view.engine.name),
         "wake": attached.next_wake if attached else None,
         "recording": [recording.samples, recording.containers, recording.bytes] if recording else None,
-        **(_lines(live, view, asked, known) if view.at is not None else {}),
+        **(_lines(live, view, tick_request, resumes) if view.at is not None else {}),
     }
 
 
@@ -186,26 +186,26 @@ def _totals(view: LiveView) -> dict[str, Any]:
     return {name: getattr(own, name) for name in names} | {"labels": list(own.labels), "others": view.others}
 
 
-def _lines(live: Live, view: LiveView, asked: Asked, known: bool) -> dict[str, Any]:
+def _lines(live: Live, view: LiveView, tick_request: TickRequest, resumes: bool) -> dict[str, Any]:
     """The lines that the page lacks: sparklines of all rows, and the charts that it draws."""
     at = float(view.at or 0.0)
-    since = asked.since if known else None
+    since = tick_request.since if resumes else None
     ids = [row.id for row in view.rows]
     engine = view.engine.name
     sparks = _since(
         live.view.history(engine, ids, _seconds(since, at)), ids, ("cpu", "loss"), since, at, SPARK
     )
     together = {"": live.view.totals_history(engine, _seconds(since, at))}
-    made = {
+    values = {
         "sparks": sparks,
         "together": _since(together, [""], ("cpu", "memory", "throttled"), since, at, SPARK),
     }
-    shown = ids if asked.charts == (ALL,) else [each for each in ids if each in asked.charts]
-    if shown:
-        start = None if asked.fresh else since
-        found = live.view.history(engine, shown, _seconds(start, at))
-        made["charts"] = {"ids": shown, **_since(found, shown, _LINES, start, at, CHART)}
-    return made
+    charted = ids if tick_request.charts == (ALL,) else [each for each in ids if each in tick_request.charts]
+    if charted:
+        start = None if tick_request.fresh else since
+        found = live.view.history(engine, charted, _seconds(start, at))
+        values["charts"] = {"ids": charted, **_since(found, charted, _LINES, start, at, CHART)}
+    return values
 
 
 def _seconds(since: float | None, at: float) -> float:
@@ -233,8 +233,8 @@ def panels_of(
     view: LiveView, *, control: bool, working: bool, beside: Beside = None, queue: Queue = NO_QUEUE
 ) -> dict[str, str]:
     """The signatures of the panels that the server draws; arguments as for `notices`."""
-    made = signatures(view, control=control, working=working, beside=beside, queue=queue)
-    return {name: digest(what) for name, what in made.items()}
+    values = signatures(view, control=control, working=working, beside=beside, queue=queue)
+    return {name: digest(what) for name, what in values.items()}
 
 
 blueprint = Blueprint("live", __name__)
@@ -258,7 +258,7 @@ def live_tick(engine: str) -> Response:
         beside=beside_demo(view.engine),
         queue=queue,
     )
-    answer = tick(space.live, view, Asked.read(request.args), panels, queue)
+    answer = tick(space.live, view, TickRequest.read(request.args), panels, queue)
     body = orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
     return Response(body, mimetype="application/json", headers={"Cache-Control": "no-store"})
 
@@ -268,8 +268,8 @@ def live_history(engine: str) -> Response:
     """The last ten minutes of some containers, or of all (``ids=all``), one row per sample."""
     live = workspace().live
     names = {row.id: row.name for row in live.view.peek(engine).rows}
-    asked = request.args.get("ids", ALL)
-    ids = list(names) if asked == ALL else [each for each in asked.split(",") if each in names]
+    chosen_ids = request.args.get("ids", ALL)
+    ids = list(names) if chosen_ids == ALL else [each for each in chosen_ids.split(",") if each in names]
     found = live.view.history(engine, ids)
 
     def rows() -> Iterator[tuple[object, ...]]:

@@ -32,41 +32,41 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from app.ui.basics import Node
-    from core.sampling.values import ActivityEntry, Attached, LiveView
+    from core.sampling.values import ActivityEntry, AttachedPolicy, LiveView
     from core.scheduling.policies.autopilot.steering_evidence import ContainerEvidence, Evidence
 
 
-def decisions(said: tuple[ActivityEntry, ...]) -> html.Ol:
+def decisions(entries: tuple[ActivityEntry, ...]) -> html.Ol:
     """A list of all decisions."""
-    if not said:
+    if not entries:
         waiting = html.Li("No decisions yet.", className="ink3 small")
         return html.Ol([waiting], className="decisions")
     return html.Ol(
-        [_decision(each) for each in said],
+        [_decision(each) for each in entries],
         className="decisions",
         tabIndex="0",
         **aria(label="Decisions, newest first"),
     )
 
 
-def _decision(said: ActivityEntry) -> html.Li:
+def _decision(entry: ActivityEntry) -> html.Li:
     done = [
-        html.Span(_what(said), className="what"),
-        list_badge(said.label) if said.label else None,
-        html.Time(clock(said.at), className="num"),
+        html.Span(_what(entry), className="what"),
+        list_badge(entry.label) if entry.label else None,
+        html.Time(clock(entry.at), className="num"),
     ]
-    name = html.Span(said.container or "All containers", className="strong truncate")
+    name = html.Span(entry.container or "All containers", className="strong truncate")
     line = html.Div([name, html.Span(done, className="done")], className="line")
-    return html.Li([line, html.P(said.text)])
+    return html.Li([line, html.P(entry.text)])
 
 
-def _what(said: ActivityEntry) -> str:
-    if said.before is None and said.after is None:
+def _what(entry: ActivityEntry) -> str:
+    if entry.before is None and entry.after is None:
         return ""
-    if said.before == said.after and said.after is not None:
-        return f"kept at {format_cores(said.after)}"
-    before = "no limit" if said.before is None else format_number(said.before)
-    return f"{before} → {'no limit' if said.after is None else format_cores(said.after)}"
+    if entry.before == entry.after and entry.after is not None:
+        return f"kept at {format_cores(entry.after)}"
+    before = "no limit" if entry.before is None else format_number(entry.before)
+    return f"{before} → {'no limit' if entry.after is None else format_cores(entry.after)}"
 
 
 def clock(moment: float) -> str:
@@ -79,7 +79,7 @@ _RATE_AFTER = 60.0
 """Seconds after which it is said how often limits change in an hour."""
 
 
-def evidence(attached: Attached) -> list[Node]:
+def evidence(attached: AttachedPolicy) -> list[Node]:
     """The part of the policy's card that says what it is worth; nothing where that is not known."""
     found = attached.evidence
     if found is None:
@@ -102,14 +102,14 @@ def evidence(attached: Attached) -> list[Node]:
     return [html.Section(parts, className="evidence stack close")]
 
 
-def worth(attached: Attached | None) -> str:
+def worth(attached: AttachedPolicy | None) -> str:
     """What watching has shown so far, in a sentence; empty where nothing has been watched."""
     found = None if attached is None else attached.evidence
     if found is None or found.seconds <= 0:
         return ""
-    freed, kept = format_number(found.freed_cores), format_number(found.kept_cores)
+    freed, covered = format_number(found.freed_cores), format_number(found.kept_cores)
     words = (
-        f"In the last {format_duration(found.lasted)} it would have freed {freed} of {kept} cores on "
+        f"In the last {format_duration(found.lasted)} it would have freed {freed} of {covered} cores on "
         f"average, and containers would have been short for {format_share(found.short_share)} of the time."
     )
     return f"{words} {found.worst.name} would have been short most often." if found.worst else words
@@ -157,9 +157,9 @@ def _drivers(found: Evidence, *, memory: bool) -> html.Div:
     """The containers that are short, then those that free most."""
     short = [each for each in found.containers if each.short_share > 0]
     others = [each for each in found.containers if not each.short_share]
-    shown = [*short, *sorted(others, key=lambda each: -each.freed_cores)][:_LISTED]
+    listed = [*short, *sorted(others, key=lambda each: -each.freed_cores)][:_LISTED]
     rows = [
-        html.Tr([html.Td(each.name, className="truncate"), *_cells(each, memory=memory)]) for each in shown
+        html.Tr([html.Td(each.name, className="truncate"), *_cells(each, memory=memory)]) for each in listed
     ]
     heads = ["Container", "Freed", *(["Memory"] if memory else []), "Short"]
     return html.Div(
@@ -195,7 +195,7 @@ def panel(view: LiveView, *, control: bool, follows: bool = True, waiting: bool 
     return _form(bool(view.rows) or waiting, control=control) if follows else _unable(view)
 
 
-def _attached(attached: Attached, *, control: bool) -> html.Section:
+def _attached(attached: AttachedPolicy, *, control: bool) -> html.Section:
     steering = attached.mode is Mode.CONTROL
     tools: list[Node] = [
         _unfold("list-check", "Decisions"),
@@ -211,7 +211,7 @@ def _attached(attached: Attached, *, control: bool) -> html.Section:
     return card(
         [display_name(attached.policy), html.Span(next_, className="only-phone when-next")],
         html.Div(parts, className="pad"),
-        decisions(attached.said),
+        decisions(attached.entries),
         tools=tools,
         flush=True,
         class_name="policycard",
@@ -223,7 +223,7 @@ def _detach(where: str) -> html.Span:
     return html.Span(button("Detach", "plug", "small", **does("detach")), className=where)
 
 
-def _ways(attached: Attached) -> list[Node]:
+def _ways(attached: AttachedPolicy) -> list[Node]:
     """The card's links to the ledger, if one is kept, and on a phone the button that detaches."""
     if not attached.run:
         return [_detach("only-phone")]
@@ -246,7 +246,7 @@ def _unfold(picture: str, label: str) -> html.Button:
     )
 
 
-def _facts(attached: Attached) -> html.Dl:
+def _facts(attached: AttachedPolicy) -> html.Dl:
     facts: list[tuple[str, Node]] = []
     if attached.policy in POLICIES:
         policy = POLICIES[attached.policy]
@@ -274,7 +274,7 @@ def _value(value: Any, choices: Mapping[str, str], unit: str) -> str:
     return f"{text} {unit}".strip()
 
 
-def _watching(attached: Attached, *, control: bool) -> html.Div:
+def _watching(attached: AttachedPolicy, *, control: bool) -> html.Div:
     n = attached.resizes
     would = f"{display_name(attached.policy)} would have set {n:,} limit{'s' if n != 1 else ''}."
     ways = [button("Let it control", "activity", "small", **does("take-control"))] if control else []
@@ -291,7 +291,7 @@ def _unable(view: LiveView) -> html.Section:
     )
 
 
-def _form(able: bool, *, control: bool) -> html.Section:
+def _form(is_ready: bool, *, control: bool) -> html.Section:
     words = mode_words(str(Mode.WATCH), control=control)
     parts = [
         _policy_choice(),
@@ -300,7 +300,7 @@ def _form(able: bool, *, control: bool) -> html.Section:
         html.Div(words, id="live-mode-words", className="small ink3"),
         _settings(),
         html.Div(id="live-attach-problem"),
-        button("Attach", "plug", "primary", id="live-attach", disabled=not able),
+        button("Attach", "plug", "primary", id="live-attach", disabled=not is_ready),
     ]
     return card(
         "Policy",
@@ -362,8 +362,8 @@ def settings_form(policy: str, model: str | None = None) -> list[Node]:
     """The controls of a policy's settings; one that goes by phases begins with those that the page shows."""
     chosen = POLICIES[policy]
     models = [spec.name for spec in describe(chosen.settings) if spec.kind == "model"]
-    made = controls(FORM, chosen.settings, {**chosen.defaults, **dict.fromkeys(models, model or "")})
-    return made or [html.Div("This policy has no settings.", className="small ink3")]
+    form = controls(FORM, chosen.settings, {**chosen.defaults, **dict.fromkeys(models, model or "")})
+    return form or [html.Div("This policy has no settings.", className="small ink3")]
 
 
 def confirmation(view: LiveView, policy: str, waiting: Sequence[str] = ()) -> list[Node]:
@@ -375,9 +375,9 @@ def confirmation(view: LiveView, policy: str, waiting: Sequence[str] = ()) -> li
         f"{display_name(policy)} will set the CPU limits {now} labelled containers that start later. "
         "Their original limits are saved first and restored when the policy is detached."
     )
-    shown = worth(view.attached)
+    evidence = worth(view.attached)
     return [
-        html.P(shown) if shown else None,
+        html.P(evidence) if evidence else None,
         html.P(text),
         html.Ul([html.Li(name) for name in names], className="names"),
         html.P(f"Jobs that wait, which it may start: {', '.join(waiting)}.") if waiting else None,
@@ -396,8 +396,8 @@ def detached_words(view: LiveView) -> str:
     attached = view.attached
     if attached is None or not is_control(attached):
         return "It was in watch mode, so nothing was touched."
-    held = sum(row.held for row in view.rows)
-    return f"The original limits of {plural(held, 'container')} are restored."
+    limited = sum(row.held for row in view.rows)
+    return f"The original limits of {plural(limited, 'container')} are restored."
 
 
 def start(engine: str, policy: str, settings: Mapping[str, Any], mode: str, *, instead: bool = False) -> str:

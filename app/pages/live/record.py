@@ -37,19 +37,19 @@ def ranges(engine: str) -> list[dict[str, str]]:
     since = workspace().live.view.remembered(engine).since
     reach = 0.0 if since is None else time.time() - since
     shorter = [0, *RANGES.values()]
-    able = [name for name, below in zip(RANGES, shorter, strict=False) if below < max(reach, 1.0)]
-    return [{"value": str(RANGES[name]), "label": name} for name in able]
+    reachable = [name for name, below in zip(RANGES, shorter, strict=False) if below < max(reach, 1.0)]
+    return [{"value": str(RANGES[name]), "label": name} for name in reachable]
 
 
 def choice(engine: str) -> Node:
     """The control that says how far back; nothing where no more than ten minutes are remembered."""
-    able = ranges(engine)
-    if len(able) < 2:
+    reachable = ranges(engine)
+    if len(reachable) < 2:
         return None
     return dmc.SegmentedControl(
         id="live-past-range",
         value=str(MINUTES),
-        data=able,
+        data=reachable,
         size="xs",
         **aria(label="How far back the chart reaches"),
     )
@@ -151,9 +151,9 @@ def _form(view: LiveView) -> html.Section:
 
 def _from(view: LiveView) -> Node:
     """Whether to record from now on, or to take what is remembered already."""
-    able = ranges(view.engine.name)
+    reachable = ranges(view.engine.name)
     now = {"value": NOW, "label": "From now on"}
-    last = [{"value": each["value"], "label": f"The last {each['label']}"} for each in able]
+    last = [{"value": each["value"], "label": f"The last {each['label']}"} for each in reachable]
     return dmc.Select(
         id="live-record-from",
         label="What",

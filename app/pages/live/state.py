@@ -18,7 +18,7 @@ from core.sampling.values import EngineState, Mode
 if TYPE_CHECKING:
     from app.ui.links import Query
     from core.live.queue.values import QueuedJob
-    from core.sampling.values import Attached, EngineInfo, LiveView
+    from core.sampling.values import AttachedPolicy, EngineInfo, LiveView
     from core.workspace.records import TaskInfo
 
 Beside: TypeAlias = "tuple[EngineInfo, ...] | None"
@@ -153,22 +153,22 @@ def capabilities(view: LiveView, queue: Queue = NO_QUEUE) -> dict[str, bool]:
     return {"live-record-start": there, "live-attach": there or bool(queue.active)}
 
 
-def attached_signature(attached: Attached, now: float) -> tuple[Any, ...]:
+def attached_signature(attached: AttachedPolicy, now: float) -> tuple[Any, ...]:
     """What the card of an attached policy depends on: decisions count once a few seconds have gone by."""
-    shown = now // _SHOWN_EVERY
-    settled = [each for each in attached.said if each.at < shown * _SHOWN_EVERY]
-    told = None if attached.evidence is None else shown
-    return (attached.task, attached.mode, attached.run, len(settled), settled[:1], told)
+    step = now // _SHOWN_EVERY
+    settled = [each for each in attached.entries if each.at < step * _SHOWN_EVERY]
+    evidence_step = None if attached.evidence is None else step
+    return (attached.task, attached.mode, attached.run, len(settled), settled[:1], evidence_step)
 
 
 def notices(
     view: LiveView, *, control: bool, working: bool, beside: Beside = None, queue: Queue = NO_QUEUE
 ) -> list[Node]:
     """What has to be known of this engine, and the obstacles to using it, each with what to do about it."""
-    said = [] if beside is None else [_demo(beside)]
+    notes = [] if beside is None else [_demo(beside)]
     if view.failed is not None:
-        said.append(_failed(view.failed))
-    return [*said, *_obstacles(view, control=control, working=working, idle=not queue.active)]
+        notes.append(_failed(view.failed))
+    return [*notes, *_obstacles(view, control=control, working=working, idle=not queue.active)]
 
 
 def _demo(beside: tuple[EngineInfo, ...]) -> html.Div:
@@ -197,7 +197,7 @@ def _failed(task: TaskInfo) -> html.Div:
 def _obstacles(view: LiveView, *, control: bool, working: bool, idle: bool) -> list[Node]:
     engine = view.engine
     if engine.state is not EngineState.READY:
-        return [_unusable(engine, kept=bool(view.rows))]
+        return [_unusable(engine, is_stale=bool(view.rows))]
     if not working:
         text = html.Div(["Nothing is being measured. Start a worker:", command(WORKER_COMMAND)])
         return [notice("warn", text, strong="No worker is running.")]
@@ -214,9 +214,9 @@ def _obstacles(view: LiveView, *, control: bool, working: bool, idle: bool) -> l
     return [] if control else [_looking_only(view)]
 
 
-def _unusable(engine: EngineInfo, *, kept: bool) -> html.Div:
+def _unusable(engine: EngineInfo, *, is_stale: bool) -> html.Div:
     text: list[Node] = [engine.hint]
-    if engine.state is EngineState.LOST and kept:
+    if engine.state is EngineState.LOST and is_stale:
         text.append(" The values below are the last ones seen.")
     else:
         text.append(
@@ -263,6 +263,6 @@ def _nothing_labelled(view: LiveView) -> html.Section:
     )
 
 
-def is_control(attached: Attached | None) -> bool:
+def is_control(attached: AttachedPolicy | None) -> bool:
     """Whether a policy changes limits now."""
     return attached is not None and attached.mode is Mode.CONTROL

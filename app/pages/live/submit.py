@@ -56,8 +56,8 @@ def register(app: Dash, view_of: Callable[[str | None], LiveView | None]) -> Non
         if not clicks or view is None:
             return dash.no_update, [dash.no_update] * len(ids)
         entered = values_of(ids, values, switches)
-        said, wrong = submitted(view.engine.name, entered, zone or "")
-        return said, errors_for(ids, wrong)
+        messages, wrong = submitted(view.engine.name, entered, zone or "")
+        return messages, errors_for(ids, wrong)
 
     @app.callback(
         Output("live-job-outlook", "children"),
@@ -66,12 +66,12 @@ def register(app: Dash, view_of: Callable[[str | None], LiveView | None]) -> Non
         State("live-zone", "data"),
         prevent_initial_call=True,
     )
-    def ask(asked: dict[str, Any] | None, search: str | None, zone: str | None) -> Any:
+    def ask(request: dict[str, Any] | None, search: str | None, zone: str | None) -> Any:
         """Whether the deadline that was entered can be met."""
         view = view_of(search)
-        if view is None or not asked or not str(asked.get("deadline") or "").strip():
+        if view is None or not request or not str(request.get("deadline") or "").strip():
             return None
-        return outlook(view.engine.name, asked, zone or "")
+        return outlook(view.engine.name, request, zone or "")
 
     # a moment after the last change, the page's script asks by filling the store
     app.clientside_callback(

@@ -21,7 +21,7 @@ _THEN: Final = ("request", "min", "max", "memory", "priority", "environment")
 
 def form(*, demo: bool) -> list[Node]:
     """The contents of the window; `demo` tells whether nothing on the engine is real."""
-    rest = [spec.name for spec in describe(JobSettings) if spec.name not in _FIRST + _THEN]
+    others = [spec.name for spec in describe(JobSettings) if spec.name not in _FIRST + _THEN]
     parts: list[Node] = []
     if demo:
         text = (
@@ -38,7 +38,7 @@ def form(*, demo: bool) -> list[Node]:
         html.Details(
             [
                 html.Summary([icon("chevron-right", "sm"), "Threads, data, volumes, ports"]),
-                html.Div(controls(FORM, JobSettings, only=rest), className="jobform"),
+                html.Div(controls(FORM, JobSettings, only=others), className="jobform"),
             ],
             className="unfold",
         ),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from core.live.queue.deadline_previews import Answer
     from core.live.queue.values import QueuedJob
-    from core.sampling.values import ContainerRow, LiveView, Released
+    from core.sampling.values import ContainerRow, LiveView, ReleaseResult
     from core.workspace.records import TraceSetInfo
 
 
@@ -132,7 +132,7 @@ def recorded(info: TraceSetInfo) -> None:
     )
 
 
-def released(done: Released) -> None:
+def released(done: ReleaseResult) -> None:
     """The outcome of a release."""
     console = Console(soft_wrap=True)
     if not (done.restored or done.gone or done.failed):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
-    from core.sampling.values import Attached
+    from core.sampling.values import AttachedPolicy
     from core.scheduling.actions import Action
     from core.scheduling.loop import Entry
     from core.scheduling.model import Job
@@ -115,7 +115,7 @@ def _state(error: BaseException | None) -> RunState:
 
 MOST_POINTS = 240
 """Of a course; every second one is left out when there are more."""
-_SHOWN = 8
+_LISTED = 8
 
 Point = tuple[float, float, float, float]
 
@@ -123,9 +123,9 @@ Point = tuple[float, float, float, float]
 class EvidenceLog:
     """Takes the entries of a policy."""
 
-    def __init__(self, begun: float) -> None:
+    def __init__(self, since: float) -> None:
         self._book = Book()
-        self._begun = begun
+        self._begun = since
         self._every, self._due = 1.0, 0.0
         self.evidence: Evidence | None = None
         self.course: list[Point] = []
@@ -136,9 +136,9 @@ class EvidenceLog:
         found = self._book.evidence()
         if found is None:
             return
-        shown = found.containers[:_SHOWN]
-        left = [each for each in found.containers[_SHOWN:] if each.left or each.unfamiliar]
-        self.evidence = replace(found, containers=(*shown, *left))
+        first = found.containers[:_LISTED]
+        remaining = [each for each in found.containers[_LISTED:] if each.left or each.unfamiliar]
+        self.evidence = replace(found, containers=(*first, *remaining))
         seen = entry.observation.time
         if found.seconds > 0 and seen >= self._due:
             self.course.append(
@@ -150,7 +150,7 @@ class EvidenceLog:
             self._every *= 2
 
 
-_KEPT = 50
+_MAX_ENTRIES = 50
 _TOUCH_AFTER = 5.0
 _VERBS: dict[type, tuple[str, str]] = {
     Start: ("Started", "Would start"),
@@ -167,14 +167,14 @@ _VERBS: dict[type, tuple[str, str]] = {
 class ActivityLog:
     """Takes the entries of an attached policy and writes down the newest."""
 
-    def __init__(self, files: LiveFiles, attached: Attached, begun: float) -> None:
+    def __init__(self, files: LiveFiles, attached: AttachedPolicy, since: float) -> None:
         self._files = files
         self._attached = attached
-        self._begun = begun
-        self._said: deque[ActivityEntry] = deque(maxlen=_KEPT)
+        self._begun = since
+        self._entries: deque[ActivityEntry] = deque(maxlen=_MAX_ENTRIES)
         self._limits: dict[str, float | None] = {}
         self._labels: dict[str, str] = {}
-        self._evidence = EvidenceLog(begun)
+        self._evidence = EvidenceLog(since)
         self.decisions = 0
         self.resizes = 0
         self._write({})
@@ -236,10 +236,10 @@ class ActivityLog:
     def _say(
         self, at: float, job: str, text: str, before: float | None = None, after: float | None = None
     ) -> None:
-        self._said.appendleft(ActivityEntry(at, job, text, before, after, self._labels.get(job, "")))
+        self._entries.appendleft(ActivityEntry(at, job, text, before, after, self._labels.get(job, "")))
 
     def _write(self, marks: dict[str, tuple[str, float | None]]) -> None:
-        write_attached(self._files.attached, replace(self._attached, said=tuple(self._said)), marks)
+        write_attached(self._files.attached, replace(self._attached, entries=tuple(self._entries)), marks)
 
 
 def _cores(limit: float | None) -> str:

@@ -22,10 +22,10 @@ from core.live.control.restore import LimitRestorer
 from core.live.history.reader import samples_since
 from core.live.queue.feed import FedEngine
 from core.live.view import ATTACH, LiveFiles
-from core.live.watcher import locked
+from core.live.watcher import hold_lock
 from core.sampling.phases import PhaseTracker
 from core.sampling.usage_wrapper import with_usage
-from core.sampling.values import Attached, Mode
+from core.sampling.values import AttachedPolicy, Mode
 from core.scheduling.actions import Pause, Resume
 from core.scheduling.engine_wrapper import EngineWrapper
 from core.scheduling.loop import drive
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 # long they took to start is not known.
 
 
-class OwnContainers(LearningEngine):
+class UnsubmittedContainers(LearningEngine):
     """Tells a policy how fast containers are that nobody submitted, and remembers how fast they were."""
 
     def __init__(
@@ -81,7 +81,7 @@ class OwnContainers(LearningEngine):
             if job.id not in self._kinds:
                 self._follow(job, self._known(containers.get(job.id, "")))
         self._learn(seen)
-        return replace(seen, jobs=tuple(map(self._told, seen.jobs)))
+        return replace(seen, jobs=tuple(map(self._with_profile, seen.jobs)))
 
     def close(self) -> None:
         """Remember what was seen of containers that go on without a policy."""
@@ -93,10 +93,10 @@ class OwnContainers(LearningEngine):
         if container is not None and SUBMISSION not in container.labels:
             kind = Kind(container.image, container.command, container.labels.get(DATA, "").strip())
             self._kinds[job.id] = kind
-            self._courses.follow(job.id, self._earlier.profile(kind), whole=False)
+            self._measurements.follow(job.id, self._earlier.profile(kind), whole=False)
 
-    def _told(self, job: Job) -> Job:
-        profile = self._courses.profile(job.id) if job.id in self._kinds else None
+    def _with_profile(self, job: Job) -> Job:
+        profile = self._measurements.profile(job.id) if job.id in self._kinds else None
         return job if profile is None else replace(job, terms=replace(job.terms_or_default, profile=profile))
 
 
@@ -110,7 +110,7 @@ _NOT_BACK = "Its original limits are saved and are restored as soon as the engin
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _AttachRequest:
     """What was asked for, from a task's parameters."""
 
     engine: str
@@ -125,13 +125,13 @@ class _Asked:
         return self.mode.called(self.policy, self.engine)
 
     @classmethod
-    def of(cls, params: Mapping[str, Any]) -> _Asked:
+    def of(cls, params: Mapping[str, Any]) -> _AttachRequest:
         settings = dict(params.get("settings") or {})
         mode = Mode(str(params["mode"]))
         return cls(str(params["engine"]), str(params["policy"]), settings, mode, int(params.get("seed", 1)))
 
 
-class RecordsPauses(EngineWrapper):
+class PauseRecorder(EngineWrapper):
     """An engine that writes down that it pauses a container before it does so."""
 
     def __init__(self, engine: LiveEngine, host: SteeredHost, keeper: SavedLimitsKeeper) -> None:
@@ -192,30 +192,41 @@ class PolicyLoop:
         ConflictError
             If control is off, a policy is attached already, the engine was lost, or the policy failed.
         """
-        asked = _Asked.of(params)
-        if asked.mode is Mode.CONTROL and not self._engines.may_change(asked.engine):
+        request = _AttachRequest.of(params)
+        if request.mode is Mode.CONTROL and not self._engines.may_change(request.engine):
             raise switched_off()
-        files = LiveFiles(self._home, asked.engine)
-        with locked(files.lock.with_suffix(".attach")) as mine:
+        files = LiveFiles(self._home, request.engine)
+        with hold_lock(files.lock.with_suffix(".attach")) as mine:
             if not mine:
-                raise ConflictError(f"A policy is already attached to {asked.engine}.", "Detach it first.")
+                raise ConflictError(f"A policy is already attached to {request.engine}.", "Detach it first.")
             run = AttachedRun(
-                self._database, asked.name, asked.engine, asked.policy, asked.settings, asked.seed, task
+                self._database,
+                request.name,
+                request.engine,
+                request.policy,
+                request.settings,
+                request.seed,
+                task,
             )
-            with run, self._put_back_after(asked.engine, task, log):
-                activity = self._follow(asked, task, files, run, say)
+            with run, self._put_back_after(request.engine, task, log):
+                activity = self._follow(request, task, files, run, say)
         return {"run": run.id, "decisions": activity.decisions, "resizes": activity.resizes}
 
     def _follow(
-        self, asked: _Asked, task: str, files: LiveFiles, run: AttachedRun, say: Callable[[str], None]
+        self,
+        request: _AttachRequest,
+        task: str,
+        files: LiveFiles,
+        run: AttachedRun,
+        say: Callable[[str], None],
     ) -> ActivityLog:
         """Drive the policy until it is detached."""
-        policy, settings = POLICIES[asked.policy], self._ready(asked, say)
-        keeper, begun = self._saved_limits.keeper(task), time.time()
-        may = ours(self._saved_limits, asked.engine)
-        with self._engines.host(asked.engine, keeper, may) as host:
-            attached = Attached(task, asked.policy, asked.mode, asked.settings, begun, run=run.id)
-            activity = ActivityLog(files, attached, begun)
+        policy, settings = POLICIES[request.policy], self._ready(request, say)
+        keeper, since = self._saved_limits.keeper(task), time.time()
+        may = ours(self._saved_limits, request.engine)
+        with self._engines.host(request.engine, keeper, may) as host:
+            attached = AttachedPolicy(task, request.policy, request.mode, request.settings, since, run=run.id)
+            activity = ActivityLog(files, attached, since)
 
             def mine(container: Container) -> bool:
                 """Whether the policy may steer a container; those of a run are steered by that run."""
@@ -226,16 +237,16 @@ class PolicyLoop:
                     engine.poll()
                 activity.alive()
                 limits = plural(activity.resizes, "limit")
-                say(f"{asked.name}: {plural(activity.decisions, 'decision')}, {limits}")
+                say(f"{request.name}: {plural(activity.decisions, 'decision')}, {limits}")
 
             engine: Engine | None = None
             try:
                 logs = _LOGS_SELDOM if policy.sees_use else LOGS_EVERY
                 folder = self._home / "live"
                 with self._engines.adopt(host, folder, mine, idle, RECONNECT_WITHIN, logs) as real:
-                    engine = self._shown(real, host, keeper, asked, settings)
-                    with _policy_errors(asked.policy):
-                        for entry in drive(engine, policy, settings, asked.seed):
+                    engine = self._wrap(real, host, keeper, request, settings)
+                    with _policy_errors(request.policy):
+                        for entry in drive(engine, policy, settings, request.seed):
                             run.add(entry)
                             if isinstance(engine, FedEngine):
                                 engine.explain(entry)
@@ -248,8 +259,13 @@ class PolicyLoop:
                     engine.close()
         return activity
 
-    def _shown(
-        self, real: LiveEngine, host: SteeredHost, keeper: SavedLimitsKeeper, asked: _Asked, settings: Any
+    def _wrap(
+        self,
+        real: LiveEngine,
+        host: SteeredHost,
+        keeper: SavedLimitsKeeper,
+        request: _AttachRequest,
+        settings: Any,
     ) -> Engine:
         """The engine as the policy sees it: each wrapper stands around those listed before it.
 
@@ -258,27 +274,30 @@ class PolicyLoop:
         say and what containers use come next; each adds its part to the jobs of containers and leaves the
         other's alone. The queue stands around them all: the jobs that wait in it have no containers yet.
         """
-        steers, samples = asked.mode is Mode.CONTROL, _Samples(LiveFiles(self._home, asked.engine).history)
-        earlier = self._queue.earlier_on(asked.engine)
+        steers, samples = (
+            request.mode is Mode.CONTROL,
+            _Samples(LiveFiles(self._home, request.engine).history),
+        )
+        earlier = self._queue.earlier_on(request.engine)
 
         def containers() -> Mapping[str, str]:
             return real.containers
 
         wrappers: list[Callable[[Engine], Engine]] = [
-            lambda _: RecordsPauses(real, host, keeper) if steers else WatchOnly(real),
-            lambda engine: OwnContainers(engine, containers, host.known, earlier),
+            lambda _: PauseRecorder(real, host, keeper) if steers else WatchOnly(real),
+            lambda engine: UnsubmittedContainers(engine, containers, host.known, earlier),
             lambda engine: with_usage(engine, containers, samples, settings, self._models),
-            lambda engine: self._queue.fed(asked.engine, engine, real, starts=steers),
+            lambda engine: self._queue.fed(request.engine, engine, real, starts=steers),
         ]
         return reduce(lambda engine, wrap: wrap(engine), wrappers, cast("Engine", real))
 
-    def _ready(self, asked: _Asked, say: Callable[[str], None]) -> Any:
+    def _ready(self, request: _AttachRequest, say: Callable[[str], None]) -> Any:
         """The policy's settings, with what it steers by where it does so by something that is fitted."""
 
         def progress(_fraction: float, message: str, /, **_metrics: float) -> None:
-            say(f"{asked.name}: {message}" if message else asked.name)
+            say(f"{request.name}: {message}" if message else request.name)
 
-        return self._fitted.ready(POLICIES[asked.policy].build_settings(asked.settings), progress)
+        return self._fitted.ready(POLICIES[request.policy].build_settings(request.settings), progress)
 
     @contextlib.contextmanager
     def _put_back_after(self, engine: str, task: str, log: Callable[[str], None]) -> Iterator[None]:
@@ -286,8 +305,8 @@ class PolicyLoop:
         try:
             yield
         finally:
-            left = [saved for saved in self._saved_limits.all() if saved.owner == task]
-            done = LimitRestorer(self._engines, self._saved_limits).put_back(left)
+            unrestored = [saved for saved in self._saved_limits.all() if saved.owner == task]
+            done = LimitRestorer(self._engines, self._saved_limits).put_back(unrestored)
             for name, why in done.failed:
                 log(f"The limits of {name} could not be restored: {why} {_NOT_BACK}")
             self._queue.let_go(engine)
@@ -375,10 +394,10 @@ class Policies:
                 f"{policy} needs what only a simulator knows, so it cannot be attached.",
                 "Choose another policy.",
             )
-        wanted = chosen.build_settings(settings)
-        self._fitted.check(wanted)
-        if isinstance(wanted, AutopilotSettings) and wanted.model:
-            PhaseTracker(self._models.load(self._fitted.model_of(wanted)))
+        checked = chosen.build_settings(settings)
+        self._fitted.check(checked)
+        if isinstance(checked, AutopilotSettings) and checked.model:
+            PhaseTracker(self._models.load(self._fitted.model_of(checked)))
         if mode not in list(Mode):
             raise InputError(f"“{mode}” is not a mode.", f"Choose one of: {', '.join(Mode)}.")
         if mode == Mode.CONTROL and not self._engines.may_change(engine):

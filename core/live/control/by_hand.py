@@ -11,7 +11,7 @@ from core.errors import ConflictError, InputError, PhaseDockError
 from core.live.control.restore import LimitRestorer
 from core.live.control.saved_limits import BY_HAND, SavedLimits, SavedLimitsStore
 from core.live.view import ATTACH, Sessions
-from core.sampling.values import Allowed, Change, Released
+from core.sampling.values import ContainerAllowance, LimitChange, ReleaseResult
 from core.scheduling.policies import display_name
 from core.units import MIB, format_bytes, format_cores
 
@@ -38,7 +38,7 @@ class ManualControl:
 
     def set_limit(
         self, engine: str, container: str, cores: float | None, memory: float | None = None
-    ) -> Change:
+    ) -> LimitChange:
         """Change the limits of one container by hand; `undo` takes it back.
 
         Raises
@@ -55,13 +55,13 @@ class ManualControl:
         with self._host(engine) as host:
             _check_bounds(host.info(), cores, memory)
             now = host.inspect(container)
-            wanted = now.limits.with_cores(cores)
-            wanted = wanted if memory is None else wanted.with_memory(int(memory))
-            after = host.set_limits(now.id, wanted)
+            limits = now.limits.with_cores(cores)
+            limits = limits if memory is None else limits.with_memory(int(memory))
+            after = host.set_limits(now.id, limits)
             self._saved_limits.note(host.key(), now.id, now.name, undo=now.limits.to_dict())
-        return Change(now.name, allowed(now.limits), allowed(after))
+        return LimitChange(now.name, allowed(now.limits), allowed(after))
 
-    def undo(self, engine: str, container: str) -> Change:
+    def undo(self, engine: str, container: str) -> LimitChange:
         """Take back the last change by hand.
 
         Raises
@@ -87,9 +87,9 @@ class ManualControl:
                 host.set_limits(now.id, host.read_limits(saved.undo))
                 self._saved_limits.note(host.key(), now.id, now.name, undo=None)
             after = host.inspect(container).limits
-        return Change(now.name, allowed(now.limits), allowed(after))
+        return LimitChange(now.name, allowed(now.limits), allowed(after))
 
-    def release(self, engine: str | None = None) -> Released:
+    def release(self, engine: str | None = None) -> ReleaseResult:
         """End control and restore every limit exactly, on one engine or on all; works with control off, too.
 
         Raises
@@ -107,10 +107,10 @@ class ManualControl:
         tasks = {saved.owner for saved in before} - {BY_HAND}
         tasks |= {task.id for name in names if (task := self._sessions.of(name).get(ATTACH)) is not None}
         self._sessions.end(self._sessions.alive(tasks), _LET_GO)
-        left = self._saved_limits.all(key)
-        done = releaser.put_back(left)
+        remaining = self._saved_limits.all(key)
+        done = releaser.put_back(remaining)
         # what the policies themselves have restored as they ended
-        let_go = [self._name(saved) for saved in before if saved not in left]
+        let_go = [self._name(saved) for saved in before if saved not in remaining]
         return replace(done, restored=tuple(dict.fromkeys([*let_go, *done.restored])))
 
     def pick(self, engine: str, container: str) -> None:
@@ -149,7 +149,7 @@ class ManualControl:
             )
         self._saved_limits.unpick(engine, [container])
 
-    def put_back_orphans(self) -> Released:
+    def put_back_orphans(self) -> ReleaseResult:
         """Restore the limits that were changed by tasks that are no longer alive."""
         restorer = LimitRestorer(self._engines, self._saved_limits)
         done = restorer.put_back(self._saved_limits.orphans())
@@ -205,9 +205,9 @@ def switched_off() -> ConflictError:
     )
 
 
-def allowed(limits: Limits) -> Allowed:
+def allowed(limits: Limits) -> ContainerAllowance:
     """Limits in cores and bytes."""
-    return Allowed(limits.cores, limits.memory_bytes)
+    return ContainerAllowance(limits.cores, limits.memory_bytes)
 
 
 def _check_bounds(info: HostInfo, cores: float | None, memory: float | None) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from core.engines.errors import ContainerGone, HostLost
 from core.errors import ConflictError, PhaseDockError
-from core.sampling.values import EngineState, Released
+from core.sampling.values import EngineState, ReleaseResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ class LimitRestorer:
         self._engines = engines
         self._saved_limits = saved_limits
 
-    def put_back(self, kept: Sequence[SavedLimits]) -> Released:
+    def put_back(self, saved_limits: Sequence[SavedLimits]) -> ReleaseResult:
         """Restore limits in this order, and forget each once that was verified.
 
         What could not be restored is still saved, and the next restorer tries again.
@@ -35,7 +35,7 @@ class LimitRestorer:
         outcome: dict[str, list[str]] = {"restored": [], "gone": []}
         failed: list[tuple[str, str]] = []
         lost: dict[str, str] = {}
-        for saved in kept:
+        for saved in saved_limits:
             engine = saved.engine.id or saved.engine.name
             if engine in lost:
                 failed.append((saved.name, lost[engine]))
@@ -48,7 +48,7 @@ class LimitRestorer:
                 if isinstance(error, (HostLost, EngineNotReached)):
                     lost[engine] = str(error)
         restored, gone = (tuple(dict.fromkeys(outcome[kind])) for kind in ("restored", "gone"))
-        return Released(restored, gone, tuple(failed))
+        return ReleaseResult(restored, gone, tuple(failed))
 
     def forget_ended(self) -> None:
         """Forget what was saved of the demo's containers that have ended: they come and go by themselves."""
@@ -101,14 +101,14 @@ class LimitRestorer:
 
     def _where(self, saved: SavedLimits) -> str:
         """The name under which the engine of saved limits can be reached now."""
-        known = sorted(self._engines.all(), key=lambda info: info.name != saved.engine.name)
-        silent = [info for info in known if info.state is not EngineState.READY]
+        candidates = sorted(self._engines.all(), key=lambda info: info.name != saved.engine.name)
+        silent = [info for info in candidates if info.state is not EngineState.READY]
         if saved.engine.id:
-            names = [info.name for info in known if info.id == saved.engine.id]
+            names = [info.name for info in candidates if info.id == saved.engine.id]
             silent = [info for info in silent if info.name == saved.engine.name]
         else:
             # no engine that answers has the container, so it is gone if all of them do
-            names = [info.name for info in known if info.name == saved.engine.name and not silent]
+            names = [info.name for info in candidates if info.name == saved.engine.name and not silent]
         if names:
             return names[0]
         if silent:

@@ -170,9 +170,9 @@ def raw_records(path: Path, since: float = -math.inf) -> tuple[npt.NDArray[Any],
             records = np.fromfile(file, kind, count - first)
     except (FileNotFoundError, IndexError):
         return np.empty(0, kind), []
-    known = _named(path.with_suffix(".names"))
-    records = records[(records["at"] >= since) & (records["container"] < len(known))]
-    return records, known
+    containers = _named(path.with_suffix(".names"))
+    records = records[(records["at"] >= since) & (records["container"] < len(containers))]
+    return records, containers
 
 
 def newest_moment(path: Path) -> float:
@@ -196,12 +196,12 @@ def _kind_of(path: Path) -> np.dtype[Any]:
 
 
 def _read_raw(path: Path, ids: Collection[str] | None, since: float) -> list[Stretch]:
-    records, known = raw_records(path, since)
+    records, containers = raw_records(path, since)
     order = np.argsort(records["container"], kind="stable")
     places, firsts = np.unique(records["container"][order], return_index=True)
     found = []
     for place, own in zip(places.tolist(), np.split(order, firsts[1:]), strict=len(places) > 0):
-        container = known[place]
+        container = containers[place]
         if container != HOST if ids is None else container.id in ids:
             found.append(_stretch(container, records[own]))
     return found
@@ -262,8 +262,8 @@ class OpenChunk:
         records = np.fromfile(self._records, self._kind, self._records.stat().st_size // self._kind.itemsize)
         there = records["container"] < len(self._places)
         # a name is written before its records, so records without one are what a full disk left
-        whole = len(there) if there.all() else int(there.argmin())
-        os.truncate(self._records, whole * self._kind.itemsize)
+        count = len(there) if there.all() else int(there.argmin())
+        os.truncate(self._records, count * self._kind.itemsize)
 
     def add(self, records: npt.NDArray[Any], containers: Sequence[RecordedContainer]) -> None:
         """Append records, whose ``container`` is filled in: the n-th is of the n-th container."""

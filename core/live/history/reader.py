@@ -80,13 +80,13 @@ def samples_since(folder: Path, moment: float) -> Samples:
     for begin, path in list(chunks_of(folder, FINEST).items())[-2:]:
         if path.suffix == ".parquet" or begin + FINEST.chunk < moment:
             continue
-        records, known = raw_records(path, moment)
+        records, named = raw_records(path, moment)
         places, times, values = (records[name].tolist() for name in ("container", "at", "values"))
         for place, at, own in zip(places, times, values, strict=True):
-            if known[place] == HOST:
+            if named[place] == HOST:
                 newest_whole = at
             elif at > moment:
-                found.setdefault(at, {})[known[place].id] = tuple(own)
+                found.setdefault(at, {})[named[place].id] = tuple(own)
     return sorted((at, rows) for at, rows in found.items() if at <= newest_whole)
 
 

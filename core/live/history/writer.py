@@ -72,11 +72,11 @@ class HistoryWriter:
         if rows:
             records["at"] = at
             records["values"] = list(rows.values())
-        known = [HOST if name == TOTALS else containers[name] for name in rows]
-        self._write(FINEST, at, records, known)
-        if known and known[-1] is HOST:
-            records, known = records[:-1], known[:-1]
-        self._add_to_coarser(FINEST, at, records, known)
+        sampled = [HOST if name == TOTALS else containers[name] for name in rows]
+        self._write(FINEST, at, records, sampled)
+        if sampled and sampled[-1] is HOST:
+            records, sampled = records[:-1], sampled[:-1]
+        self._add_to_coarser(FINEST, at, records, sampled)
 
     def _write(
         self, level: Level, at: float, records: npt.NDArray[Any], containers: Sequence[RecordedContainer]
@@ -186,11 +186,11 @@ def prune(
         elif expired and path.suffix == ".parquet":
             _keep_only(path, needed)
         pinned += bytes_of(path) if needed else 0
-    taken = size(folder) - pinned
+    total = size(folder) - pinned
     for path in _removable(folder, pins):
-        if taken <= max_bytes:
+        if total <= max_bytes:
             return
-        taken -= bytes_of(path)
+        total -= bytes_of(path)
         remove(path)
 
 

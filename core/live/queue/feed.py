@@ -80,7 +80,7 @@ class FedEngine(EngineWrapper):
         self._starts_jobs = starts
         self._fed: dict[str, _Fed] = {}
         self._polled = float("-inf")
-        self._courses = RunMeasurements()
+        self._measurements = RunMeasurements()
 
     def wait(self, until: float | None) -> None:
         """Let time pass."""
@@ -91,7 +91,7 @@ class FedEngine(EngineWrapper):
         """Show what the engine shows, and write down how submitted jobs stand."""
         seen = self._engine.observe()
         ids = {fed.run_name: job for job, fed in self._fed.items()}
-        self._courses.add_observation(seen)
+        self._measurements.add_observation(seen)
         for job in seen.ended:
             if job.id in ids:
                 self._ended(ids[job.id], job)
@@ -125,7 +125,7 @@ class FedEngine(EngineWrapper):
                 self._store.move(job, QueueState.WAITING, why=why, started=None)
             elif name not in lost:
                 self._store.move(job, QueueState.RUNNING, container=containers.get(name, ""))
-        for name, cores in self._courses.add_actions(mine, failures).items():
+        for name, cores in self._measurements.add_actions(mine, failures).items():
             self._store.note_cores(ids[name], cores)
         return (*failures, *(Failure(each, "It was cancelled.") for each in actions if _starts(each, lost)))
 
@@ -170,16 +170,16 @@ class FedEngine(EngineWrapper):
             if fed is None:
                 profile = self._earlier.profile(job.spec.kind)
                 self._fed[job.id] = fed = _Fed(self._real.submit(job.for_engine(profile)), job)
-                self._courses.follow(fed.run_name, profile, whole=not job.container)
+                self._measurements.follow(fed.run_name, profile, whole=not job.container)
             elif job.priority != fed.job.priority:
                 fed.job = job
-                self._real.revise(fed.run_name, job.terms(self._courses.profile(fed.run_name)))
+                self._real.revise(fed.run_name, job.terms(self._measurements.profile(fed.run_name)))
         for name, fed in list(self._fed.items()):
             if name not in jobs or jobs[name].cancelling:
                 self._withdraw(name, fed)
 
     def _remember(self, fed: _Fed) -> None:
-        self._earlier.add(fed.job.spec.kind, self._courses.stop_following(fed.run_name))
+        self._earlier.add(fed.job.spec.kind, self._measurements.stop_following(fed.run_name))
 
     def _withdraw(self, job: str, fed: _Fed) -> None:
         """End a cancelled job; where the host does not answer now it is tried again."""

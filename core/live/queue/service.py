@@ -197,9 +197,9 @@ class JobQueue:
         waiting = [job for job in found if job.state is QueueState.WAITING]
         if not waiting:
             return found
-        said = self.waits_for(engine)
+        reason = self.waits_for(engine)
         ranks = not any(job.priority for job in waiting) or self._ranks(engine)
-        return tuple(replace(job, why=said or _why(job, ranks)) if job in waiting else job for job in found)
+        return tuple(replace(job, why=reason or _why(job, ranks)) if job in waiting else job for job in found)
 
     def waits_for(self, engine: str) -> str:
         """What jobs wait for that no policy can start; empty where one in control is attached.

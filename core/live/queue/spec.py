@@ -107,8 +107,8 @@ class JobNotAccepted(InputError):  # noqa: N818 - it says what happened
     """A job that cannot be submitted as it is."""
 
     def __init__(self, fields: Mapping[str, str]) -> None:
-        said = " ".join(f"{name}: {sentence}" for name, sentence in fields.items())
-        super().__init__(f"The job was not submitted. {said}", "Change that and submit it again.")
+        message = " ".join(f"{name}: {sentence}" for name, sentence in fields.items())
+        super().__init__(f"The job was not submitted. {message}", "Change that and submit it again.")
         self.fields = dict(fields)
 
 

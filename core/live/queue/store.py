@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from core.live.queue.values import QueuedJob
     from core.workspace.database import Database
 
-_SHOWN = 100
+_LISTED = 100
 """Jobs that are over which a list shows at most."""
 
 
@@ -58,7 +58,7 @@ class SubmittedJobs:
         query = select(SubmittedJobRow).where(_on(engine))
         over = query.where(SubmittedJobRow.state.not_in(ACTIVE)).order_by(SubmittedJobRow.finished.desc())
         with self._database.read() as session:
-            rows = [*session.scalars(_active(query)), *session.scalars(over.limit(_SHOWN))]
+            rows = [*session.scalars(_active(query)), *session.scalars(over.limit(_LISTED))]
             return tuple(queued_job(row) for row in rows)
 
     def active(self, engine: EngineKey | None = None) -> tuple[QueuedJob, ...]:
@@ -128,8 +128,8 @@ class SubmittedJobs:
         """Forget a job that is over; False if it is not."""
         mine = (SubmittedJobRow.id == job, SubmittedJobRow.state.not_in(ACTIVE))
         with self._database.write() as session:
-            gone = delete(SubmittedJobRow).where(*mine).returning(SubmittedJobRow.id)
-            return session.scalar(gone) is not None
+            deleted = delete(SubmittedJobRow).where(*mine).returning(SubmittedJobRow.id)
+            return session.scalar(deleted) is not None
 
     def _update(self, job: str, states: Collection[QueueState], **values: Any) -> bool:
         with self._database.write() as session:
@@ -157,9 +157,9 @@ def _on(engine: EngineKey) -> ColumnElement[bool]:
 
 
 def _free_name(session: Session, engine: EngineKey, name: str) -> str:
-    taken = set(session.scalars(select(SubmittedJobRow.name).where(_on(engine))))
+    names = set(session.scalars(select(SubmittedJobRow.name).where(_on(engine))))
     number, free = 1, name
-    while free in taken:
+    while free in names:
         number += 1
         free = f"{name}-{number}"
     return free

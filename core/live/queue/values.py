@@ -89,12 +89,12 @@ class Standing:
 
 def standing(job: Job, mark: Mark | None, now: float, shift: float) -> Standing:
     """How a job stands; `shift` is between the run's clock and seconds since 1970."""
-    said = (job.steps, job.total_steps, job.step_seconds)
+    progress = (job.steps, job.total_steps, job.step_seconds)
     if mark is None:
-        return Standing(now, *said)
+        return Standing(now, *progress)
     between = (None, None) if mark.between is None else tuple(each + shift for each in mark.between)
     ends = None if mark.ends is None else mark.ends + shift
-    return Standing(now, *said, mark.promised, mark.label, ends, *between)
+    return Standing(now, *progress, mark.promised, mark.label, ends, *between)
 
 
 def write_standings(path: Path, found: Mapping[str, Standing]) -> None:

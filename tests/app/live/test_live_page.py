@@ -25,17 +25,17 @@ from core.config import Settings
 from core.errors import InputError, NotFoundError
 from core.sampling.values import (
     ActivityEntry,
-    Allowed,
-    Attached,
-    Change,
+    AttachedPolicy,
+    ContainerAllowance,
     ContainerRow,
     EngineInfo,
     EngineState,
     History,
+    LimitChange,
     LiveView,
     Mode,
     Recording,
-    Released,
+    ReleaseResult,
     Totals,
 )
 from core.scheduling.policies import POLICIES
@@ -222,10 +222,10 @@ def test_each_state_that_needs_a_word_has_one() -> None:
 
 
 def test_signatures_stay_while_nothing_changes_and_move_with_a_decision() -> None:
-    attached = Attached("t", "flowcon", Mode.CONTROL, said=SAID)
+    attached = AttachedPolicy("t", "flowcon", Mode.CONTROL, entries=SAID)
     first = signatures(view(attached=attached), control=True, working=True)
     assert signatures(view(attached=attached, at=2e9), control=True, working=True) == first
-    more = replace(attached, said=(replace(SAID[0], at=1e9 + 1), *SAID))
+    more = replace(attached, entries=(replace(SAID[0], at=1e9 + 1), *SAID))
     assert signatures(view(attached=more), control=True, working=True)["policy"] != first["policy"]
     assert signatures(view(recording=Recording("t", "a")), control=True, working=True)["record"]
 
@@ -233,7 +233,7 @@ def test_signatures_stay_while_nothing_changes_and_move_with_a_decision() -> Non
 def test_decisions_of_every_second_are_drawn_every_few_seconds() -> None:
     def at(now: float) -> Any:
         said = tuple(replace(SAID[0], at=each) for each in np.arange(now, 2e9 - 1, -1.0))
-        return attached_signature(Attached("t", "autopilot", Mode.WATCH, said=said), now)
+        return attached_signature(AttachedPolicy("t", "autopilot", Mode.WATCH, entries=said), now)
 
     drawn_for = [at(2e9 + second) for second in range(30)]
     changes = sum(one != other for one, other in itertools.pairwise(drawn_for))
@@ -251,7 +251,7 @@ def test_forms_are_not_drawn_again_when_containers_come_and_go() -> None:
 
 
 def test_an_attached_policy_shows_settings_and_decisions_with_names() -> None:
-    attached = Attached("t", "flowcon", Mode.CONTROL, {"itval": 7.0}, 1e9, 1e9 + 7, 14, SAID, run="r1")
+    attached = AttachedPolicy("t", "flowcon", Mode.CONTROL, {"itval": 7.0}, 1e9, 1e9 + 7, 14, SAID, run="r1")
     shown = text(policy.panel(view(attached=attached), control=True))
     assert "7 s" in shown
     assert "2.00 → 0.25 cores" in shown
@@ -265,7 +265,7 @@ def test_an_attached_policy_shows_settings_and_decisions_with_names() -> None:
 
 
 def test_a_watching_policy_says_that_nothing_was_touched() -> None:
-    attached = Attached("t", "specon", Mode.WATCH, resizes=1)
+    attached = AttachedPolicy("t", "specon", Mode.WATCH, resizes=1)
     shown = text(policy.panel(view(attached=attached), control=False))
     assert "SpeCon would have set 1 limit. Nothing has been touched." in shown
     assert "No decisions yet." in shown
@@ -279,7 +279,7 @@ def test_how_often_limits_change_in_an_hour_is_not_made_up_from_a_few_seconds() 
 
     def shown(seconds: float) -> str:
         found = Evidence(lasted=seconds, seconds=seconds, resizes_per_hour=1200.0, containers=(who,))
-        return text(evidence(Attached("t", "autopilot", Mode.WATCH, evidence=found)))
+        return text(evidence(AttachedPolicy("t", "autopilot", Mode.WATCH, evidence=found)))
 
     assert "1,200" not in shown(6.0)
     assert "known after a minute" in shown(6.0)
@@ -287,7 +287,7 @@ def test_how_often_limits_change_in_an_hour_is_not_made_up_from_a_few_seconds() 
 
 
 def test_a_policy_that_is_not_known_any_more_is_shown_all_the_same() -> None:
-    assert "gone" in text(policy.panel(view(attached=Attached("t", "gone", Mode.WATCH)), control=True))
+    assert "gone" in text(policy.panel(view(attached=AttachedPolicy("t", "gone", Mode.WATCH)), control=True))
 
 
 def test_the_form_has_the_settings_of_every_policy_and_no_oracle(server: Flask) -> None:
@@ -340,7 +340,7 @@ def test_the_window_of_a_container_says_what_it_is_and_when_it_cannot_be_changed
     on = text(limit.window(seen, first.id, control=True))
     assert "Set the limits of bert-finetune" in on
     assert '"data-act": "undo"' in on, "its limits were changed, so they can be put back"
-    steered = replace(seen, attached=Attached("t", "flowcon", Mode.CONTROL))
+    steered = replace(seen, attached=AttachedPolicy("t", "flowcon", Mode.CONTROL))
     assert "Detach it" in text(limit.window(steered, first.id, control=True))
     with refuses(NotFoundError):
         limit.row_of(seen, "gone")
@@ -355,13 +355,15 @@ def test_a_typed_limit_is_a_number_above_nought_or_nothing(refuses) -> None:
 
 
 def test_changes_and_releases_are_said_in_words() -> None:
-    before, after = Allowed(None, None), Allowed(0.5, 2**30)
-    words = limit.changed_words(Change("a", before, after))
+    before, after = ContainerAllowance(None, None), ContainerAllowance(0.5, 2**30)
+    words = limit.changed_words(LimitChange("a", before, after))
     assert words == "CPU from no limit to 0.50 cores, memory from no limit to 1.00 GiB."
-    assert limit.changed_words(Change("a", after, Allowed(0.5, None))).startswith("Memory from 1.00 GiB")
-    assert limit.changed_words(Change("a", before, before)) == "Nothing changed."
-    assert actions.released_words(Released(("a", "b")))[:2] == ("ok", "Limits of 2 containers restored.")
-    kind, title, rest = actions.released_words(Released((), ("c",), (("d", "Docker said no."),)))
+    assert limit.changed_words(LimitChange("a", after, ContainerAllowance(0.5, None))).startswith(
+        "Memory from 1.00 GiB"
+    )
+    assert limit.changed_words(LimitChange("a", before, before)) == "Nothing changed."
+    assert actions.released_words(ReleaseResult(("a", "b")))[:2] == ("ok", "Limits of 2 containers restored.")
+    kind, title, rest = actions.released_words(ReleaseResult((), ("c",), (("d", "Docker said no."),)))
     assert (kind, title) == ("bad", "Nothing was changed.")
     assert rest == "c: no longer there. d: Docker said no."
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.context import EXTENSION
 from app.main import create_app
-from app.pages.live.page import SPAN, Asked, bucketed, first_bucket, number_of, table
+from app.pages.live.page import SPAN, TickRequest, bucketed, first_bucket, number_of, table
 from core.config import Settings
 from core.sampling.values import ContainerRow, History
 from tests.app.live.feed import Feed, container
@@ -77,10 +77,10 @@ def test_a_container_without_history_has_no_values() -> None:
 
 
 def test_what_a_page_has_is_read_from_its_address() -> None:
-    asked = Asked.read({"since": "12.5", "shape": "ab", "charts": "a,b,", "fresh": "1"})
-    assert asked == Asked(12.5, "ab", ("a", "b"), True)
+    asked = TickRequest.read({"since": "12.5", "shape": "ab", "charts": "a,b,", "fresh": "1"})
+    assert asked == TickRequest(12.5, "ab", ("a", "b"), True)
     for since in ("", "x", "nan", "inf", "1e300"):
-        assert Asked.read({"since": since}).since is None
+        assert TickRequest.read({"since": since}).since is None
 
 
 @pytest.fixture

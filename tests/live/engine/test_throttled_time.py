@@ -8,7 +8,7 @@ import time
 import pytest
 
 from core.engines.docker_host import Address, Host
-from core.sampling.sampler import between
+from core.sampling.sampler import usage_between
 from core.scheduling.policies.autopilot.cpu import would_use
 
 pytestmark = pytest.mark.live
@@ -44,7 +44,7 @@ def test_what_is_used_and_what_is_withheld_make_what_would_be_used(
     for _ in range(WINDOWS):
         before = host.counters([container])[container.id]
         time.sleep(SECONDS)
-        usage = between(before, host.counters([container])[container.id])
+        usage = usage_between(before, host.counters([container])[container.id])
         wanted.append(would_use(usage.cpu, usage.withheld, float(os.cpu_count())))
     assert max(wanted) <= 1.1 * processes
     assert limit > 0.5 or max(wanted) >= 0.6 * processes

@@ -36,7 +36,7 @@ def test_watching_says_what_it_would_do_and_changes_nothing(space, worker, light
     assert view.attached.task == task
     assert view.attached.mode is Mode.WATCH
     assert {row.label for row in view.rows} <= {"NL", "WL", "CL", None}
-    assert view.attached.said[0].container in {job.name for job in jobs}
+    assert view.attached.entries[0].container in {job.name for job in jobs}
     assert [(docker_limits(job), kernel_quota(job)) for job in jobs] == before
     assert space.live.policies.detach("local") == task
     assert ended(space, task).state is TaskState.DONE

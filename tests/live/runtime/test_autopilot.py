@@ -104,7 +104,7 @@ def test_a_container_that_runs_out_of_memory_has_its_limits_back_and_is_left_alo
 
     until(left, 60)
     until(lambda: (docker_limits(job), kernel_quota(job)) == (before, kernel), 20)
-    said = space.live.view.request_view("local").attached.said
+    said = space.live.view.request_view("local").attached.entries
     assert any("ran out of memory" in each.text for each in said)
     job.reload()
     assert job.status == "running"

@@ -9,7 +9,7 @@ from core.bootstrap import open_workspace, worker_for
 from core.config import Settings
 from core.engines.docker_host.apply_limits import NONE
 from core.errors import ConflictError, InputError, RefusedError
-from core.sampling.values import Allowed, Mode
+from core.sampling.values import ContainerAllowance, Mode
 from core.workspace.tables import SavedLimitsRow
 from tests.live.limits import docker_limits, kernel_memory, kernel_quota
 from tests.live.waiting import ended, until
@@ -29,12 +29,15 @@ def test_a_limit_by_hand_is_undone_step_by_step(space, sleeper):
     before, kernel = docker_limits(sleeper), kernel_quota(sleeper)
     change = space.live.limits.set_limit("local", sleeper.id, 0.5)
     assert change.container == sleeper.name
-    assert (change.before, change.after) == (Allowed(1.25, 300 * 2**20), Allowed(0.5, 300 * 2**20))
+    assert (change.before, change.after) == (
+        ContainerAllowance(1.25, 300 * 2**20),
+        ContainerAllowance(0.5, 300 * 2**20),
+    )
     assert kernel_quota(sleeper)[0] / kernel_quota(sleeper)[1] == 0.5
     space.live.limits.set_limit("local", sleeper.id, 0.25, 200 * 2**20)
     assert docker_limits(sleeper)["Memory"] == 200 * 2**20
     back = space.live.limits.undo("local", sleeper.id)
-    assert back.after == Allowed(0.5, 300 * 2**20)
+    assert back.after == ContainerAllowance(0.5, 300 * 2**20)
     with pytest.raises(ConflictError, match="nothing to undo"):
         space.live.limits.undo("local", sleeper.id)
     assert space.live.limits.release("local").restored == (sleeper.name,)

@@ -188,9 +188,9 @@ def test_a_policy_that_watches_starts_nothing(space, worker, submit, docker_clie
     job = submit()
     task = space.live.policies.attach("local", "free", {}, "watch")
     view = until(
-        lambda: v if (v := space.live.view.request_view("local")).attached and v.attached.said else None
+        lambda: v if (v := space.live.view.request_view("local")).attached and v.attached.entries else None
     )
-    assert any("Would start" in said.text for said in view.attached.said)
+    assert any("Would start" in said.text for said in view.attached.entries)
     assert space.live.queue.list("local")[0].state is QueueState.WAITING
     space.live.policies.detach("local")
     ended(space, task)

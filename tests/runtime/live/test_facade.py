@@ -15,7 +15,7 @@ from core.errors import ConflictError, InputError, NotFoundError, SettingsError
 from core.live.control.saved_limits import SavedLimitsStore
 from core.live.view import LiveFiles, write, write_attached
 from core.live.watcher import _Watch
-from core.sampling.values import Attached, ContainerRow, EngineInfo, EngineState, LiveView, Mode
+from core.sampling.values import AttachedPolicy, ContainerRow, EngineInfo, EngineState, LiveView, Mode
 
 
 @pytest.fixture
@@ -116,8 +116,8 @@ def test_a_sample_is_shown_with_what_the_policy_thinks_of_it(space, monkeypatch)
     write(files.snapshot, LiveView(ready, time.time(), (ContainerRow("a", "job"), ContainerRow("b", "two"))))
     task = space.tasks.submit("attach", "x", {"engine": "here", "policy": "flowcon", "mode": "watch"})
     begun = space.live.view.request_view("here").attached
-    assert (begun.task, begun.policy, begun.said) == (task, "flowcon", ())
-    write_attached(files.attached, Attached(task, "flowcon", Mode.WATCH, resizes=3), {"a": ("CL", 0.1)})
+    assert (begun.task, begun.policy, begun.entries) == (task, "flowcon", ())
+    write_attached(files.attached, AttachedPolicy(task, "flowcon", Mode.WATCH, resizes=3), {"a": ("CL", 0.1)})
     view = space.live.view.request_view("here")
     assert (view.attached.resizes, view.totals.labels) == (3, (("CL", 1),))
     assert [(row.label, row.growth) for row in view.rows] == [("CL", 0.1), (None, None)]

@@ -12,10 +12,10 @@ import pytest
 from core.live.attach.activity import ActivityLog
 from core.live.history.pins import Pin, write_pin
 from core.live.view import LiveFiles, read_attached, read_view, write, write_attached
-from core.live.watcher import locked
+from core.live.watcher import hold_lock
 from core.sampling.values import (
     ActivityEntry,
-    Attached,
+    AttachedPolicy,
     ContainerRow,
     EngineInfo,
     EngineState,
@@ -61,7 +61,7 @@ def test_a_file_that_is_none_of_ours_is_nothing(files, text):
 
 
 def test_an_attached_policy_comes_back(files):
-    attached = Attached(
+    attached = AttachedPolicy(
         "t", "flowcon", Mode.WATCH, {"itval": 2.0}, 5.0, 7.0, 1, (ActivityEntry(6.0, "job", "Cut."),), "r"
     )
     files.snapshot.parent.mkdir()
@@ -88,9 +88,9 @@ def test_an_engine_is_wanted_for_half_a_minute_after_somebody_looked(files):
 
 def test_a_lock_has_one_holder(files):
     files.lock.parent.mkdir()
-    with locked(files.lock) as mine, locked(files.lock) as other:
+    with hold_lock(files.lock) as mine, hold_lock(files.lock) as other:
         assert (mine, other) == (True, False)
-    with locked(files.lock) as again:
+    with hold_lock(files.lock) as again:
         assert again
 
 
@@ -105,18 +105,18 @@ def entry(number: int, limit: float | None, actions, reasons=(), failures=(), wa
 
 def test_minutes_say_what_was_done_why_and_what_failed(files):
     files.lock.parent.mkdir()
-    minutes = ActivityLog(files, Attached("t", "flowcon", Mode.CONTROL), 1000.0)
+    minutes = ActivityLog(files, AttachedPolicy("t", "flowcon", Mode.CONTROL), 1000.0)
     cut = SetLimit("job", 0.5)
     minutes.take(entry(1, 2.0, [cut], [Reason("r", "It converged.", job="job")], wake=30.0), IDS)
     minutes.take(entry(2, 0.5, [cut]), IDS)
     refused = SetLimit("job", 0.25)
     minutes.take(entry(3, 0.5, [refused], failures=[Failure(refused, "Docker said no.")]), IDS)
     attached, marks = read_attached(files.attached)
-    assert [(said.at, said.text, said.before, said.after) for said in attached.said] == [
+    assert [(said.at, said.text, said.before, said.after) for said in attached.entries] == [
         (1030.0, "Could not: Docker said no.", None, None),
         (1010.0, "It converged.", 2.0, 0.5),
     ]
-    assert (attached.resizes, attached.said[0].label, minutes.decisions) == (1, "NL", 3)
+    assert (attached.resizes, attached.entries[0].label, minutes.decisions) == (1, "NL", 3)
     assert marks == {IDS["job"]: ("NL", 0.25)}
     minutes.close()
     assert read_attached(files.attached) is None
@@ -124,12 +124,12 @@ def test_minutes_say_what_was_done_why_and_what_failed(files):
 
 def test_minutes_of_watching_say_a_limit_once_though_it_never_comes_true(files):
     files.lock.parent.mkdir()
-    minutes = ActivityLog(files, Attached("t", "flowcon", Mode.WATCH), 0.0)
+    minutes = ActivityLog(files, AttachedPolicy("t", "flowcon", Mode.WATCH), 0.0)
     for number, limit in enumerate((0.5, 0.5, 0.25, 0.5)):
         minutes.take(entry(number, 2.0, [SetLimit("job", limit)]), IDS)
     minutes.take(entry(9, 2.0, [Pause("job")]), IDS)
     attached, _ = read_attached(files.attached)
-    assert [said.after for said in attached.said] == [None, 0.5, 0.25, 0.5]
-    assert [said.before for said in attached.said] == [None, 0.25, 0.5, 2.0]
-    assert attached.said[0].text == "Would pause."
+    assert [said.after for said in attached.entries] == [None, 0.5, 0.25, 0.5]
+    assert [said.before for said in attached.entries] == [None, 0.25, 0.5, 2.0]
+    assert attached.entries[0].text == "Would pause."
     assert attached.resizes == 3

@@ -14,7 +14,16 @@ from core.engines.docker_host import Container, Counters, Limits
 from core.errors import MismatchError
 from core.phases import PhaseSettings, fit, predict
 from core.sampling.phases import LIVE_FEATURES, PhaseTracker
-from core.sampling.sampler import Usage, UsageReader, between, counted, field_values, marked, row_of, sums
+from core.sampling.sampler import (
+    Usage,
+    UsageReader,
+    count_labels,
+    field_values,
+    mark_rows,
+    row_of,
+    sum_totals,
+    usage_between,
+)
 from core.sampling.values import FIELDS, ContainerRow
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit
@@ -32,26 +41,26 @@ def container(**values) -> Container:
 def test_usage_is_the_difference_of_two_readings():
     before = Counters(10.0, 5.0, 100, 10, 20, 30, 40, 100, 10, 1.0)
     now = Counters(12.0, 8.0, 150, 110, 20, 30, 240, 120, 15, 2.0)
-    assert between(before, now) == Usage(1.5, 150.0, 50.0, 100.0, 0.25, 0.5)
+    assert usage_between(before, now) == Usage(1.5, 150.0, 50.0, 100.0, 0.25, 0.5)
 
 
 def test_the_first_reading_and_one_after_a_restart_know_no_rate():
     first = Counters(10.0, 5.0, 100)
-    assert between(None, first) == Usage(None, 100.0)
-    assert between(first, Counters(11.0, 0.1, 60)) == Usage(None, 60.0)
-    assert between(first, Counters(10.0, 6.0, 60)).cpu is None
+    assert usage_between(None, first) == Usage(None, 100.0)
+    assert usage_between(first, Counters(11.0, 0.1, 60)) == Usage(None, 60.0)
+    assert usage_between(first, Counters(10.0, 6.0, 60)).cpu is None
 
 
 def test_what_a_quota_withheld_is_the_time_for_which_threads_were_throttled():
     before = Counters(1.0, 1.0, 1, periods=10, throttled_periods=1, throttled_seconds=0.5)
     now = Counters(3.0, 2.0, 1, periods=30, throttled_periods=11, throttled_seconds=2.0)
-    usage = between(before, now)
+    usage = usage_between(before, now)
     assert (usage.cpu, usage.throttled, usage.withheld) == (0.5, 0.5, 0.75)
-    assert between(None, now).withheld is None
+    assert usage_between(None, now).withheld is None
 
 
 def test_without_a_period_nobody_knows_whether_it_was_throttled():
-    assert between(Counters(1.0, 1.0, 1), Counters(2.0, 1.5, 1)).throttled is None
+    assert usage_between(Counters(1.0, 1.0, 1), Counters(2.0, 1.5, 1)).throttled is None
 
 
 def test_a_reader_forgets_containers_that_it_was_not_shown():
@@ -90,16 +99,18 @@ def test_sums_leave_out_what_is_not_known():
         ContainerRow("b", "b", cpu=None, memory=5.0),
         ContainerRow("c", "c", cpu=1.0, memory=None, throttled=0.4),
     ]
-    totals = sums(rows, 4.0, 100.0)
+    totals = sum_totals(rows, 4.0, 100.0)
     assert (totals.cpu, totals.memory, totals.containers) == (1.5, 15.0, 3)
     assert totals.throttled == pytest.approx(0.3)
-    assert sums([], 4.0, 100.0).throttled is None
+    assert sum_totals([], 4.0, 100.0).throttled is None
 
 
 def test_lists_are_counted_and_rows_marked():
-    rows = marked([ContainerRow("a", "a"), ContainerRow("b", "b")], {"a": ("NL", 0.5), "gone": ("CL", None)})
+    rows = mark_rows(
+        [ContainerRow("a", "a"), ContainerRow("b", "b")], {"a": ("NL", 0.5), "gone": ("CL", None)}
+    )
     assert [(row.label, row.growth) for row in rows] == [("NL", 0.5), (None, None)]
-    assert counted(["NL", "CL", "NL", None, ""]) == (("NL", 2), ("CL", 1))
+    assert count_labels(["NL", "CL", "NL", None, ""]) == (("NL", 2), ("CL", 1))
 
 
 def stream(phaser: PhaseTracker, traces: TraceSet) -> list[int]:

@@ -12,7 +12,7 @@ from core.engines.errors import ContainerGone
 from core.engines.values import EngineKey
 from core.live.control.restore import LimitRestorer
 from core.live.control.saved_limits import BY_HAND, SavedLimitsStore
-from core.sampling.values import EngineInfo, EngineState, Released
+from core.sampling.values import EngineInfo, EngineState, ReleaseResult
 from core.tasks.crashed_workers import birth_of, this_host
 from core.workspace.database import Database
 from core.workspace.records import TaskState
@@ -218,7 +218,7 @@ class FakeHost:
         pass
 
 
-def put_back(saved_limits, engines: FakeEngines) -> Released:
+def put_back(saved_limits, engines: FakeEngines) -> ReleaseResult:
     return LimitRestorer(engines, saved_limits).put_back(saved_limits.all())
 
 

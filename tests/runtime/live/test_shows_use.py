@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from core.sampling import usage_wrapper
-from core.sampling.usage_wrapper import ShowsUse
+from core.sampling.usage_wrapper import UsageWrapper
 from core.sampling.values import FIELDS
 from core.scheduling.actions import SetLimit
 from core.scheduling.model import Job, JobState, Observation, Trigger, Worker
@@ -51,7 +51,7 @@ def shown(monkeypatch, cores, throttled=0.0, limit=None, *, obeys=True):
     engine = Engine(cores, throttled, obeys=obeys)
     monkeypatch.setattr(usage_wrapper, "time", SimpleNamespace(time=lambda: 1000.0))
     model = load_model(RECORDED.folder / RECORDED.model)
-    shows = ShowsUse(engine, lambda: {"job": "container"}, engine.samples, 1.0, model, codes=False)
+    shows = UsageWrapper(engine, lambda: {"job": "container"}, engine.samples, 1.0, model, codes=False)
     if limit is not None:
         shows.apply([SetLimit("job", limit)])
     for engine.second in range(SECONDS):

@@ -146,11 +146,11 @@ def test_a_kill_loses_nothing_and_the_next_run_goes_on_with_the_same_job(queue, 
 
 
 def test_a_paused_job_goes_on_after_a_kill(queue, follow, space):
-    from core.live.attach.policy_loop import RecordsPauses
+    from core.live.attach.policy_loop import PauseRecorder
 
     killed = follow(owner="dead")
     keeper = space.live.saved_limits.keeper("dead")
-    killed.fed._engine = RecordsPauses(killed.real, killed.host, keeper)
+    killed.fed._engine = PauseRecorder(killed.real, killed.host, keeper)
     queue.submit("demo", MLP)
     killed.look()
     killed.fed.apply([Start("mine", "demo", 0.5)])
