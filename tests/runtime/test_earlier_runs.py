@@ -8,6 +8,7 @@ import pytest
 
 from core.engines.simulated import simulated
 from core.experiments.scenarios import scenario
+from core.experiments.spec_reader import read_experiment
 from core.live.attach.policy_loop import UnsubmittedContainers
 from core.scheduling.deadline_planning.earlier_finishes import Pace, RunMeasurement
 from core.scheduling.deadline_planning.foresight import predict_speed
