@@ -32,8 +32,8 @@ def watch(
     """Show what managed containers use, once a second; --json shows one sample."""
     settings = load_settings()
     from core.bootstrap import open_workspace
+    from core.cli import live_output as table
     from core.cli import offline_live
-    from core.cli.tables import live as table
 
     workspace = open_workspace(settings)
     try:
@@ -63,8 +63,8 @@ def record(
     """Record running containers into a trace set, one sample a second."""
     settings = load_settings()
     from core.bootstrap import open_workspace
+    from core.cli import live_output as table
     from core.cli import offline_live
-    from core.cli.tables import live as table
 
     workspace = open_workspace(settings)
     try:
@@ -98,8 +98,8 @@ def release(
     """Detach every policy and restore every limit that PhaseDock changed; needs no worker."""
     settings = load_settings()
     from core.bootstrap import open_workspace
+    from core.cli import live_output as table
     from core.cli import offline_live
-    from core.cli.tables import live as table
 
     workspace = open_workspace(settings)
     try:

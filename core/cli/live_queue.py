@@ -54,7 +54,7 @@ def submit(
         outlook = {} if found is None else {"outlook": found.to_dict()}
         print_json(({} if job is None else job.to_dict()) | outlook)
     else:
-        from core.cli.tables import live as show
+        from core.cli import live_output as show
 
         if found is not None:
             show.outlook(found)
@@ -87,7 +87,7 @@ def queue(
     if as_json:
         print_json({"engine": name, "jobs": [each.to_dict() for each in found]})
     else:
-        from core.cli.tables import live as show
+        from core.cli import live_output as show
 
         show.jobs(name, found)
 
@@ -108,7 +108,7 @@ def cancel(
     if as_json:
         print_json({"engine": name, "jobs": [each.to_dict() for each in done]})
     else:
-        from core.cli.tables import live as show
+        from core.cli import live_output as show
 
         show.ended(done, removed=remove)
 

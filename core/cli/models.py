@@ -25,7 +25,7 @@ def register_traces(app: typer.Typer) -> None:
 @answers
 def traces_check(file: File, mapping: Mapping = None, as_json: Json = False) -> None:
     """Read a trace file and list what was wrong with it and what was done about it."""
-    from core.cli import offline_models as offline
+    from core.cli import offline_files as offline
 
     checked = offline.check(file, mapping)
     if as_json:
@@ -37,7 +37,7 @@ def traces_check(file: File, mapping: Mapping = None, as_json: Json = False) -> 
 @answers
 def traces_formats(as_json: Json = False) -> None:
     """List the kinds of files that can be read, and the layouts of columns that are recognised."""
-    from core.cli import offline_models as offline
+    from core.cli import offline_files as offline
 
     found = offline.readable()
     if as_json:
@@ -63,7 +63,7 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Print the phase of every sample, by execution: 1 is φ1, and 0 is warm-up."""
-    from core.cli import offline_models as offline
+    from core.cli import offline_files as offline
 
     labels = offline.label(model, file, mapping, minimum_dwell, show.warning)
     if as_json:
@@ -87,9 +87,9 @@ def sequences(
     as_json: Json = False,
 ) -> None:
     """Print the sequences of phases: prototypes, transitions, and dwell times."""
-    from core.cli import offline_sequences
+    from core.cli import offline_files
 
-    found = offline_sequences.sequences(model, file, memory, step, warmup, mapping, show.warning)
+    found = offline_files.sequences(model, file, memory, step, warmup, mapping, show.warning)
     if as_json:
         print_json(found.to_dict())
     else:
@@ -124,7 +124,7 @@ def model_train(
     as_json: Json = False,
 ) -> None:
     """Train a phase model on a trace file."""
-    from core.cli import offline_models as offline
+    from core.cli import offline_files as offline
 
     with show.progress(quiet=as_json) as progress:
         trained = offline.train(
@@ -145,7 +145,7 @@ def model_import_ai4dl(
     as_json: Json = False,
 ) -> None:
     """Turn AI4DL's published files into a model of ours, without executing anything in them."""
-    from core.cli import offline_models as offline
+    from core.cli import offline_files as offline
 
     _model_answer(offline.convert_ai4dl(folder, out, force=force), out, as_json, {})
 
@@ -163,7 +163,7 @@ def model_expand(
     as_json: Json = False,
 ) -> None:
     """Divide a phase into new ones; labels of other samples do not change."""
-    from core.cli import offline_models as offline
+    from core.cli import offline_files as offline
 
     expanded = offline.divide(model, file, phase - 1, into, out, seed=seed, mapping=mapping, force=force)
     _model_answer(expanded, out, as_json, {"divided": phase})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from core.cli.offline_models import applied
+from core.cli.offline_files import applied
 from core.errors import InputError
 from core.experiments.spec_values import SpecError, only, read_marked
 from core.experiments.spec_values import mapping as mapping_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from core.cli.offline_models import Notify
+    from core.cli.offline_files import Notify
     from core.progress_reporting import Progress
     from core.provisioning.evaluation.evaluate import Evaluation
     from core.traces.model import FloatArray
@@ -37,7 +37,7 @@ class Listener:
 
     #: Called as the work proceeds.
     progress: Progress | None = None
-    #: Called as by `core.cli.offline_models.applied`.
+    #: Called as by `core.cli.offline_files.applied`.
     notify: Notify | None = None
 
 

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from core.application import StoreCheck
-    from core.cli.offline_models import Checked
-    from core.cli.offline_sequences import FoundSequences
+    from core.cli.offline_files import Checked, FoundSequences
     from core.phases import PhaseModel
     from core.progress_reporting import Progress
     from core.sequences import TransitionGraph
@@ -313,9 +312,11 @@ def plain(text: str) -> str:
     return escape(without_controls(text))
 
 
-def print_table(table: Table, console: Console | None = None, *, whole: Collection[str] = ()) -> None:
+def print_table(
+    table: Table, console: Console | None = None, *, whole: Collection[str] = (), **look: Any
+) -> None:
     """A table with its titled columns; those in `whole` are not wrapped."""
-    (console or _console()).print(terminal_table(table, whole=whole))
+    (console or _console()).print(terminal_table(table, whole=whole, **look))
 
 
 def terminal_table(table: Table, *, whole: Collection[str] = (), **look: Any) -> RichTable:

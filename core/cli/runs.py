@@ -24,7 +24,7 @@ def experiments(
     as_json: Json = False,
 ) -> None:
     """List the bundled experiments."""
-    from core.cli.tables import runs as table
+    from core.cli import run_output as table
     from core.runs import bundled
 
     if name:
@@ -70,7 +70,7 @@ def simulate(
     settings = load_settings()
     from core.bootstrap import open_workspace
     from core.cli import offline_experiments as offline_runs
-    from core.cli.tables import runs as table
+    from core.cli import run_output as table
     from core.plugins import load_policies
 
     load_policies(settings.policies)
@@ -99,7 +99,7 @@ def replay(
     settings = load_settings()
     from core.bootstrap import open_workspace
     from core.cli import offline_experiments as offline_runs
-    from core.cli.tables import runs as table
+    from core.cli import run_output as table
 
     workspace = open_workspace(settings)
     try:

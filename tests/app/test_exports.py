@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
-from core.cli import offline_models as offline
+from core.cli import offline_files as offline
 from core.store import save_model
 from tests.builders import small_traces, write_csv
 

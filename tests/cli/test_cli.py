@@ -185,7 +185,7 @@ def test_what_nobody_thought_of_is_a_sentence_too(csv, model, monkeypatch):
     def broken(*_args):
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("core.cli.offline_models.label", broken)
+    monkeypatch.setattr("core.cli.offline_files.label", broken)
     error = run_json("predict", model, csv, code=1)["error"]
     assert "went wrong" in error["message"]
     log = Path(error["hint"].split("in ")[1].rstrip("."))

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from core.cli import main
-from core.cli.offline_models import read
+from core.cli.offline_files import read
 from core.store import load_model, save_model
 from core.traces.model import fingerprint
 from tests.builders import small_model, small_traces, write_csv

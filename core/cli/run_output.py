@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
-from core.cli.output import plain
+from core.cli.output import plain, print_table
 from core.experiments.measures import COUNTS, FURTHER_MEASURES, telling
 from core.experiments.spec import ENGINES
-from core.units import format_change, format_number, format_share
+from core.tables import Column, Table
+from core.units import DASH, format_change, format_count, format_number, format_share, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from core.experiments.spec import Experiment
 
 _WIDE = 190
 _TINY = 5e-4
-_MEASURED = ("mean", "makespan", "t90", "t95", "t99", "worst_slowdown")
+_MEASURED = {
+    "mean": "mean",
+    "makespan": "makespan",
+    "t90": "t90",
+    "t95": "t95",
+    "t99": "t99",
+    "worst_slowdown": "slowdown",
+}
 _COMPARED = ("mean", "makespan", "t90")
 _HEADS = {
     "tardiness_p95": "p95",
@@ -34,35 +41,49 @@ _HEADS = {
     "thread_changes": "threads set",
 }
 _WITHOUT_INTERVAL = ("t95", "t99")
+_EXPERIMENTS = (
+    Column("name", "name"),
+    Column("jobs", "jobs", format_count),
+    Column("workers", "workers", format_count),
+    Column("policies", "policies", format_count),
+    Column("seeds", "seeds", format_count),
+    Column("about", "about"),
+)
 
 
 def experiments(found: Sequence[tuple[str, Experiment]]) -> None:
     """The bundled experiments."""
-    table = _table("name", "jobs", "workers", "policies", "seeds", "about", right=(1, 2, 3, 4))
-    for name, made in found:
-        workers = sum(group.count for group in made.workers)
-        counts = (made.n_jobs, workers, len(made.policies), len(made.seeds))
-        table.add_row(name, *(str(count) for count in counts), plain(made.about))
-    _console().print(table)
+    rows = [
+        (
+            name,
+            experiment.n_jobs,
+            sum(group.count for group in experiment.workers),
+            len(experiment.policies),
+            len(experiment.seeds),
+            experiment.about,
+        )
+        for name, experiment in found
+    ]
+    _print(Table("experiments", _EXPERIMENTS, rows), _console())
 
 
 def simulated(report: Mapping[str, Any]) -> None:
     """Policies compared over seeds, and what the simulator says of them where they were run for real."""
     console, baseline, predicted = _console(), plain(report["baseline"]), report["predicted"]
     console.print(
-        f"[bold]{plain(report['name'])}[/]: {_count(report['n_jobs'], 'job')}, "
-        f"{_count(report['n_workers'], 'worker')}, {_where(report)}; "
-        f"{_count(len(report['seeds']), 'seed')}",
+        f"[bold]{plain(report['name'])}[/]: {plural(report['n_jobs'], 'job')}, "
+        f"{plural(report['n_workers'], 'worker')}, {_where(report)}; "
+        f"{plural(len(report['seeds']), 'seed')}",
         highlight=False,
     )
-    console.print(_policies(report["policies"]))
+    _print(_policies(report["policies"]), console)
     found = telling([row["measures"] for row in report["policies"]])
     for about, of in (("deadlines", "met"), ("queue", "waiting")):
         if about in found:
-            console.print(_further(report["policies"], found[about], of))
+            _print(_further(about, report["policies"], found[about], of), console)
     if predicted:
         console.print(f"The simulator of the same jobs, fitted to {baseline} alone:", highlight=False)
-        console.print(_policies(predicted["comparison"]))
+        _print(_policies(predicted["comparison"]), console)
     console.print(
         f"Means over seeds, in seconds; Δ against {baseline}, paired by seed, with its 95% interval.",
         highlight=False,
@@ -80,44 +101,54 @@ def _where(report: Mapping[str, Any]) -> str:
 
 
 def _policies(rows: Sequence[Mapping[str, Any]]) -> Table:
-    real = any(row["controller"] is not None for row in rows)
-    heads = ["policy", *_MEASURED[:-1], "slowdown", "moves", *(["own CPU"] if real else [])]
-    changes = tuple(f"Δ {name}" for name in (*_COMPARED, *_WITHOUT_INTERVAL))
-    table = _table(*heads, *map(plain, changes), right=range(1, len(heads) + len(changes)))
-    for row in rows:
-        measures = [_seconds(row["measures"][name]) for name in _MEASURED]
-        measures.append(format_number(row["migrations"], 1))
-        if real:
-            measures.append("–" if row["controller"] is None else format_share(row["controller"]))
-        differences = row["differences"] or {}
-        shown = [_interval(differences.get(name)) for name in _COMPARED]
-        shown += [_value(differences.get(name)) for name in _WITHOUT_INTERVAL]
-        table.add_row(plain(row["label"]), *measures, *shown)
-    return table
+    columns = [Column("label", "policy")]
+    columns += [Column(name, title, format_number, _measure(name)) for name, title in _MEASURED.items()]
+    columns.append(Column("migrations", "moves", partial(format_number, digits=1)))
+    if any(row["controller"] is not None for row in rows):
+        columns.append(Column("controller", "own CPU", format_share))
+    columns += [_change_column(name, _interval) for name in _COMPARED]
+    columns += [_change_column(name, _value) for name in _WITHOUT_INTERVAL]
+    return Table("policies", columns, rows)
 
 
-def _further(rows: Sequence[Mapping[str, Any]], names: Sequence[str], of: str) -> Table:
+def _measure(name: str) -> Callable[[Mapping[str, Any]], Any]:
+    return lambda row: row["measures"].get(name)
+
+
+def _change_column(name: str, show: Callable[[Any], str], title: str = "") -> Column:
+    """How a measure differs from the baseline's."""
+
+    def value(row: Mapping[str, Any]) -> Any:
+        return (row["differences"] or {}).get(name)
+
+    return Column(f"{name}_change", f"Δ {title or name}", show, value)
+
+
+def _further(about: str, rows: Sequence[Mapping[str, Any]], names: Sequence[str], of: str) -> Table:
     """What became of deadlines or in the queue, and the change of one of these measures."""
-    heads = ["policy", *(_HEADS.get(name, FURTHER_MEASURES[name].short.lower()) for name in names)]
-    table = _table(*heads, f"Δ {FURTHER_MEASURES[of].short.lower()}", right=range(1, 20))
-    for row in rows:
-        measures = [_further_value(name, row["measures"].get(name)) for name in names]
-        change = _further_change((row["differences"] or {}).get(of), of)
-        table.add_row(plain(row["label"]), *measures, change)
-    return table
+    columns = [Column("label", "policy")]
+    columns += [
+        Column(
+            name,
+            _HEADS.get(name, FURTHER_MEASURES[name].short.lower()),
+            partial(_further_value, name),
+            _measure(name),
+        )
+        for name in names
+    ]
+    columns.append(_change_column(of, partial(_further_change, of), FURTHER_MEASURES[of].short.lower()))
+    return Table(about, columns, rows)
 
 
-def _further_value(name: str, value: float | None) -> str:
-    if value is None:
-        return "–"
+def _further_value(name: str, value: float) -> str:
     if name in COUNTS:
         return format_number(value, 1)
     return format_share(value) if FURTHER_MEASURES[name].unit == "share" else format_number(value, 1)
 
 
-def _further_change(change: Mapping[str, Any] | None, of: str) -> str:
+def _further_change(of: str, change: Mapping[str, Any]) -> str:
     """A relative difference, or one in seconds or points where the baseline has none."""
-    if change is None or change["value"] is not None or not change["seconds"]:
+    if change["value"] is not None or not change["seconds"]:
         return _interval(change)
     scale, unit = (100.0, "points") if FURTHER_MEASURES[of].unit == "share" else (1.0, "s")
     text = f"{scale * change['seconds']:+,.1f} {unit}".replace("-", "−")
@@ -142,35 +173,24 @@ def replayed(report: Mapping[str, Any]) -> None:
         console.print(f"• tick {each['tick']}: {decided} instead of {recorded}", highlight=False)
 
 
-def _interval(change: Mapping[str, Any] | None) -> str:
-    if change is None or change["value"] is None:
-        return "–"
-    text = _change(change["value"])
-    return text if change["low"] is None else f"{text} ({_change(change['low'])} … {_change(change['high'])})"
+def _interval(change: Mapping[str, Any]) -> str:
+    text = _value(change)
+    if change["value"] is None or change["low"] is None:
+        return text
+    return f"{text} ({_change(change['low'])} … {_change(change['high'])})"
 
 
-def _value(change: Mapping[str, Any] | None) -> str:
-    return "–" if change is None or change["value"] is None else _change(change["value"])
+def _value(change: Mapping[str, Any]) -> str:
+    return DASH if change["value"] is None else _change(change["value"])
 
 
 def _change(value: float) -> str:
     return format_change(0.0 if abs(value) < _TINY else value)
 
 
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
-
-
-def _seconds(value: float | None) -> str:
-    return "–" if value is None else format_number(value)
-
-
-def _table(*heads: str, right: Sequence[int]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for place, head in enumerate(heads):
-        number = place in right
-        table.add_column(head, justify="right" if number else "left", no_wrap=number or place == 0)
-    return table
+def _print(table: Table, console: Console) -> None:
+    numbers = {column.key for column in table.columns if column.is_right}
+    print_table(table, console, whole={table.columns[0].key, *numbers})
 
 
 def _console() -> Console:

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from rich import box
 from rich.console import Console
 from rich.live import Live
-from rich.table import Table
 
-from core.cli.output import plain
-from core.units import format_bytes, format_cores, format_duration, format_number, format_share, plural
+from core.cli.output import plain, print_table, terminal_table
+from core.tables import Column, Table
+from core.units import (
+    DASH,
+    format_bytes,
+    format_cores,
+    format_count,
+    format_duration,
+    format_number,
+    format_share,
+    plural,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from rich.table import Table as RichTable
+
     from core.live.queue.deadline_previews import Answer
     from core.live.queue.values import QueuedJob
-    from core.sampling.values import ContainerRow, LiveView, ReleaseResult
+    from core.sampling.values import LiveView, ReleaseResult
     from core.workspace.records import TraceSetInfo
-
-
-_JOB_HEADS = ("job", "state", "priority", "cores", "threads", "for", "image")
-_NUMBERS = ("priority", "cores", "threads", "for")
 
 
 def outlook(found: Answer) -> None:
@@ -49,13 +56,8 @@ def jobs(engine: str, found: Sequence[QueuedJob]) -> None:
     if not found:
         console.print(f"No jobs on {plain(engine)}. Submit one: phasedock submit --program mlp")
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for head in _JOB_HEADS:
-        table.add_column(head, justify="right" if head in _NUMBERS else "left")
     now = time.time()
-    for job in found:
-        table.add_row(*_job_cells(job, now))
-    console.print(table)
+    print_table(Table(f"{engine}-jobs", _job_columns(now), found), console, collapse_padding=True)
     for job in found:
         if job.spec.deadline is not None and not job.state.over:
             console.print(f"[bold]{plain(job.name)}[/]: {_due(job, now)}", highlight=False)
@@ -64,12 +66,12 @@ def jobs(engine: str, found: Sequence[QueuedJob]) -> None:
 
 
 def _reasons(found: Sequence[QueuedJob]) -> dict[str, list[str]]:
-    """What is known of why jobs wait or are over, and of which jobs it is said."""
-    said: dict[str, list[str]] = {}
+    """The names of jobs by the reason for which they wait or are over."""
+    names: dict[str, list[str]] = {}
     for job in found:
         if job.why:
-            said.setdefault(job.why, []).append(job.name)
-    return said
+            names.setdefault(job.why, []).append(job.name)
+    return names
 
 
 def ended(done: Sequence[QueuedJob], *, removed: bool) -> None:
@@ -91,20 +93,19 @@ def _due(job: QueuedJob, now: float) -> str:
     return f"to be done by {say_deadline(job.spec.deadline or now, now)}{promised}{expected}."
 
 
-def _job_cells(job: QueuedJob, now: float) -> tuple[str, ...]:
-    since = job.finished or job.started or job.created
-    return (
-        plain(job.name),
-        "ending" if job.cancelling else str(job.state),
-        f"{job.priority}",
-        "–" if job.cores is None else format_number(job.cores),
-        "–" if job.threads is None else f"{job.threads}",
-        format_duration(max(now - since, 0.0)),
-        plain(job.spec.image),
-    )
+def _job_columns(now: float) -> list[Column]:
+    def age(job: QueuedJob) -> float:
+        return max(now - (job.finished or job.started or job.created), 0.0)
 
-
-_HEADS = ("container", "cores", "limit", "memory", "limit", "throttled", "loss", "held")
+    return [
+        Column("name", "job"),
+        Column("state", "state", value=lambda job: "ending" if job.cancelling else job.state),
+        Column("priority", "priority", format_count),
+        Column("cores", "cores", format_number),
+        Column("threads", "threads", format_count),
+        Column("age_s", "for", format_duration, age),
+        Column("image", "image", value=lambda job: job.spec.image),
+    ]
 
 
 def watch(views: Iterable[LiveView], seconds: float) -> None:
@@ -145,39 +146,34 @@ def released(done: ReleaseResult) -> None:
         console.print(f"[bold red]{plain(name)}[/] could not be restored: {plain(why)}", highlight=False)
 
 
-def _table(view: LiveView) -> Table:
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
+# Cores stand without their unit, which the heads or the title have: lines are short.
+_CONTAINERS = (
+    Column("name", "container"),
+    Column("cpu", "cores", format_number),
+    Column("cpu_limit", "limit", format_number, missing="none"),
+    Column("memory", "memory", format_bytes),
+    Column("memory_limit", "limit", format_bytes, missing="none"),
+    Column("throttled", "throttled", partial(format_share, digits=0)),
+    Column("loss", "loss", partial(format_number, digits=4)),
+    Column("held", "held", lambda held: "yes" if held else "", right=False),
+)
+
+
+def _table(view: LiveView) -> RichTable:
+    columns = [column.key for column in _CONTAINERS]
+    table = terminal_table(
+        Table(view.engine.name, _CONTAINERS, view.rows),
+        whole=columns,
         collapse_padding=True,
         title_justify="left",
         caption_justify="left",
     )
-    for place, head in enumerate(_HEADS):
-        table.add_column(head, justify="right" if 0 < place < len(_HEADS) - 1 else "left", no_wrap=True)
-    for row in view.rows:
-        table.add_row(*_cells(row))
     totals = view.totals
-    of = "–" if totals.cores is None else format_cores(totals.cores)
-    table.title = f"{view.engine.name}: {_number(totals.cpu)} of {of}"
+    used, capacity = (
+        DASH if value is None else show(value)
+        for value, show in ((totals.cpu, format_number), (totals.cores, format_cores))
+    )
+    table.title = f"{view.engine.name}: {used} of {capacity}"
     verb = "is" if view.others == 1 else "are"
     table.caption = f"{plural(view.others, 'other container')} {verb} neither labelled nor selected."
     return table
-
-
-def _cells(row: ContainerRow) -> tuple[str, ...]:
-    return (
-        plain(row.name),
-        _number(row.cpu),
-        "none" if row.cpu_limit is None else _number(row.cpu_limit),
-        "–" if row.memory is None else format_bytes(row.memory),
-        "none" if row.memory_limit is None else format_bytes(row.memory_limit),
-        "–" if row.throttled is None else format_share(row.throttled, 0),
-        "–" if row.loss is None else format_number(row.loss, 4),
-        "yes" if row.held else "",
-    )
-
-
-def _number(cores: float | None) -> str:
-    """Cores without their unit, which the head or what follows says: lines are short."""
-    return "–" if cores is None else format_number(cores)

@@ -1,1 +1,0 @@
-"""What the commands print of runs and of running containers: tables and sentences."""
