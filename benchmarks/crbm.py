@@ -23,7 +23,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from core.phases import OnlineDetector, PhaseSettings, choose_k, encode, fit, predict
-from core.phases.crbm import Layout, for_training, initial, train
+from core.phases.crbm import Layout, initial_parameters, train, training_copy
 from core.phases.fitting import training_windows
 from core.phases.kernels import loops
 from core.traces.model import Feature, Role, TraceSet
@@ -95,11 +95,11 @@ def run() -> list[dict[str, Any]]:
 
 def start() -> Any:
     """The same first weights for both."""
-    return initial(LAYOUT, np.random.default_rng(0))
+    return initial_parameters(LAYOUT, np.random.default_rng(0))
 
 
 def _training(windows: Any, executions: list[Any], per_sample: float) -> list[dict[str, Any]]:
-    flat, rows = LAYOUT.pack(start()), for_training(windows.rows)
+    flat, rows = LAYOUT.pack(start()), training_copy(windows.rows)
 
     def epoch() -> float:
         return loops.online(rows, windows.starts, LAYOUT.shape, flat, np.float32(RATE))

@@ -44,13 +44,13 @@ def _everything(traces: TraceSet, labels: Labels, phases: tuple[int, ...]) -> Ph
     )
     for graph in (*by_run, *by_sample):
         graph.matrix()
-    Forecaster(by_run).ahead(phases[:1], 3)
+    Forecaster(by_run).forecast(phases[:1], 3)
     dwell_times_after(sequences, phases[:1])
     return sequences
 
 
 def _slow(sequences: PhaseSequences) -> None:
-    executions = [sequences.of(i) for i in range(sequences.n_executions)]
+    executions = [sequences.runs_of(i) for i in range(sequences.n_executions)]
     slow.beginnings([tuple(slow.pack([phase for phase, _, _ in runs])) for runs in executions])
     for step in ("run", "sample"):
         for memory in (1, 2, 3):

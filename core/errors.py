@@ -21,17 +21,17 @@ _MOST_QUOTED, _MOST_LISTED = 60, 160
 _LONG_QUOTE = re.compile(f"“([^“”]{{{_MOST_QUOTED - 1}}})[^“”]{{2,}}”")
 
 
-def shortened(sentence: str) -> str:
+def shorten_sentence(sentence: str) -> str:
     """A sentence of at most `MOST_SENTENCE` characters: long quotations cut, no control characters."""
     short = _LONG_QUOTE.sub(r"“\1…”", without_controls(sentence))
     return short if len(short) <= MOST_SENTENCE else short[: MOST_SENTENCE - 1] + "…"
 
 
-def listed(names: Iterable[str]) -> str:
+def format_names(names: Iterable[str]) -> str:
     """Names in quotation marks with commas between them, as many as fit in a sentence."""
     whole, told, length = list(names), list[str](), 0
     for name in whole:
-        told.append(shortened(f"“{name}”"))
+        told.append(shorten_sentence(f"“{name}”"))
         length += len(told[-1]) + 2
         if length > _MOST_LISTED:
             break

@@ -34,15 +34,15 @@ def read_deadline(text: str, now: float, zone: str = "") -> float | None:
     said = " ".join(text.lower().split())
     if not said:
         return None
-    found = _span(said)
-    until = _moment(text.strip(), said, now, zone) if found is None else now + found
+    found = _read_span(said)
+    until = _read_moment(text.strip(), said, now, zone) if found is None else now + found
     if not 0 < until - now <= _LONGEST:
         when = "is over" if until <= now else "is more than a year from now"
         raise ValueError(f"“{text.strip()[:40]}” {when}. {EXAMPLES}")
     return until
 
 
-def say_deadline(until: float, now: float, zone: str = "") -> str:
+def format_deadline(until: float, now: float, zone: str = "") -> str:
     """A moment as it was understood: ``18:00 (in 2 h 05 min)``, or with its day where that is not today.
 
     Raises
@@ -50,7 +50,7 @@ def say_deadline(until: float, now: float, zone: str = "") -> str:
     ValueError
         If the time zone is not known.
     """
-    here = _zone(zone)
+    here = _load_zone(zone)
     then, today = datetime.fromtimestamp(until, here), datetime.fromtimestamp(now, here).date()
     days = (then.date() - today).days
     day = {0: "", 1: "tomorrow "}.get(days, f"{then:%Y-%m-%d} ")
@@ -58,7 +58,7 @@ def say_deadline(until: float, now: float, zone: str = "") -> str:
     return f"{day}{then:%H:%M} ({f'in {format_duration(left)}' if left >= 0 else 'over'})"
 
 
-def _span(said: str) -> float | None:
+def _read_span(said: str) -> float | None:
     """Seconds of ``in 1 h 30 min``; None if it is no such thing."""
     rest, total = said.removeprefix("in "), 0.0
     while rest:
@@ -71,12 +71,12 @@ def _span(said: str) -> float | None:
     return total
 
 
-def _moment(written: str, said: str, now: float, zone: str) -> float:
-    here = _zone(zone)
+def _read_moment(written: str, said: str, now: float, zone: str) -> float:
+    here = _load_zone(zone)
     today = datetime.fromtimestamp(now, here)
     match = _CLOCK.fullmatch(re.sub(r"^(by|at)\s+", "", said))
     if match is not None and (match[3] or match[4]):
-        hour, minute = _hour(int(match[2]), match[4] or "", written), int(match[3] or 0)
+        hour, minute = _read_hour(int(match[2]), match[4] or "", written), int(match[3] or 0)
         if hour > 23 or minute > 59:
             raise ValueError(f"“{written[:40]}” is no time of day. {EXAMPLES}")
         day = today + timedelta(days=match[1] == "tomorrow")
@@ -93,7 +93,7 @@ def _moment(written: str, said: str, now: float, zone: str) -> float:
     return (then if then.tzinfo is not None else then.replace(tzinfo=here)).timestamp()
 
 
-def _hour(hour: int, half: str, written: str) -> int:
+def _read_hour(hour: int, half: str, written: str) -> int:
     """Hours since midnight of a clock with or without halves of the day."""
     if not half:
         return hour
@@ -102,7 +102,7 @@ def _hour(hour: int, half: str, written: str) -> int:
     return hour % 12 + (12 if half == "pm" else 0)
 
 
-def _zone(name: str) -> tzinfo:
+def _load_zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name) if name else datetime.now(UTC).astimezone().tzinfo or UTC
     except (ZoneInfoNotFoundError, ValueError):

@@ -74,7 +74,7 @@ SHORT = (Scenario((WorkerSpec("w", 1.0),), jobs(3, 20.0)), cluster(6))
 """What a policy from outside is run on; it takes little time."""
 
 
-def paper(policy: SchedulingPolicy, scenario: Scenario, seed: int = _SEED, **values: object) -> Paper:
+def run_for_exam(policy: SchedulingPolicy, scenario: Scenario, seed: int = _SEED, **values: object) -> Paper:
     """Run a policy once in the simulator."""
     settings = policy.build_settings(values)
 
@@ -84,7 +84,7 @@ def paper(policy: SchedulingPolicy, scenario: Scenario, seed: int = _SEED, **val
     return Paper(policy, settings, seed, tuple(job.id for job in scenario.jobs), run(), run)
 
 
-def sit(policy: object) -> str | None:
+def find_fault(policy: object) -> str | None:
     """Ask a scheduling policy all questions; returns the first thing that is wrong as a sentence, or None.
 
     Whatever a policy raises counts as a wrong answer and is not propagated.
@@ -95,7 +95,7 @@ def sit(policy: object) -> str | None:
         wrong = settings_wrong(policy.settings) or declaration(policy)
         if wrong is None:
             wrong = next(
-                (sentence for scenario in SHORT if (sentence := _first_failure(paper(policy, scenario)))),
+                (text for each in SHORT if (text := _first_failure(run_for_exam(policy, each)))),
                 None,
             )
     except PhaseDockError as error:
@@ -121,14 +121,14 @@ def source_digest(policy: Policy | SchedulingPolicy) -> str:
     policy that it wraps.
     """
     trees = [_CORE / name for name in _BASE[isinstance(policy, Policy)]]
-    outside = sorted({path for each in _chain(policy) for path in _outside(each)})
+    outside = sorted({path for each in _wrapped_policies(policy) for path in _outside_files(each)})
     digest = hashlib.sha256()
     for place in (*trees, *outside):
         digest.update(_digest_of(place))
     return digest.hexdigest()[:32]
 
 
-def _chain(policy: Policy | SchedulingPolicy) -> Iterator[Policy | SchedulingPolicy]:
+def _wrapped_policies(policy: Policy | SchedulingPolicy) -> Iterator[Policy | SchedulingPolicy]:
     """The policy, and those that it wraps."""
     one: Policy | SchedulingPolicy | None = policy
     while one is not None:
@@ -136,7 +136,7 @@ def _chain(policy: Policy | SchedulingPolicy) -> Iterator[Policy | SchedulingPol
         one = one.wraps if isinstance(one, Policy) else None
 
 
-def _outside(policy: Policy | SchedulingPolicy) -> Iterator[Path]:
+def _outside_files(policy: Policy | SchedulingPolicy) -> Iterator[Path]:
     """The files and folders outside PhaseDock that a policy's own parts are defined in."""
     parts: list[Any] = [policy.settings]
     parts += [policy.fit] if isinstance(policy, Policy) else [policy.begin, policy.decide]
@@ -204,7 +204,7 @@ def load_policies(files: Iterable[Path] = ()) -> tuple[Refusal, ...]:
         sources |= {str(file): _of_file(file) for file in files}
         for source, declared in sources.items():
             if source not in _read:
-                _read[source] = tuple(_registered(source, declared))
+                _read[source] = tuple(_register_entry(source, declared))
                 for refusal in _read[source]:
                     _LOG.warning("%s", refusal)
         return tuple(refusal for source in sources for refusal in _read[source])
@@ -264,7 +264,7 @@ def _of_package(point: EntryPoint) -> Callable[[], object]:
     def declared() -> object:
         found = point.load()
         kind = GROUPS[point.group]
-        wrong = next((each for each in _each(found) if not isinstance(each, kind)), None)
+        wrong = next((each for each in _entries_of(found) if not isinstance(each, kind)), None)
         if wrong is not None:
             raise TypeError(f"{point.value} is not a {kind.__name__}, nor a tuple of them")
         return found
@@ -290,19 +290,19 @@ def _of_file(file: Path) -> Callable[[], object]:
     return declared
 
 
-def _each(found: object) -> tuple[object, ...]:
+def _entries_of(found: object) -> tuple[object, ...]:
     return tuple(found) if isinstance(found, tuple | list) else (found,)
 
 
-def _registered(source: str, declared: Callable[[], object]) -> Iterable[Refusal]:
+def _register_entry(source: str, declared: Callable[[], object]) -> Iterable[Refusal]:
     """Register what passes; returns what does not."""
     try:
-        found = _each(declared())
+        found = _entries_of(declared())
     except (Exception, SystemExit) as error:  # noqa: BLE001 - code from outside may raise anything
         yield Refusal("", source, f"It could not be loaded: {type(error).__name__}: {str(error)[:200]}.")
         return
     for policy in found:
-        why = _refused(policy)
+        why = _why_refused(policy)
         if why is not None:
             yield Refusal(str(getattr(policy, "name", type(policy).__name__)), source, why)
         elif isinstance(policy, Policy):
@@ -311,10 +311,10 @@ def _registered(source: str, declared: Callable[[], object]) -> Iterable[Refusal
             source_digest(SCHEDULING.add(policy.name, policy, source))
 
 
-def _refused(policy: object) -> str | None:
+def _why_refused(policy: object) -> str | None:
     if not isinstance(policy, Policy | SchedulingPolicy):
         return "It is neither a Policy nor a SchedulingPolicy."
     register: Registry[Any] = PROVISIONING if isinstance(policy, Policy) else SCHEDULING
     if policy.name in register:
         return f"Its name is taken by a policy of {register.source(policy.name) or 'PhaseDock'}."
-    return sit_provisioning(policy) if isinstance(policy, Policy) else sit(policy)
+    return sit_provisioning(policy) if isinstance(policy, Policy) else find_fault(policy)

@@ -16,7 +16,7 @@ def silent(fraction: float, message: str, /, **metrics: float) -> None:
     """Report nothing."""
 
 
-def part_of(progress: Progress, start: float, end: float) -> Progress:
+def scale_progress(progress: Progress, start: float, end: float) -> Progress:
     """The progress of a step that is the part from `start` to `end` of the whole."""
 
     def say(fraction: float, message: str, /, **metrics: float) -> None:

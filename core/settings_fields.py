@@ -99,7 +99,7 @@ def _refuse(spec: FieldSpec, value: object) -> InputError:
     return InputError(f"{spec.label} ({spec.name}) cannot be “{value}”.", f"It must be {spec.bounds}.")
 
 
-def _number(spec: FieldSpec, value: object) -> float:
+def _read_number(spec: FieldSpec, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise _refuse(spec, value)
     try:
@@ -114,7 +114,7 @@ def _number(spec: FieldSpec, value: object) -> float:
     return number
 
 
-def _truth(spec: FieldSpec, value: object) -> bool:
+def _read_boolean(spec: FieldSpec, value: object) -> bool:
     if isinstance(value, bool):
         return value
     text = str(value).strip().lower()
@@ -133,18 +133,18 @@ def check(spec: FieldSpec, value: object) -> Any:
     """
     match spec.kind:
         case "int":
-            return int(_number(spec, value))
+            return int(_read_number(spec, value))
         case "float":
-            return _number(spec, value)
+            return _read_number(spec, value)
         case "bool":
-            return _truth(spec, value)
+            return _read_boolean(spec, value)
         case "choice" if value not in [choice for choice, _ in spec.choices]:
             raise _refuse(spec, value)
         case _:
             return "" if value is None else str(value)
 
 
-def assigned(texts: Iterable[str]) -> dict[str, dict[str, str]]:
+def parse_assignments(texts: Iterable[str]) -> dict[str, dict[str, str]]:
     """Settings by their owner, from strings such as ``event.tries=20``; the field follows the last dot.
 
     Raises

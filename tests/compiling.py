@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.phases import PhaseSettings, fit, predict
-from core.phases.dwell import merge
+from core.phases.dwell import merge_short_runs
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from tests.synthetic import synthetic_traces
 
@@ -17,7 +17,7 @@ def compile_kernels() -> None:
     for solver in ("online", "momentum", "minibatch"):
         model = fit(traces, PhaseSettings(solver=solver, **small))
     predict(model, traces)
-    merge(np.array([0, 1]), np.zeros(1, np.int16), np.zeros(1), np.ones(1), 1.0)
+    merge_short_runs(np.array([0, 1]), np.zeros(1, np.int16), np.zeros(1), np.ones(1), 1.0)
     settings = EvaluationSettings(cycle=10 * traces.period, draws=10)
     evaluate(traces, model, settings, ("event", "quantile", "phasedock"))
 

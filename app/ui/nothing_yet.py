@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from app.context import Choice, address, cached, workspace
 from app.ui.basics import Node, card, empty, link_button, notice
-from core.phases.drift import familiarity, warning
+from core.phases.drift import compare_with_training, drift_warning
 from core.units import plural
 
 if TYPE_CHECKING:
@@ -68,10 +68,13 @@ def far_notice(traces: TraceSetInfo, model: ModelInfo) -> Node:
     if loaded.training.fingerprint == traces.fingerprint:
         return None
     found = cached(
-        lambda: familiarity(loaded, space.traces.load(traces.id)), "far", traces.fingerprint, model.id
+        lambda: compare_with_training(loaded, space.traces.load(traces.id)),
+        "far",
+        traces.fingerprint,
+        model.id,
     )
-    said = warning(found, model.name)
+    said = drift_warning(found, model.name)
     if said is None:
         return None
-    way = train_on_this_set(traces.id, "primary" if found.far else "small")
-    return notice("warn" if found.far else "info", said[1], strong=said[0], actions=[way])
+    way = train_on_this_set(traces.id, "primary" if found.is_far else "small")
+    return notice("warn" if found.is_far else "info", said[1], strong=said[0], actions=[way])

@@ -14,7 +14,7 @@ from app.ui.basics import Node, aria, icon, phase_badge
 from core.errors import InputError
 from core.phases import ApplicationSettings
 from core.phases.describe import scale_for
-from core.phases.drift import MOST_STRANGE
+from core.phases.drift import MAX_STRANGE_SHARE
 from core.traces.lanes import Lane, default_lanes, lanes
 from core.traces.model import Feature, Role, Scale, scale_of
 from core.units import MINUS, format_duration, format_number, format_share, phase_name
@@ -51,7 +51,7 @@ def spread_figures(
     for lane in shown:
         scale = scale_for(statistics, lane.role, lane.unit)
         for name, feature in zip(lane.names, lane.features, strict=True):
-            found = [(each.phase, each.named(feature.name)) for each in phases]
+            found = [(each.phase, each.feature(feature.name)) for each in phases]
             boxes = [Box(phase, one.quantiles, one.mean) for phase, one in found if one is not None]
             figures.append((name, f"Spread of {name} in each phase", spread(name, boxes, scale)))
     counts = [(each.phase, each.samples, each.share) for each in live(statistics)]
@@ -125,7 +125,7 @@ def _card(
     for lane in shown:
         scale = scale_for(phases, lane.role, lane.unit)
         for name, feature in zip(lane.names, lane.features, strict=True):
-            found = each.named(feature.name)
+            found = each.feature(feature.name)
             lines += [(name, *_range(found, scale))] if found is not None and each.samples else []
         if lane.role is Role.MEMORY and each.samples:
             lines.append(("Growth", _signed(each.memory_growth, growth), f"{growth.label}/min".lstrip("/")))
@@ -254,7 +254,7 @@ def _rows(table: pd.DataFrame, labelling: Labelling, strange: Sequence[float]) -
         title, folder = called[place]
         said = f"{runs[place]:,} segment{'' if runs[place] == 1 else 's'}"
         share = strange[place]
-        unfamiliar = f"unfamiliar, {format_share(share)}" if share > MOST_STRANGE else ""
+        unfamiliar = f"unfamiliar, {format_share(share)}" if share > MAX_STRANGE_SHARE else ""
         rows.append(
             {
                 "name": name,

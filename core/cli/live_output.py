@@ -85,12 +85,12 @@ def ended(done: Sequence[QueuedJob], *, removed: bool) -> None:
 
 def _due(job: QueuedJob, now: float) -> str:
     """By when it has to be done, whether that is promised, and when it is expected to end."""
-    from core.moments import say_deadline
+    from core.moments import format_deadline
 
     promised = {None: "", True: ", promised", False: ", not promised"}[job.promised]
     ends = None if job.stands is None else job.stands.ends
-    expected = "" if ends is None else f"; expected to end {say_deadline(ends, now)}"
-    return f"to be done by {say_deadline(job.spec.deadline or now, now)}{promised}{expected}."
+    expected = "" if ends is None else f"; expected to end {format_deadline(ends, now)}"
+    return f"to be done by {format_deadline(job.spec.deadline or now, now)}{promised}{expected}."
 
 
 def _job_columns(now: float) -> list[Column]:

@@ -21,7 +21,7 @@ from core.phases import (
     predict,
     with_minimum_dwell,
 )
-from core.phases.drift import familiarity, warning
+from core.phases.drift import compare_with_training, drift_warning
 from core.sequences import END, Step, Warmup, phase_sequences
 from core.store import inspect_file, read_with_report
 from core.store.formats.register import FORMATS
@@ -120,7 +120,7 @@ def applied(
         If the model does not fit the traces.
     """
     loaded, traces = load_model(model), read(file, mapping)
-    said = None if notify is None else warning(familiarity(loaded, traces), model.name)
+    said = None if notify is None else drift_warning(compare_with_training(loaded, traces), model.name)
     if notify is not None and said is not None and loaded.training.fingerprint != fingerprint(traces):
         notify(*said)
     return loaded, traces
@@ -337,9 +337,7 @@ class FoundSequences:
                 ],
             },
             "stays": [_dwell(phase, times, self.within) for phase, times in self.dwell_times.items()],
-            "packed": {
-                name: " ".join(str(each) for each in packed.of(place)) for place, name in enumerate(ids)
-            },
+            "packed": {name: " ".join(map(str, packed.elements_of(place))) for place, name in enumerate(ids)},
         }
 
 

@@ -18,7 +18,7 @@ from core.provisioning.manifests.manifest_comments import About
 from core.provisioning.policies import checked_settings, chosen
 from core.provisioning.verdict.savings import PriceSettings, assumptions
 from core.provisioning.verdict.verdict import verdict
-from core.settings_fields import assigned
+from core.settings_fields import parse_assignments
 from core.store.allocation_csv import write_allocations
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def gathered(
         If the file cannot be read, or a change sets nothing.
     """
     comparison, own = ({}, {}) if path is None else read_settings(path)
-    for name, values in assigned(changes).items():
+    for name, values in parse_assignments(changes).items():
         own[name] = {**own.get(name, {}), **values}
     return {**comparison, **given}, own
 

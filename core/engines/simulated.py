@@ -9,7 +9,7 @@ from core.engines.ports import EngineKind
 from core.errors import InputError
 from core.scheduling.policies import POLICIES
 from core.simulation.apply_actions import perform
-from core.simulation.observe import ShowsUse, observe
+from core.simulation.observe import UsageWrapper, observe
 from core.simulation.world import World
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _open(request: RunRequest) -> Engine:
     policy = POLICIES[request.arm.policy]
     engine = simulated(request.scenario, request.seed, hidden=policy.oracle)
     demands = {job.id: inf if job.demand is None else job.demand for job in request.scenario.jobs}
-    return ShowsUse(engine, demands) if policy.sees_use else engine
+    return UsageWrapper(engine, demands) if policy.sees_use else engine
 
 
 ENGINE: Final = EngineKind("simulated", "Simulator", _open)

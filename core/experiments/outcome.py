@@ -23,7 +23,7 @@ from core.experiments.measures import (
 )
 from core.scheduling.actions import Migrate
 from core.scheduling.model import JobState
-from core.scheduling.policies.autopilot.steering_evidence import Book, evidence_from
+from core.scheduling.policies.autopilot.steering_evidence import EvidenceBook, evidence_from_dict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -228,7 +228,7 @@ class RunResult:
     def from_dict(cls, values: Mapping[str, Any]) -> RunResult:
         """From `to_dict`'s plain values."""
         jobs = tuple(JobOutcome(**job) for job in values["jobs"])
-        return cls(**{**values, "jobs": jobs, "evidence": evidence_from(values.get("evidence"))})
+        return cls(**{**values, "jobs": jobs, "evidence": evidence_from_dict(values.get("evidence"))})
 
 
 class Outcome:
@@ -242,7 +242,7 @@ class Outcome:
         self._promised: dict[str, bool] = {}
         self._predicted: dict[str, float] = {}
         self._lives = Lives()
-        self._book = Book()
+        self._book = EvidenceBook()
         self._workers: tuple[Worker, ...] = ()
         self._failed_actions = 0
         self._decisions = 0
@@ -266,7 +266,7 @@ class Outcome:
         for job in seen.ended:
             self._ended[job.id] = self._job(seen.time, job)
         if shown:
-            self._book.take(entry)
+            self._book.add_entry(entry)
         for mark in entry.marks:
             self._note(mark)
         for action in entry.actions:

@@ -38,7 +38,7 @@ from core.experiments.spec_values import (
 )
 from core.scheduling.policies import POLICIES
 from core.settings_fields import FieldSpec, describe
-from core.simulation.arrivals import SPREADS, possible_spread
+from core.simulation.arrivals import SPREADS, check_spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -333,7 +333,7 @@ def _arrivals(value: Any, n_jobs: int) -> Arrivals:
             "Give one time for each job that does not say when it comes.",
         )
     arrivals = Arrivals(**made, times=checked)
-    if arrivals.by == "normal" and not possible_spread(arrivals.spacing, arrivals.spread):
+    if arrivals.by == "normal" and not check_spread(arrivals.spacing, arrivals.spread):
         raise SpecError(
             ("arrivals", "spread" if "spread" in values else "spacing"),
             f"Gaps of {arrivals.spacing:g} s that vary by {arrivals.spread:g} s would often be below zero.",

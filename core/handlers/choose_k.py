@@ -6,8 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from core.phases import PhaseSettings, fit
-from core.phases.choosing.phase_count import choose_k_for
-from core.progress_reporting import part_of
+from core.phases.choosing.phase_count import choose_k_for_model
+from core.progress_reporting import scale_progress
 from core.tasks.kind import Kind, ResultLink
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str
         model, done = workspace.models.load(str(params["model"])), 0.0
     else:
         model, done = _encoder(context, params, traces), _ENCODING
-    progress = part_of(context.progress, done, 1.0)
-    choice = choose_k_for(model, traces, seed=int(params.get("seed", 0)), progress=progress)
+    progress = scale_progress(context.progress, done, 1.0)
+    choice = choose_k_for_model(model, traces, seed=int(params.get("seed", 0)), progress=progress)
     return {
         "candidates": [asdict(each) for each in choice.candidates],
         "elbow": choice.elbow,
@@ -43,7 +43,7 @@ def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str
 def _encoder(context: TaskContext[Workspace], params: Mapping[str, Any], traces: TraceSet) -> PhaseModel:
     """A model whose codes are to be compared; how many phases it has does not matter."""
     settings = PhaseSettings.from_dict({**(params.get("settings") or {}), "phases": 2})
-    return fit(traces, settings, params.get("features"), part_of(context.progress, 0.0, _ENCODING))
+    return fit(traces, settings, params.get("features"), scale_progress(context.progress, 0.0, _ENCODING))
 
 
 def _outcome(task: TaskInfo) -> str:

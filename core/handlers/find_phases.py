@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.phases import PhaseSettings
-from core.phases.choosing.features import useful_features
+from core.phases.choosing.features import choose_features
 from core.phases.choosing.phase_count import fit_best_count
 from core.tasks.kind import Kind
 
@@ -23,7 +23,7 @@ def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str
     info = workspace.traces.get(str(params["trace_set"]))
     context.progress(0.0, f"Loading {info.name}")
     traces = workspace.traces.load(info.id)
-    useful = useful_features(traces)
+    useful = choose_features(traces)
     for one in useful.left_out:
         context.log(f"“{one.name}” is left out: {one.reason}.")
     settings = PhaseSettings.from_dict(dict(params.get("settings") or {}))

@@ -10,8 +10,8 @@ from core.live.history.reader import traces_of
 from core.live.recordings import source_of
 from core.live.view import TEACH as NAME
 from core.live.view import LiveFiles
-from core.phases.drift import continue_training, together
-from core.progress_reporting import part_of
+from core.phases.drift import concatenate, continue_training
+from core.progress_reporting import scale_progress
 from core.tasks.kind import Kind
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str
     context.progress(0.0, "Reading the history")
     folder, now = LiveFiles(space.settings.home, engine).history, time.time()
     new = traces_of(folder, params["containers"], float(params["start"]), float(params["end"]), now)
-    both = together(model, [space.traces.load(info.trace_set_id), new])
+    both = concatenate(model, [space.traces.load(info.trace_set_id), new])
     name = f"{space.traces.get(info.trace_set_id).name}, and more"
     stored = space.traces.add(
         both, None, name=name, source=source_of(space.live.engines, engine), task=context.task
     )
-    model_after = continue_training(model, both, progress=part_of(context.progress, _READ, 1.0))
+    model_after = continue_training(model, both, progress=scale_progress(context.progress, _READ, 1.0))
     stored_model = space.models.add(
         model_after, name=f"{info.name}, trained further", trace_set=stored, task=context.task
     )

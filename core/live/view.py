@@ -47,7 +47,7 @@ from core.sampling.values import (
     Totals,
 )
 from core.scheduling.policies import POLICIES
-from core.scheduling.policies.autopilot.steering_evidence import evidence_from
+from core.scheduling.policies.autopilot.steering_evidence import evidence_from_dict
 from core.workspace.files import write_atomically
 from core.workspace.records import TaskState
 
@@ -140,7 +140,7 @@ def read_attached(path: Path) -> tuple[AttachedPolicy, dict[str, tuple[str, floa
         entries = tuple(ActivityEntry(**each) for each in plain.pop("entries"))
         marks = {name: (label, growth) for name, label, growth in plain.pop("marks")}
         course = tuple(tuple(point) for point in plain.pop("course"))
-        evidence = evidence_from(plain.pop("evidence"))
+        evidence = evidence_from_dict(plain.pop("evidence"))
         own = {"entries": entries, "mode": Mode(plain["mode"]), "course": course, "evidence": evidence}
         return AttachedPolicy(**{**plain, **own}), marks
     except (KeyError, TypeError, ValueError):

@@ -1,7 +1,7 @@
 """Phases: recurring patterns of resource usage, learned from samples (AI4DL: CRBM and k-means)."""
 
 from core.phases.choosing.hyper_parameters import SearchSpace, Trial, search
-from core.phases.choosing.phase_count import Candidate, Choice, choose_k, choose_k_for
+from core.phases.choosing.phase_count import Candidate, Choice, choose_k, choose_k_for_model
 from core.phases.describe import (
     QUANTILES,
     WARM_UP,
@@ -36,7 +36,7 @@ __all__ = [
     "TrainingRecord",
     "Trial",
     "choose_k",
-    "choose_k_for",
+    "choose_k_for_model",
     "encode",
     "expand",
     "fit",

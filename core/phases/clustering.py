@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 SAMPLE = 20_000
 ATTEMPTS, ROUNDS = 10, 300
 # centres have converged when they move by at most this share of the codes' mean variance
-STILL = 1e-4
+TOLERANCE = 1e-4
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def single_threaded() -> Iterator[None]:
     """Compute on one thread, scikit-learn included."""
     # what is loaded later would not be limited: k-means on small samples then takes several times as long
     import sklearn.cluster
@@ -48,7 +48,7 @@ def subsample(n: int, size: int, seed: int) -> np.ndarray[tuple[int], np.dtype[n
     return np.sort(np.random.default_rng(seed).choice(n, size, replace=False))
 
 
-def distinct(codes: Codes, enough: int) -> int:
+def count_distinct(codes: Codes, enough: int) -> int:
     """The number of different codes, or `enough` where there are at least that many."""
     few = len(np.unique(codes[:: max(1, len(codes) // 1_000)], axis=0))
     return enough if few >= enough else min(enough, len(np.unique(codes, axis=0)))
@@ -62,35 +62,35 @@ def fit_centres(codes: Codes, k: int, seed: int, progress: Progress = silent) ->
     InputError
         If there are fewer different codes than centres.
     """
-    there = distinct(codes, k)
+    there = count_distinct(codes, k)
     if there < k:
         raise InputError(
             f"There are only {there} different codes, which is fewer than {k} phases.",
             f"Choose at most {max(there, 1)} phases, or traces that vary more.",
         )
-    with one_thread(), warnings.catch_warnings():
+    with single_threaded(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Number of distinct clusters")
-        return _fit(np.ascontiguousarray(codes, np.float32), k, seed, progress)
+        return _fit_k_means(np.ascontiguousarray(codes, np.float32), k, seed, progress)
 
 
-def _fit(codes: Codes, k: int, seed: int, progress: Progress) -> Codes:
+def _fit_k_means(codes: Codes, k: int, seed: int, progress: Progress) -> Codes:
     # scikit-learn takes a second to import, which only those who fit should wait for
     from sklearn.cluster import KMeans
 
     part = codes[subsample(len(codes), SAMPLE, seed)]
-    if distinct(part, k) < k:
+    if count_distinct(part, k) < k:
         part = codes
     first = KMeans(k, n_init=ATTEMPTS, random_state=seed).fit(part)
     centres = np.asarray(first.cluster_centers_, np.float32)
-    return centres if len(part) == len(codes) else lloyd(codes, centres, progress)
+    return centres if len(part) == len(codes) else run_lloyd(codes, centres, progress)
 
 
-def lloyd(codes: Codes, centres: Codes, progress: Progress = silent) -> Codes:
+def run_lloyd(codes: Codes, centres: Codes, progress: Progress = silent) -> Codes:
     """Move centres to the means of their codes until they converge (Lloyd, 1982).
 
     A centre without codes stays where it is.
     """
-    still = STILL * float(codes.var(axis=0, dtype=np.float64).mean())
+    still = TOLERANCE * float(codes.var(axis=0, dtype=np.float64).mean())
     for number in range(1, ROUNDS + 1):
         before, labels = centres, nearest_of(codes, centres)
         sums, sizes = np.zeros(centres.shape), np.zeros(len(centres), np.int64)

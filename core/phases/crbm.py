@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 Matrix = npt.NDArray[np.float32]
 
 
-def padded(size: int) -> int:
+def pad_size(size: int) -> int:
     """The smallest multiple of the vector width that holds `size` numbers."""
     return -(-size // WIDTH) * WIDTH
 
 
-def aligned(*shape: int) -> Matrix:
+def aligned_empty(*shape: int) -> Matrix:
     """Zeros aligned to a cache line, where whole vectors are read at full speed."""
     room = np.zeros(math.prod(shape) + WIDTH, np.float32)
     first = -(room.ctypes.data // room.itemsize) % WIDTH
@@ -67,10 +67,10 @@ class Crbm:
     def encoder(self) -> tuple[FloatVector, FloatVector]:
         """The matrix [B W]ᵀ, flat (window, wide), and the bias b_h, (wide,), as kernels take them."""
         layout = self.layout
-        matrix = aligned(layout.window, layout.wide)
+        matrix = aligned_empty(layout.window, layout.wide)
         matrix[: layout.past, : self.hidden] = self.B.T
         matrix[layout.past :, : self.hidden] = self.W.T
-        bias = aligned(layout.wide)
+        bias = aligned_empty(layout.wide)
         bias[: self.hidden] = self.hidden_bias
         return matrix.ravel(), bias
 
@@ -99,12 +99,12 @@ class Layout:
     @property
     def wide(self) -> int:
         """The padded number of hidden units."""
-        return padded(self.hidden)
+        return pad_size(self.hidden)
 
     @property
     def tall(self) -> int:
         """The padded number of visible units."""
-        return padded(self.features)
+        return pad_size(self.features)
 
     @property
     def shape(self) -> npt.NDArray[np.int64]:
@@ -130,7 +130,7 @@ class Layout:
 
     def pack(self, crbm: Crbm) -> FloatVector:
         """Copy the parameters of a CRBM to a new flat array, padded with zeros."""
-        flat = aligned(sum(rows * columns for rows, columns in self._parts()))
+        flat = aligned_empty(sum(rows * columns for rows, columns in self._parts()))
         M, A, Wt, bh, bv = self.views(flat)
         M[: self.past, : self.hidden] = crbm.B.T
         M[self.past :, : self.hidden] = crbm.W.T
@@ -152,7 +152,7 @@ class Layout:
         )
 
 
-def initial(layout: Layout, rng: np.random.Generator, spread: float = 0.2) -> Crbm:
+def initial_parameters(layout: Layout, rng: np.random.Generator, spread: float = 0.2) -> Crbm:
     """A CRBM before training: weights N(0, spread)/(n · history), biases 0."""
     scale = spread / max(layout.past, 1)
     shapes = ((layout.hidden, layout.features), (layout.features, layout.past), (layout.hidden, layout.past))
@@ -168,11 +168,11 @@ if TYPE_CHECKING:
     from core.progress_reporting import Progress
     from core.traces.model import IntArray
 
-    Solver = Callable[[Layout, FloatVector, PhaseSettings], "Pass"]
+    Solver = Callable[[Layout, FloatVector, PhaseSettings], "EpochPass"]
 
 ADAM_REACH = 3.0
-KEPT_VELOCITY = 0.9
-EASINGS = 6
+MOMENTUM = 0.9
+WARM_UP_STEPS = 6
 CHUNK = 65_536
 
 
@@ -187,7 +187,7 @@ CHUNK = 65_536
 # reach about as far in both (measured in docs/crbm.md).
 
 
-class Pass(Protocol):
+class EpochPass(Protocol):
     """One solver at work on one set of parameters."""
 
     shuffled: bool
@@ -225,13 +225,13 @@ class _Batches:
 
     def __init__(self, layout: Layout, parameters: FloatVector, settings: PhaseSettings) -> None:
         self._shape, self._parameters, self._settings = layout.shape, parameters, settings
-        self._state = aligned(self.arrays, len(parameters))
+        self._state = aligned_empty(self.arrays, len(parameters))
         self._easings = 0
 
     def ease(self) -> bool:
         """Halve the step, six times at most."""
         self._easings += 1
-        return self._easings < EASINGS
+        return self._easings < WARM_UP_STEPS
 
     @property
     def rate(self) -> float:
@@ -246,7 +246,7 @@ class Momentum(_Batches):
 
     def __call__(self, rows: FloatVector, starts: IntArray, epoch: int) -> float:  # noqa: ARG002
         """Go over the windows in batches."""
-        batch, kept = self._settings.batch_size, np.float32(KEPT_VELOCITY)
+        batch, kept = self._settings.batch_size, np.float32(MOMENTUM)
         return float(
             loops.momentum(rows, starts, self._shape, self._parameters, self._state, batch, self.rate, kept)
         )
@@ -290,16 +290,18 @@ def train(
         If `progress` raises it; it is called several times a second.
     """
     rng = np.random.default_rng(settings.seed)
-    parameters = layout.pack(initial(layout, rng))
+    parameters = layout.pack(initial_parameters(layout, rng))
     solver = SOLVERS[settings.solver](layout, parameters, settings)
-    rows = for_training(windows.rows)
+    rows = training_copy(windows.rows)
     errors: list[float] = []
     best, waited = np.inf, 0
     for epoch in range(settings.epochs):
         starts = rng.permutation(windows.starts) if solver.shuffled else windows.starts
         error = _epoch(solver, rows, starts, epoch, settings, errors, progress)
         errors.append(error)
-        progress((epoch + 1) / settings.epochs, _told(epoch, settings), epoch=epoch + 1, error=error)
+        progress(
+            (epoch + 1) / settings.epochs, _progress_message(epoch, settings), epoch=epoch + 1, error=error
+        )
         best, waited = (error, 0) if error < best else (best, waited + 1)
         if 0 < settings.patience <= waited:
             if not solver.ease():
@@ -308,13 +310,13 @@ def train(
     return layout.unpack(parameters), tuple(errors)
 
 
-def for_training(rows: FloatVector) -> FloatVector:
+def training_copy(rows: FloatVector) -> FloatVector:
     """Rows followed by one vector's width of zeros, because loops read whole vectors."""
     return np.concatenate([rows, np.zeros(WIDTH, np.float32)])
 
 
 def _epoch(
-    solver: Pass,
+    solver: EpochPass,
     rows: FloatVector,
     starts: IntArray,
     epoch: int,
@@ -327,7 +329,7 @@ def _epoch(
         if begin:
             fraction = (epoch + begin / len(starts)) / settings.epochs
             metrics = {"epoch": epoch, "error": errors[-1]} if errors else {}
-            progress(fraction, _told(epoch, settings), **metrics)
+            progress(fraction, _progress_message(epoch, settings), **metrics)
         total += solver(rows, starts[begin : begin + size], epoch)
     error = total / len(starts)
     if not np.isfinite(error):
@@ -339,12 +341,12 @@ def _epoch(
     return error
 
 
-def _told(epoch: int, settings: PhaseSettings) -> str:
+def _progress_message(epoch: int, settings: PhaseSettings) -> str:
     return f"Epoch {epoch + 1} of {settings.epochs}"
 
 
 def reconstruction_error(crbm: Crbm, windows: Windows) -> float:
     """The mean of ‖v⁺ − v⁻‖₂ over windows that the CRBM need not have seen."""
     layout = crbm.layout
-    total = loops.reconstruct(for_training(windows.rows), windows.starts, layout.shape, layout.pack(crbm))
+    total = loops.reconstruct(training_copy(windows.rows), windows.starts, layout.shape, layout.pack(crbm))
     return float(total) / max(len(windows.starts), 1)

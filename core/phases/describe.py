@@ -69,11 +69,11 @@ class PhaseStatistics:
     #: How much of it the GPUs idle; None where nothing is known of a GPU.
     gpu_idle: GpuIdle | None = None
 
-    def named(self, name: str) -> FeatureStatistics | None:
+    def feature(self, name: str) -> FeatureStatistics | None:
         """The statistics of a feature, or None where these traces did not have it."""
         return next((each for each in self.features if each.name == name), None)
 
-    def of(self, role: Role) -> FeatureStatistics | None:
+    def by_role(self, role: Role) -> FeatureStatistics | None:
         """The statistics of the feature that stands for a role, or None."""
         having = [each for each in self.features if each.role is role]
         exact = [each for each in having if each.unit in {Unit.CORES, Unit.BYTES}]
@@ -82,12 +82,12 @@ class PhaseStatistics:
     @property
     def cpu(self) -> FeatureStatistics | None:
         """The CPU statistics, or None without such a feature."""
-        return self.of(Role.CPU)
+        return self.by_role(Role.CPU)
 
     @property
     def memory(self) -> FeatureStatistics | None:
         """The memory statistics, or None without such a feature."""
-        return self.of(Role.MEMORY)
+        return self.by_role(Role.MEMORY)
 
     def to_dict(self) -> dict[str, Any]:
         """The statistics as JSON takes them."""
@@ -140,17 +140,17 @@ def scale_for(statistics: Sequence[PhaseStatistics], role: Role, unit: Unit) -> 
 
 LEVELS = ((0.05, "Idle CPU"), (0.35, "Light CPU"), (0.7, "Moderate CPU"))
 GPU_LEVELS = ((0.05, "GPU idle"), (0.35, "light GPU"), (0.7, "moderate GPU"))
-MOVING = (
+TRAFFIC_ROLES = (
     (Role.NETWORK_IN, "receiving data"),
     (Role.NETWORK_OUT, "sending data"),
     (Role.BLOCK_IN, "reading from disk"),
     (Role.BLOCK_OUT, "writing to disk"),
 )
-GROWING = 0.03
-UNEVEN = 0.35
-WAITING = 0.05
+MIN_MEMORY_GROWTH = 0.03
+MIN_MEMORY_SPREAD = 0.35
+MIN_GPU_IDLE = 0.05
 """From which share of a phase on it is worth saying that its GPUs idle."""
-MUCH, LITTLE = 0.35, float(2**20)
+MIN_RATE_SHARE, MIN_RATE = 0.35, float(2**20)
 """Much goes over a network or disk from this share of the most that any phase has, and this rate, on."""
 
 
@@ -161,53 +161,55 @@ MUCH, LITTLE = 0.35, float(2**20)
 # the first fact that tells them apart: memory, CPU, GPU, spread, or dwell time.
 
 
-def described(table: Sequence[PhaseStatistics]) -> tuple[PhaseStatistics, ...]:
+def with_descriptions(table: Sequence[PhaseStatistics]) -> tuple[PhaseStatistics, ...]:
     """Statistics with the descriptions that are made of them now, whatever stands in them."""
     return tuple(
-        replace(each, description=text) for each, text in zip(table, descriptions(table), strict=True)
+        replace(each, description=text) for each, text in zip(table, describe_phases(table), strict=True)
     )
 
 
-def descriptions(table: Sequence[PhaseStatistics]) -> list[str]:
+def describe_phases(table: Sequence[PhaseStatistics]) -> list[str]:
     """One description per phase, no two alike."""
     top_cpu = max((each.cpu.quantiles[4] for each in table if each.cpu), default=0.0)
-    tops = {role: _top(table, role) for role, _ in MOVING}
-    plain = [_plain(each, top_cpu, tops) for each in table]
+    tops = {role: _max_mean(table, role) for role, _ in TRAFFIC_ROLES}
+    plain = [_describe_phase(each, top_cpu, tops) for each in table]
     groups = defaultdict(list)
     for place, text in enumerate(plain):
         groups[text].append(place)
     for places in groups.values():
         if len(places) > 1:
-            facts = _telling_apart([table[place] for place in places])
+            facts = _distinguishing_facts([table[place] for place in places])
             for place, fact in zip(places, facts, strict=True):
                 plain[place] += f", {fact}"
     return plain
 
 
-def _top(table: Sequence[PhaseStatistics], role: Role) -> float:
+def _max_mean(table: Sequence[PhaseStatistics], role: Role) -> float:
     """The highest mean of a role in any phase."""
-    found = (each.of(role) for each in table if each.phase >= 0)
+    found = (each.by_role(role) for each in table if each.phase >= 0)
     return max((one.mean for one in found if one is not None), default=0.0)
 
 
-def _plain(each: PhaseStatistics, top_cpu: float, tops: Mapping[Role, float]) -> str:
+def _describe_phase(each: PhaseStatistics, top_cpu: float, tops: Mapping[Role, float]) -> str:
     if each.phase < 0:
         return "Warm-up, too few samples before it"
     if not each.samples:
         return "Does not occur in these traces"
-    parts = [_cpu(each.cpu, top_cpu)] if each.cpu else []
-    parts += [_memory(each.memory, each.memory_growth * each.median_stay / 60)] if each.memory else []
-    parts += _gpu(each)
+    parts = [_describe_cpu(each.cpu, top_cpu)] if each.cpu else []
+    parts += (
+        [_describe_memory(each.memory, each.memory_growth * each.median_stay / 60)] if each.memory else []
+    )
+    parts += _describe_gpu(each)
     said = (Role.NETWORK_IN, Role.BLOCK_IN) if each.gpu_idle and each.gpu_idle.loading else ()
-    moving = ((role, words) for role, words in MOVING if role not in said)
-    parts += [words for role, words in moving if _much(each.of(role), tops[role])]
+    moving = ((role, words) for role, words in TRAFFIC_ROLES if role not in said)
+    parts += [words for role, words in moving if _is_high(each.by_role(role), tops[role])]
     if not parts:
         parts = [f"{f.name} about {scale_of(f.unit, f.mean).about(f.mean)}" for f in each.features[:2]]
     text = ", ".join(parts)
     return text[:1].upper() + text[1:]
 
 
-def _cpu(cpu: FeatureStatistics, top: float) -> str:
+def _describe_cpu(cpu: FeatureStatistics, top: float) -> str:
     if top <= 0:
         return "Idle CPU"
     low, _, middle, _, high = cpu.quantiles
@@ -218,17 +220,19 @@ def _cpu(cpu: FeatureStatistics, top: float) -> str:
     return f"{level}, varying" if restless else level
 
 
-def _memory(memory: FeatureStatistics, growth: float) -> str:
+def _describe_memory(memory: FeatureStatistics, growth: float) -> str:
     """How memory behaves; `growth` is its change within a typical run."""
     typical = max(abs(memory.mean), 1e-12)
-    if abs(growth) > GROWING * typical:
+    if abs(growth) > MIN_MEMORY_GROWTH * typical:
         return "memory growing" if growth > 0 else "memory falling"
     return (
-        "uneven memory" if memory.quantiles[3] - memory.quantiles[1] > UNEVEN * typical else "steady memory"
+        "uneven memory"
+        if memory.quantiles[3] - memory.quantiles[1] > MIN_MEMORY_SPREAD * typical
+        else "steady memory"
     )
 
 
-def _gpu(each: PhaseStatistics) -> list[str]:
+def _describe_gpu(each: PhaseStatistics) -> list[str]:
     """How busy the GPUs are, and how much of the time they wait."""
     used = [one for one in each.features if one.role is Role.GPU]
     idle = each.gpu_idle
@@ -236,17 +240,17 @@ def _gpu(each: PhaseStatistics) -> list[str]:
         return []
     mean = sum(one.mean for one in used) / len(used)
     level = next((text for bound, text in GPU_LEVELS if mean < bound), "busy GPU")
-    if level == "GPU idle" or idle.share < WAITING:
+    if level == "GPU idle" or idle.share < MIN_GPU_IDLE:
         return [level]
     why = ": data loading" if idle.loading else ""
     return [f"GPU idle {format_share(idle.share, 0)} of the time{why}"]
 
 
-def _much(moved: FeatureStatistics | None, top: float) -> bool:
-    return moved is not None and moved.mean >= LITTLE and moved.mean >= MUCH * top
+def _is_high(moved: FeatureStatistics | None, top: float) -> bool:
+    return moved is not None and moved.mean >= MIN_RATE and moved.mean >= MIN_RATE_SHARE * top
 
 
-def _telling_apart(alike: Sequence[PhaseStatistics]) -> list[str]:
+def _distinguishing_facts(alike: Sequence[PhaseStatistics]) -> list[str]:
     # medians, which stand under the description on a phase's card
     def typical(one: FeatureStatistics) -> float:
         return one.quantiles[2]
@@ -275,8 +279,8 @@ def _telling_apart(alike: Sequence[PhaseStatistics]) -> list[str]:
 WARM_UP = -1
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 IDLE_GPU = 0.05
-FEEDING = (Role.CPU, Role.BLOCK_IN, Role.NETWORK_IN)
-LOADING, CLEAR = 1.25, 3.0
+LOADING_ROLES = (Role.CPU, Role.BLOCK_IN, Role.NETWORK_IN)
+MIN_LOADING_RATIO, MIN_LOADING_ERRORS = 1.25, 3.0
 """How much more is used while GPUs idle, as a factor and in standard errors, where data is being loaded."""
 
 
@@ -304,10 +308,10 @@ def phase_runs(traces: TraceSet, labels: Labels) -> Runs:
     begins[traces.segments()[:-1]] = True
     start = np.flatnonzero(begins)
     length = np.diff(start, append=len(labels))
-    return Runs(start, length, labels[start], np.add.reduceat(_seconds(traces), start))
+    return Runs(start, length, labels[start], np.add.reduceat(_sample_seconds(traces), start))
 
 
-def _seconds(traces: TraceSet) -> FloatArray:
+def _sample_seconds(traces: TraceSet) -> FloatArray:
     return sample_seconds(traces.time, traces.segments(), traces.period)
 
 
@@ -326,7 +330,7 @@ def phase_statistics(traces: TraceSet, labels: Labels, phases: Sequence[int]) ->
     """
     runs, order = phase_runs(traces, labels), np.argsort(labels, kind="stable")
     whole = float(runs.seconds.sum())
-    sorted_labels, growth = labels[order], _growth(traces, labels)
+    sorted_labels, growth = labels[order], _memory_growth(traces, labels)
     wanted = [*phases, *([WARM_UP] if (labels == WARM_UP).any() else [])]
     table = []
     for phase in wanted:
@@ -342,34 +346,34 @@ def phase_statistics(traces: TraceSet, labels: Labels, phases: Sequence[int]) ->
                 median_stay=float(np.median(mine)) if len(mine) else 0.0,
                 memory_growth=growth.get(phase, 0.0),
                 features=tuple(
-                    _feature(f.name, f.role, f.unit, values[picked])
+                    _feature_statistics(f.name, f.role, f.unit, values[picked])
                     for f, values in zip(traces.features, traces.columns, strict=True)
                 ),
-                gpu_idle=gpu_idle(traces, picked),
+                gpu_idle=measure_gpu_idle(traces, picked),
             )
         )
-    return described(table)
+    return with_descriptions(table)
 
 
-def _feature(name: str, role: Role, unit: Unit, values: FloatArray) -> FeatureStatistics:
+def _feature_statistics(name: str, role: Role, unit: Unit, values: FloatArray) -> FeatureStatistics:
     values = values[np.isfinite(values)]
     if not len(values):
         return FeatureStatistics(name, role, unit, 0.0, 0.0, (0.0,) * 5)
     ordered = np.sort(values.astype(np.float64))
     place = np.array(QUANTILES) * (len(ordered) - 1)
-    quantiles = _between(ordered, place)
+    quantiles = _interpolate(ordered, place)
     return FeatureStatistics(
         name, role, unit, float(ordered.mean()), float(ordered.std()), five_numbers(quantiles)
     )
 
 
-def _between(ordered: FloatArray, place: FloatArray) -> FloatArray:
+def _interpolate(ordered: FloatArray, place: FloatArray) -> FloatArray:
     below = place.astype(np.int64)
     above = np.minimum(below + 1, len(ordered) - 1)
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
 
 
-def gpu_idle(traces: TraceSet, picked: IntArray) -> GpuIdle | None:
+def measure_gpu_idle(traces: TraceSet, picked: IntArray) -> GpuIdle | None:
     """How much of some samples all their GPUs idle, and whether data is being loaded meanwhile.
 
     A GPU idles below 5% of its use. Data is being loaded where, while the GPUs idle, the processors are used
@@ -397,16 +401,16 @@ def gpu_idle(traces: TraceSet, picked: IntArray) -> GpuIdle | None:
     if not known.any():
         return None
     idle = np.nanmax(np.array(used)[:, known], axis=0) < IDLE_GPU
-    seconds = _seconds(traces)[picked][known]
+    seconds = _sample_seconds(traces)[picked][known]
     share = float(seconds[idle].sum() / seconds.sum())
     if idle.all() or not idle.any():
         return GpuIdle(share, loading=False)
-    feeding = [main_feature(traces.features, role) for role in FEEDING]
+    feeding = [main_feature(traces.features, role) for role in LOADING_ROLES]
     columns = [traces.column(each.name)[picked][known] for each in feeding if each is not None]
-    return GpuIdle(share, loading=any(_more_while(values, idle) for values in columns))
+    return GpuIdle(share, loading=any(_is_higher_while(values, idle) for values in columns))
 
 
-def _more_while(values: FloatArray, idle: npt.NDArray[np.bool_]) -> bool:
+def _is_higher_while(values: FloatArray, idle: npt.NDArray[np.bool_]) -> bool:
     """Whether values are clearly larger where `idle` is true than where it is not."""
     there = np.isfinite(values)
     values, idle = values[there], idle[there]
@@ -416,10 +420,12 @@ def _more_while(values: FloatArray, idle: npt.NDArray[np.bool_]) -> bool:
     stretches = 1 + int(np.count_nonzero(np.diff(idle)))
     error = np.sqrt((while_idle.var() + else_.var()) / max(stretches / 2, 1.0))
     more = while_idle.mean() - else_.mean()
-    return bool(more > CLEAR * error and while_idle.mean() > LOADING * max(else_.mean(), 1e-12))
+    return bool(
+        more > MIN_LOADING_ERRORS * error and while_idle.mean() > MIN_LOADING_RATIO * max(else_.mean(), 1e-12)
+    )
 
 
-def _growth(traces: TraceSet, labels: Labels) -> dict[int, float]:
+def _memory_growth(traces: TraceSet, labels: Labels) -> dict[int, float]:
     """Memory growth per minute within runs: a phase's increases over the time between its samples.
 
     The first and last step of a run are left out, since a boundary is found a sample early or late and the

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from core.errors import InputError
-from core.phases.clustering import distinct, fit_centres
+from core.phases.clustering import count_distinct, fit_centres
 from core.phases.describe import phase_statistics
-from core.phases.matching import match
+from core.phases.matching import match_features
 from core.phases.model import TrainingRecord
-from core.phases.prediction import model_windows, part_of, predict
+from core.phases.prediction import model_windows, predict, select_windows
 from core.progress_reporting import silent
 from core.traces.model import TraceSet, fingerprint
 from core.units import format_duration, format_number, format_share
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray
 
 
-PERCENTILE = 0.99
+STRANGE_QUANTILE = 0.99
 """Of the training's samples, above which one is strange."""
-MOST_STRANGE = 0.2
+MAX_STRANGE_SHARE = 0.2
 """The share of strange samples above which a container is unfamiliar."""
-_BLOCK = 65_536
+_BLOCK_SIZE = 65_536
 _ROUNDING = 1e-4
 
 
@@ -54,24 +54,24 @@ class Strangeness(NamedTuple):
     error: npt.NDArray[np.float64]
 
 
-def strangeness(model: PhaseModel, windows: Windows) -> Strangeness:
+def measure_strangeness(model: PhaseModel, windows: Windows) -> Strangeness:
     """How strange windows are that were made for this model."""
     n = len(windows.starts)
     found = Strangeness(np.empty(n), np.empty(n))
     centres = np.concatenate([model.centres, *(each.centres for each in model.expansions)])
-    for begin in range(0, n, _BLOCK):
-        chosen = np.arange(begin, min(begin + _BLOCK, n))
-        part = part_of(windows, chosen)
+    for begin in range(0, n, _BLOCK_SIZE):
+        chosen = np.arange(begin, min(begin + _BLOCK_SIZE, n))
+        part = select_windows(windows, chosen)
         codes = model.encoder.codes(part)
-        found.distance[chosen] = _nearest(codes, centres)
+        found.distance[chosen] = _nearest_distance(codes, centres)
         found.error[chosen] = model.encoder.errors(part, codes)
     return found
 
 
-def training_limits(model: PhaseModel, windows: Windows) -> tuple[float, float]:
+def measure_limits(model: PhaseModel, windows: Windows) -> tuple[float, float]:
     """The 99th percentiles of distance and error on the training's windows, which a model keeps."""
-    found = strangeness(model, windows)
-    distance, error = (float(np.quantile(values, PERCENTILE, method="higher")) for values in found)
+    found = measure_strangeness(model, windows)
+    distance, error = (float(np.quantile(values, STRANGE_QUANTILE, method="higher")) for values in found)
     return distance, error
 
 
@@ -88,18 +88,18 @@ def with_limits(model: PhaseModel, traces: TraceSet) -> PhaseModel:
     windows = model_windows(model, traces)
     if not len(windows.starts):
         return model
-    return replace(model, training=replace(model.training, limits=training_limits(model, windows)))
+    return replace(model, training=replace(model.training, limits=measure_limits(model, windows)))
 
 
-def is_strange(model: PhaseModel, windows: Windows) -> npt.NDArray[np.bool_]:
+def find_strange(model: PhaseModel, windows: Windows) -> npt.NDArray[np.bool_]:
     """Which windows are strange, shape (n_windows,); none where the model does not know its limits."""
     if not model.training.limits:
         return np.zeros(len(windows.starts), bool)
-    found, (distance, error) = strangeness(model, windows), model.training.limits
+    found, (distance, error) = measure_strangeness(model, windows), model.training.limits
     return (found.distance > distance + _ROUNDING) | (found.error > error + _ROUNDING)
 
 
-def strange_samples(model: PhaseModel, traces: TraceSet) -> npt.NDArray[np.bool_]:
+def find_strange_samples(model: PhaseModel, traces: TraceSet) -> npt.NDArray[np.bool_]:
     """Which samples of traces are strange to a model, shape (n_samples,); those without a window are not.
 
     Raises
@@ -109,25 +109,25 @@ def strange_samples(model: PhaseModel, traces: TraceSet) -> npt.NDArray[np.bool_
     """
     windows = model_windows(model, traces)
     strange = np.zeros(windows.n_samples, bool)
-    strange[windows.samples] = is_strange(model, windows)
+    strange[windows.samples] = find_strange(model, windows)
     return strange
 
 
-def _nearest(codes: Codes, centres: Codes) -> npt.NDArray[np.float64]:
+def _nearest_distance(codes: Codes, centres: Codes) -> npt.NDArray[np.float64]:
     wide, far = codes.astype(np.float64), centres.astype(np.float64)
     squares = (wide**2).sum(axis=1)[:, None] - 2.0 * wide @ far.T + (far**2).sum(axis=1)
     return np.asarray(np.sqrt(np.maximum(squares.min(axis=1), 0.0)))
 
 
-RANGE = (0.01, 0.99)
+RANGE_QUANTILES = (0.01, 0.99)
 """The percentiles of the training samples between which values are familiar."""
-MOST_OUTSIDE = 0.2
+MAX_OUTSIDE_SHARE = 0.2
 """Traces are far from the training where more of a feature's samples than this are outside of its range."""
-LEAST_REACH = 0.02
+MIN_REACH = 0.02
 """And where a feature reaches less than a fiftieth of the training's: the model sees next to none of it."""
-MOST_STRETCHED = 1.25
+MAX_PERIOD_RATIO = 1.25
 """Periods differ where one is this many times the other."""
-_NAMED = 3
+_MAX_LISTED = 3
 
 
 # How far traces are from what a model was trained on, before its phases are believed.
@@ -138,7 +138,7 @@ _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class OutOfRange:
     """One feature beside the training."""
 
     #: The feature.
@@ -163,10 +163,10 @@ class Familiarity:
     period: float
     trained_period: float
     #: Every feature that the model reads; empty where the model does not say what it was trained on.
-    outside: tuple[Outside, ...]
+    outside: tuple[OutOfRange, ...]
 
     @property
-    def known(self) -> bool:
+    def has_record(self) -> bool:
         """Whether the model says what it was trained on."""
         return bool(self.outside)
 
@@ -176,33 +176,33 @@ class Familiarity:
         return self.period / self.trained_period if self.period > 0 and self.trained_period > 0 else None
 
     @property
-    def other_period(self) -> bool:
+    def has_other_period(self) -> bool:
         """Whether a window spans another time than in the training."""
         ratio = self.period_ratio
-        return ratio is not None and not 1 / MOST_STRETCHED < ratio < MOST_STRETCHED
+        return ratio is not None and not 1 / MAX_PERIOD_RATIO < ratio < MAX_PERIOD_RATIO
 
     @property
-    def strange(self) -> tuple[Outside, ...]:
+    def out_of_range(self) -> tuple[OutOfRange, ...]:
         """The features outside of the training's range, or far below what it reaches, the worst first."""
-        found = (each for each in self.outside if each.share > MOST_OUTSIDE or each.reach < LEAST_REACH)
+        found = (each for each in self.outside if each.share > MAX_OUTSIDE_SHARE or each.reach < MIN_REACH)
         return tuple(sorted(found, key=lambda each: -each.share))
 
     @property
-    def far(self) -> bool:
+    def is_far(self) -> bool:
         """Whether a person has to know before believing the phases."""
-        return self.other_period or bool(self.strange)
+        return self.has_other_period or bool(self.out_of_range)
 
 
-def training_ranges(columns: Sequence[FloatArray]) -> tuple[tuple[float, float], ...]:
+def measure_ranges(columns: Sequence[FloatArray]) -> tuple[tuple[float, float], ...]:
     """The 1st and 99th percentile of each column, which a model keeps of its training."""
     found = []
     for values in columns:
-        low, high = np.quantile(values, RANGE) if len(values) else (0.0, 0.0)
+        low, high = np.quantile(values, RANGE_QUANTILES) if len(values) else (0.0, 0.0)
         found.append((float(low), float(high)))
     return tuple(found)
 
 
-def familiarity(model: PhaseModel, traces: TraceSet) -> Familiarity:
+def compare_with_training(model: PhaseModel, traces: TraceSet) -> Familiarity:
     """Compare traces with what a model was trained on.
 
     Raises
@@ -210,17 +210,19 @@ def familiarity(model: PhaseModel, traces: TraceSet) -> Familiarity:
     MismatchError
         If the traces lack a feature of the model, or have it in another unit.
     """
-    names, record = match(model.features, traces), model.training
+    names, record = match_features(model.features, traces), model.training
     outside = []
     if len(record.ranges) == len(names) and traces.n_samples:
         for name, (low, high) in zip(names, record.ranges, strict=True):
             values = traces.column(name)
-            reach = float(np.quantile(values, RANGE[1])) / high if high > 0 else 1.0
-            outside.append(Outside(name, float((values > high).mean()), float((values < low).mean()), reach))
+            reach = float(np.quantile(values, RANGE_QUANTILES[1])) / high if high > 0 else 1.0
+            outside.append(
+                OutOfRange(name, float((values > high).mean()), float((values < low).mean()), reach)
+            )
     return Familiarity(traces.period, record.period, tuple(outside))
 
 
-def warning(found: Familiarity, name: str) -> tuple[str, str] | None:
+def drift_warning(found: Familiarity, name: str) -> tuple[str, str] | None:
     """What a person has to know before believing a model's phases: in short, and in sentences with numbers.
 
     Parameters
@@ -235,9 +237,9 @@ def warning(found: Familiarity, name: str) -> tuple[str, str] | None:
     tuple
         The headline and what follows it; None where the traces are near.
     """
-    if found.far:
-        return f"{name} was trained on other data.", _differences(found)
-    if found.known:
+    if found.is_far:
+        return f"{name} was trained on other data.", _describe_differences(found)
+    if found.has_record:
         return None
     return (
         f"How far these traces are from what {name} was trained on is not known.",
@@ -245,17 +247,17 @@ def warning(found: Familiarity, name: str) -> tuple[str, str] | None:
     )
 
 
-def _differences(found: Familiarity) -> str:
+def _describe_differences(found: Familiarity) -> str:
     said = []
-    if found.other_period and found.period_ratio is not None:
+    if found.has_other_period and found.period_ratio is not None:
         ratio = found.period_ratio
         times = f"{format_number(max(ratio, 1 / ratio), 1)} times as {'rarely' if ratio > 1 else 'often'}"
         said.append(
             f"These traces are sampled every {format_duration(found.period)}, its training was every "
             f"{format_duration(found.trained_period)} ({times})."
         )
-    for each in found.strange[:_NAMED]:
-        if each.reach < LEAST_REACH and each.share <= MOST_OUTSIDE:
+    for each in found.out_of_range[:_MAX_LISTED]:
+        if each.reach < MIN_REACH and each.share <= MAX_OUTSIDE_SHARE:
             said.append(
                 f"{each.name}: its 99th percentile is {format_share(each.reach)} of the training's. "
                 "Is it in the same unit?"
@@ -266,16 +268,16 @@ def _differences(found: Familiarity) -> str:
             f"{each.name}: {above} of samples are above the 99th percentile of the training, {below} below "
             "the 1st (1% each is usual)."
         )
-    if len(found.strange) > _NAMED:
-        said.append(f"So are {len(found.strange) - _NAMED} more features.")
-    if not found.known:
+    if len(found.out_of_range) > _MAX_LISTED:
+        said.append(f"So are {len(found.out_of_range) - _MAX_LISTED} more features.")
+    if not found.has_record:
         said.append(
             "How far their values are from its training is not known: it was stored without their range."
         )
     return " ".join([*said, "What it calls phases here may mean little."])
 
 
-_APART = 1.25
+_MAX_PERIODS_RATIO = 1.25
 """Sampling periods that are this far apart do not go together."""
 
 
@@ -320,8 +322,8 @@ def continue_training(
     windows = model_windows(model, traces)
     if not len(windows.starts):
         raise InputError("No execution of these traces is long enough.", "Choose longer ones.")
-    unknown = model.encoder.codes(windows)[_unfamiliar(model, traces, windows)]
-    there = distinct(unknown, more) if more and len(unknown) else 0
+    unknown = model.encoder.codes(windows)[_find_unfamiliar(model, traces, windows)]
+    there = count_distinct(unknown, more) if more and len(unknown) else 0
     new = [fit_centres(unknown, there, model.settings.seed)] if there else []
     centres = np.concatenate([model.centres, *new])
     made = replace(
@@ -335,24 +337,26 @@ def continue_training(
         len(windows.starts),
         fingerprint(traces),
         traces.period,
-        training_ranges([traces.column(name) for name in match(model.features, traces, model.scaler)]),
-        training_limits(made, windows),
+        measure_ranges(
+            [traces.column(name) for name in match_features(model.features, traces, model.scaler)]
+        ),
+        measure_limits(made, windows),
     )
     statistics = phase_statistics(traces, predict(made, traces), made.phases)
     progress(1.0, "Done")
     return replace(made, training=record, statistics=statistics)
 
 
-def _unfamiliar(model: PhaseModel, traces: TraceSet, windows: Windows) -> npt.NDArray[np.bool_]:
+def _find_unfamiliar(model: PhaseModel, traces: TraceSet, windows: Windows) -> npt.NDArray[np.bool_]:
     """The strange windows of executions of which more than a fifth is strange."""
-    strange = is_strange(model, windows)
+    strange = find_strange(model, windows)
     owner = np.searchsorted(traces.offsets, windows.samples, side="right") - 1
     n = traces.n_executions
     shares = np.bincount(owner, strange, n) / np.maximum(np.diff(traces.offsets), 1)
-    return np.asarray(strange & (shares > MOST_STRANGE)[owner])
+    return np.asarray(strange & (shares > MAX_STRANGE_SHARE)[owner])
 
 
-def together(model: PhaseModel, parts: Sequence[TraceSet]) -> TraceSet:
+def concatenate(model: PhaseModel, parts: Sequence[TraceSet]) -> TraceSet:
     """Several trace sets as one, with what a model reads of them; equal names get a number.
 
     Raises
@@ -363,10 +367,10 @@ def together(model: PhaseModel, parts: Sequence[TraceSet]) -> TraceSet:
         If they are sampled at different periods.
     """
     periods = [part.period for part in parts]
-    if max(periods) > _APART * min(periods):
+    if max(periods) > _MAX_PERIODS_RATIO * min(periods):
         said = ", ".join(f"{period:g} s" for period in periods)
         raise InputError(f"These traces are sampled at different periods: {said}.", "Resample one of them.")
-    names = [match(model.features, part, model.scaler) for part in parts]
+    names = [match_features(model.features, part, model.scaler) for part in parts]
     columns = [
         np.concatenate([part.column(own[at]) for part, own in zip(parts, names, strict=True)])
         for at in range(len(model.features))
@@ -376,7 +380,7 @@ def together(model: PhaseModel, parts: Sequence[TraceSet]) -> TraceSet:
         features=model.features,
         columns=tuple(columns),
         time=np.concatenate([part.time for part in parts]),
-        ids=_distinct([name for part in parts for name in part.ids]),
+        ids=_unique_names([name for part in parts for name in part.ids]),
         offsets=np.concatenate(
             [[0], *(part.offsets[1:] + begin for part, begin in zip(parts, before[:-1], strict=True))]
         ).astype(np.int64),
@@ -387,7 +391,7 @@ def together(model: PhaseModel, parts: Sequence[TraceSet]) -> TraceSet:
     )
 
 
-def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+def _unique_names(names: Sequence[str]) -> tuple[str, ...]:
     """Names of which none comes twice: later ones get a number."""
     taken: set[str] = set()
     found = []

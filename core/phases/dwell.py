@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @compiled
-def merge(  # noqa: C901, PLR0912  # a compiled loop: its parts share a dozen arrays
+def merge_short_runs(  # noqa: C901, PLR0912  # a compiled loop: its parts share a dozen arrays
     bounds: npt.NDArray[Any],
     phase: npt.NDArray[Any],
     begin: npt.NDArray[Any],
@@ -122,7 +122,11 @@ def with_minimum_dwell(traces: TraceSet, labels: Labels, minimum: float) -> Labe
     begin = traces.time[runs.start].astype(np.float64)
     phase = runs.phase.copy()
     # compiling takes longer than going through a few thousand segments without it
-    merging = merge if len(phase) > WORTH_COMPILING else getattr(merge, "py_func", merge)
+    merging = (
+        merge_short_runs
+        if len(phase) > WORTH_COMPILING
+        else getattr(merge_short_runs, "py_func", merge_short_runs)
+    )
     merging(bounds, phase, begin, begin + runs.seconds, float(minimum))
     return np.repeat(phase, runs.length)
 
@@ -146,7 +150,7 @@ def suggested_minimum_dwell(runs: Runs, period: float) -> float:
     seconds, phases = runs.seconds[known], runs.phase[known]
     if not len(seconds):
         return 0.0
-    longest = min(_longest(np.sort(seconds[phases == phase])) for phase in np.unique(phases))
+    longest = min(_longest_quantile(np.sort(seconds[phases == phase])) for phase in np.unique(phases))
     # times are stamped late or early: what lacks less than half a period is no shorter
     flickers = seconds < longest - period / 2
     if flickers.mean() < FEWEST:
@@ -156,7 +160,7 @@ def suggested_minimum_dwell(runs: Runs, period: float) -> float:
     return min(least, float(seconds[~flickers].min()))
 
 
-def _longest(ordered: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+def _longest_quantile(ordered: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
     """The longest time such that shorter segments have at most `MOST_TIME` of all, from ascending lengths."""
     total = np.cumsum(ordered)
     at = int(np.searchsorted(total, MOST_TIME * total[-1], side="right"))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import InputError
-from core.phases.crbm import Crbm, Layout, aligned, padded, train
+from core.phases.crbm import Crbm, Layout, aligned_empty, pad_size, train
 from core.phases.kernels import loops
 from core.registry import Registry
 
@@ -80,7 +80,7 @@ def _distance(rows: Codes, made: Codes) -> npt.NDArray[np.float64]:
 
 def packed_centres(centres: Codes) -> FloatVector:
     """Centres as loops take them: flat (size, padded k), padded with zeros."""
-    flat = aligned(centres.shape[1], padded(len(centres)))
+    flat = aligned_empty(centres.shape[1], pad_size(len(centres)))
     flat[:, : len(centres)] = centres.T
     return flat.ravel()
 
@@ -225,10 +225,10 @@ class PcaEncoder(_Affine):
         return int(self.components.shape[0])
 
     def _packed(self) -> tuple[FloatVector, FloatVector]:
-        wide = padded(self.size)
-        matrix = aligned(self.components.shape[1], wide)
+        wide = pad_size(self.size)
+        matrix = aligned_empty(self.components.shape[1], wide)
         matrix[:, : self.size] = self.components.T
-        bias = aligned(wide)
+        bias = aligned_empty(wide)
         bias[: self.size] = -(self.components.astype(np.float64) @ self.mean.astype(np.float64))
         return matrix.ravel(), bias
 

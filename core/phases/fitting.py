@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import InputError
-from core.phases.clustering import fit_centres, one_thread
+from core.phases.clustering import fit_centres, single_threaded
 from core.phases.describe import phase_statistics
-from core.phases.drift import training_limits, training_ranges
+from core.phases.drift import measure_limits, measure_ranges
 from core.phases.encoders import ENCODERS, nearest_of
 from core.phases.matching import default_features, named_features
 from core.phases.model import PhaseModel, TrainingRecord
@@ -89,7 +89,7 @@ def fit(
     def partly(fraction: float, message: str, /, **metrics: float) -> None:
         progress(ENCODING + (CLUSTERING - ENCODING) * fraction, message, **last, **metrics)
 
-    model = clustered(traces, chosen, scaler, windows, encoder, settings, partly)
+    model = cluster_model(traces, chosen, scaler, windows, encoder, settings, partly)
     progress(CLUSTERING, "Describing phases", **last)
     statistics = phase_statistics(traces, predict(model, traces), model.phases)
     record = TrainingRecord(
@@ -99,8 +99,8 @@ def fit(
         len(windows.starts),
         fingerprint(traces),
         traces.period,
-        training_ranges([traces.column(feature.name) for feature in chosen]),
-        training_limits(model, windows),
+        measure_ranges([traces.column(feature.name) for feature in chosen]),
+        measure_limits(model, windows),
     )
     progress(1.0, "Done", **last)
     return replace(model, training=record, statistics=statistics)
@@ -112,12 +112,12 @@ def _encoder(
     def partly(fraction: float, message: str, /, **metrics: float) -> None:
         progress(ENCODING * fraction, message, **metrics)
 
-    with one_thread():
+    with single_threaded():
         encoder, errors = ENCODERS[settings.encoder].fit(windows, features, settings, partly)
     return encoder, errors
 
 
-def clustered(
+def cluster_model(
     traces: TraceSet,
     features: tuple[Feature, ...],
     scaler: Scaler,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from core.phases.rows import Scaler
 
 BY_ROLE = (Role.CPU, Role.MEMORY)
-LEFT_OUT = (Role.CPU_LIMIT, Role.MEMORY_LIMIT, Role.LOSS, Role.PHASE)
+EXCLUDED_ROLES = (Role.CPU_LIMIT, Role.MEMORY_LIMIT, Role.LOSS, Role.PHASE)
 MAIN_UNIT = {Role.CPU: Unit.CORES, Role.MEMORY: Unit.BYTES}
 
 
@@ -49,7 +49,7 @@ def default_features(traces: TraceSet) -> tuple[Feature, ...]:
     usable = [
         feature
         for feature, values in zip(traces.features, traces.columns, strict=True)
-        if feature.role not in LEFT_OUT
+        if feature.role not in EXCLUDED_ROLES
         and len(values)
         and values.min() != values.max()
         and not (feature.role in (*BESIDE, Role.OTHER) and np.isnan(values).any())
@@ -74,7 +74,7 @@ def named_features(traces: TraceSet, names: Sequence[str]) -> tuple[Feature, ...
     missing = [name for name in names if name not in there]
     if missing:
         raise InputError(
-            f"The traces have no feature called {_quoted(missing)}.", f"They have: {', '.join(there)}."
+            f"The traces have no feature called {_quote_names(missing)}.", f"They have: {', '.join(there)}."
         )
     if not names or len(set(names)) < len(names):
         raise InputError(
@@ -83,7 +83,9 @@ def named_features(traces: TraceSet, names: Sequence[str]) -> tuple[Feature, ...
     return tuple(there[name] for name in names)
 
 
-def match(wanted: Sequence[Feature], traces: TraceSet, scaler: Scaler | None = None) -> tuple[str, ...]:
+def match_features(
+    wanted: Sequence[Feature], traces: TraceSet, scaler: Scaler | None = None
+) -> tuple[str, ...]:
     """The names of the set's columns that a model reads, in the model's order.
 
     Parameters
@@ -107,12 +109,12 @@ def match(wanted: Sequence[Feature], traces: TraceSet, scaler: Scaler | None = N
     missing = [feature.name for feature, column in zip(wanted, found, strict=True) if column is None]
     if missing:
         raise MismatchError(
-            f"The model needs {_quoted(missing)}, which these traces do not have.",
+            f"The model needs {_quote_names(missing)}, which these traces do not have.",
             f"They have: {listing}. Choose another model, or name the columns so in the mapping.",
         )
     columns = [column for column in found if column is not None]
     for at, (feature, column) in enumerate(zip(wanted, columns, strict=True)):
-        if feature.unit is not column.unit and not _both_shares(feature, column, traces, scaler, at):
+        if feature.unit is not column.unit and not _are_both_shares(feature, column, traces, scaler, at):
             raise MismatchError(
                 _other_unit(feature, column),
                 f"They have: {listing}. Import the file again in the model’s unit, or train on this set.",
@@ -120,7 +122,9 @@ def match(wanted: Sequence[Feature], traces: TraceSet, scaler: Scaler | None = N
     return tuple(column.name for column in columns)
 
 
-def _both_shares(feature: Feature, column: Feature, traces: TraceSet, scaler: Scaler | None, at: int) -> bool:
+def _are_both_shares(
+    feature: Feature, column: Feature, traces: TraceSet, scaler: Scaler | None, at: int
+) -> bool:
     """Whether two features are shares of which one was read without its unit, as their values tell."""
     if {feature.unit, column.unit} != {Unit.PLAIN, Unit.SHARE}:
         return False
@@ -128,10 +132,10 @@ def _both_shares(feature: Feature, column: Feature, traces: TraceSet, scaler: Sc
         values = traces.column(column.name)
         known = values[np.isfinite(values)]
         return not len(known) or bool(known.min() >= 0 and known.max() <= 1)
-    return scaler is None or _learned_shares(float(scaler.mean[at]), float(scaler.scale[at]))
+    return scaler is None or _learned_as_shares(float(scaler.mean[at]), float(scaler.scale[at]))
 
 
-def _learned_shares(mean: float, scale: float) -> bool:
+def _learned_as_shares(mean: float, scale: float) -> bool:
     """Whether values of this mean and standard deviation can all lie between 0 and 1.
 
     The variance of such values is at most m(1 − m) (Bhatia and Davis, "A better bound on the variance",
@@ -159,5 +163,5 @@ def _by_role(
     return column
 
 
-def _quoted(names: Sequence[str]) -> str:
+def _quote_names(names: Sequence[str]) -> str:
     return ", ".join(f"“{name}”" for name in names)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from core.errors import InputError
-from core.phases.drift import is_strange
+from core.phases.drift import find_strange
 from core.phases.prediction import labels_of
 from core.phases.rows import Windows
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray
 
 
-class Look(NamedTuple):
+class LatestPhases(NamedTuple):
     """What a round of samples says of n containers."""
 
     #: Their phases, int16, shape (n,).
@@ -81,9 +81,9 @@ class OnlineDetector:
         InputError
             If the shape is wrong or a container is named twice.
         """
-        return labels_of(self._model, self._take(containers, samples))
+        return labels_of(self._model, self._advance(containers, samples))
 
-    def look(self, containers: Sequence[str], samples: FloatArray) -> Look:
+    def latest(self, containers: Sequence[str], samples: FloatArray) -> LatestPhases:
         """The same, with the codes and with what is strange.
 
         Raises
@@ -91,14 +91,14 @@ class OnlineDetector:
         InputError
             As `push`.
         """
-        windows = self._take(containers, samples)
+        windows = self._advance(containers, samples)
         codes = np.zeros((windows.n_samples, self._model.encoder.size), np.float32)
         codes[windows.samples] = self._model.encoder.codes(windows)
         strange = np.zeros(windows.n_samples, bool)
-        strange[windows.samples] = is_strange(self._model, windows)
-        return Look(labels_of(self._model, windows), codes, strange)
+        strange[windows.samples] = find_strange(self._model, windows)
+        return LatestPhases(labels_of(self._model, windows), codes, strange)
 
-    def _take(self, containers: Sequence[str], samples: FloatArray) -> Windows:
+    def _advance(self, containers: Sequence[str], samples: FloatArray) -> Windows:
         """Take the samples; the windows that are full then."""
         values = np.asarray(samples, np.float64)
         if values.shape != (len(containers), self._n) or len(set(containers)) < len(containers):

@@ -12,7 +12,7 @@ from core.phases.clustering import fit_centres
 from core.phases.describe import phase_statistics
 from core.phases.encoders import nearest_of
 from core.phases.kernels.blocks import BLOCK, label_columns
-from core.phases.matching import main_feature, match
+from core.phases.matching import main_feature, match_features
 from core.phases.model import WARM_UP, Expansion, PhaseModel
 from core.phases.rows import Windows, check_finite, windows_of, without_window
 from core.traces.model import Role
@@ -66,7 +66,7 @@ def model_windows(model: PhaseModel, traces: TraceSet) -> Windows:
     InputError
         If a value is NaN or infinite.
     """
-    names = match(model.features, traces, model.scaler)
+    names = match_features(model.features, traces, model.scaler)
     check_finite(traces, names)
     columns = [traces.column(name) for name in names]
     late = model.warmup == "zeros"
@@ -100,7 +100,7 @@ def predict(model: PhaseModel, traces: TraceSet) -> Labels:
     """
     if model.encoder.affine is None:
         return labels_of(model, model_windows(model, traces))
-    names = match(model.features, traces, model.scaler)
+    names = match_features(model.features, traces, model.scaler)
     delay = int(model.warmup == "zeros")
     labels = np.empty(traces.n_samples + delay + BLOCK, np.int16)
     ready = model.history + delay
@@ -115,7 +115,7 @@ def predict(model: PhaseModel, traces: TraceSet) -> Labels:
     if not finite:
         check_finite(traces, names)
     labels = labels[: traces.n_samples]
-    labels[without_window(traces.segments(), ready)] = _without_window(model)
+    labels[without_window(traces.segments(), ready)] = _mask_without_window(model)
     return labels
 
 
@@ -129,23 +129,23 @@ def _centres(model: PhaseModel) -> tuple[FloatVector, IntVector, FloatVector]:
     return np.concatenate(parts).astype(np.float32).ravel(), groups, np.array(ids, np.float32)
 
 
-def _without_window(model: PhaseModel) -> int:
+def _mask_without_window(model: PhaseModel) -> int:
     """The label of samples without a full window."""
     if model.warmup != "zeros":
         return WARM_UP
     zero = np.zeros((1, model.encoder.size), np.float32)
-    return int(_divide(model, nearest_of(zero, model.centres), zero)[0])
+    return int(_divide_codes(model, nearest_of(zero, model.centres), zero)[0])
 
 
 def labels_of(model: PhaseModel, windows: Windows) -> Labels:
     """The phase of every sample of windows that were made for this model."""
-    labels = np.full(windows.n_samples, _without_window(model), np.int16)
+    labels = np.full(windows.n_samples, _mask_without_window(model), np.int16)
     found = model.encoder.nearest(windows, model.centres)
     labels[windows.samples] = _divide_windows(model, found, windows)
     return labels
 
 
-def _divide(model: PhaseModel, labels: Labels, codes: Codes) -> Labels:
+def _divide_codes(model: PhaseModel, labels: Labels, codes: Codes) -> Labels:
     for expansion in model.expansions:
         inside = np.flatnonzero(labels == expansion.phase)
         ids = np.array(expansion.ids, np.int16)
@@ -157,12 +157,12 @@ def _divide_windows(model: PhaseModel, labels: Labels, windows: Windows) -> Labe
     """As `_divide`, encoding again only the windows whose phase was divided."""
     divided = np.flatnonzero(np.isin(labels, [expansion.phase for expansion in model.expansions]))
     if len(divided):
-        codes = model.encoder.codes(part_of(windows, divided))
-        labels[divided] = _divide(model, labels[divided], codes)
+        codes = model.encoder.codes(select_windows(windows, divided))
+        labels[divided] = _divide_codes(model, labels[divided], codes)
     return labels
 
 
-def part_of(windows: Windows, chosen: IntArray) -> Windows:
+def select_windows(windows: Windows, chosen: IntArray) -> Windows:
     """Some of the windows, over the same rows."""
     return replace(windows, samples=windows.samples[chosen], starts=windows.starts[chosen])
 

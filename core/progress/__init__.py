@@ -1,24 +1,24 @@
 """E(t), the loss of a training program, read from the lines that it prints."""
 
-from core.progress.labels import LABEL, Evaluation, Goal, labelled_value, read_goal
-from core.progress.patterns import Counted, Found, count, find_loss, last_written
-from core.progress.reader import Position, ProgressReader, Reading, Reported, StepClock, read_reported
+from core.progress.labels import LABEL, Goal, GoalReader, labelled_value, read_goal
+from core.progress.patterns import FoundSteps, FoundValue, find_loss, find_steps, visible_text
+from core.progress.reader import Position, ProgressReader, Reading, ReportedProgress, StepClock, read_reported
 
 __all__ = [
     "LABEL",
-    "Counted",
-    "Evaluation",
-    "Found",
+    "FoundSteps",
+    "FoundValue",
     "Goal",
+    "GoalReader",
     "Position",
     "ProgressReader",
     "Reading",
-    "Reported",
+    "ReportedProgress",
     "StepClock",
-    "count",
     "find_loss",
+    "find_steps",
     "labelled_value",
-    "last_written",
     "read_goal",
     "read_reported",
+    "visible_text",
 ]

@@ -98,7 +98,7 @@ class Expression:
         return None if group is None else group.decode("utf-8", "replace")
 
 
-def shortened(text: str) -> str:
+def shorten_expression(text: str) -> str:
     """Return a text short enough to be quoted in a sentence."""
     return text if len(text) <= _QUOTED else text[:_QUOTED] + "…"
 
@@ -112,7 +112,7 @@ def _compiled(text: str) -> re2._Regexp:
     except UnicodeEncodeError:
         raise UnusableExpression("has half a surrogate pair, which is no character") from None
     except re2.error as error:
-        raise UnusableExpression(_reason(error.args[0].decode("utf-8", "replace"))) from None
+        raise UnusableExpression(_error_reason(error.args[0].decode("utf-8", "replace"))) from None
     if compiled.programsize > MOST_STEPS:
         raise UnusableExpression(_too_large())
     return compiled
@@ -122,13 +122,13 @@ def _too_large() -> str:
     return f"is too large with its repetitions written out (at most {MOST_STEPS} steps: use * for {{…}})"
 
 
-def _reason(error: str) -> str:
+def _error_reason(error: str) -> str:
     """Say RE2's error in words."""
     if "too large" in error:
         return _too_large()
-    what = shortened(error.partition(": ")[2])
+    what = shorten_expression(error.partition(": ")[2])
     said = next((words for pattern, words in _REASONS if re.match(pattern, error)), None)
-    return f"is not a regular expression: {shortened(error)}" if said is None else said.format(what)
+    return f"is not a regular expression: {shorten_expression(error)}" if said is None else said.format(what)
 
 
 def _in_re2(text: str) -> str:
@@ -180,7 +180,7 @@ def read_goal(text: str) -> Goal:
         ) from None
 
 
-class Evaluation:
+class GoalReader:
     """Turns printed values into E, one after the other (docs/docker/progress.md).
 
     ``min``: E is the value. ``max``: E = 1 − value, which is 0 at a perfect score. ``best``: E is the
@@ -228,7 +228,7 @@ def labelled_value(text: str) -> LabelledValue:
     """
     label = text.strip()
     if len(label) > LONGEST_EXPRESSION:
-        raise _refused(label, f"is longer than {LONGEST_EXPRESSION} characters")
+        raise _refuse_label(label, f"is longer than {LONGEST_EXPRESSION} characters")
     if _NAME.fullmatch(label):
         pattern = key_pattern(label)
         return LabelledValue(
@@ -237,19 +237,19 @@ def labelled_value(text: str) -> LabelledValue:
     try:
         expression = Expression(label)
     except UnusableExpression as error:
-        raise _refused(label, str(error)) from None
+        raise _refuse_label(label, str(error)) from None
     if expression.groups != 1:
-        raise _refused(label, f"has {expression.groups} groups, but the number must be its only one")
-    return LabelledValue(lambda line: _number_of(expression.first_group(line)), LONGEST_LINE)
+        raise _refuse_label(label, f"has {expression.groups} groups, but the number must be its only one")
+    return LabelledValue(lambda line: _group_number(expression.first_group(line)), LONGEST_LINE)
 
 
-def _number_of(group: str | None) -> float | None:
+def _group_number(group: str | None) -> float | None:
     number = None if group is None else read_number(group)
     return math.nan if group is not None and number is None else number
 
 
-def _refused(label: str, why: str) -> InputError:
+def _refuse_label(label: str, why: str) -> InputError:
     return InputError(
-        f"“{shortened(label)}”, which the label {LABEL} gives, {why}.",
+        f"“{shorten_expression(label)}”, which the label {LABEL} gives, {why}.",
         f"Give {LABEL} a name such as “reward”, or an expression with one group: “reward=([-0-9.e]+)”.",
     )

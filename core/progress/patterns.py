@@ -41,7 +41,7 @@ _BAR_MARKS = re.compile(r"%\||\[|it/s|s/it|/step|\bETA\b|loss|^\d+/\d+\s", re.IG
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundValue:
     """A value that a line names."""
 
     #: What the line calls it.
@@ -51,7 +51,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class FoundSteps:
     """Where a line says that its program is."""
 
     #: Steps done and in all; None where the line does not say.
@@ -64,7 +64,7 @@ class Counted:
     bar: bool = False
 
 
-def last_written(line: str) -> str:
+def visible_text(line: str) -> str:
     """Return what a terminal would show of a line: without colours, and only the last version."""
     plain = _ESCAPES.sub("", line) if "\x1b" in line else line
     if "\r" not in plain and "\x08" not in plain:
@@ -101,35 +101,35 @@ def read_number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def find_loss(text: str, keys: tuple[str, ...] = KEYS) -> Found | None:
+def find_loss(text: str, keys: tuple[str, ...] = KEYS) -> FoundValue | None:
     """Return the first of `keys` that a line names, with its value."""
     if len(text) > LONGEST or "loss" not in text.lower():
         return None
     for key in keys:
         value = find_value(_default_pattern(key), text)
         if value is not None:
-            return Found(key, None if math.isnan(value) else value)
+            return FoundValue(key, None if math.isnan(value) else value)
     return None
 
 
-def count(text: str) -> Counted:
+def find_steps(text: str) -> FoundSteps:
     """Return the steps and epochs that a line names; dates, times and versions do not count."""
     if len(text) > LONGEST or not any(letter.isdigit() for letter in text):
-        return Counted()
-    epoch, epochs = _pair(_EPOCH.search(text))
-    step, steps = _pair(_NAMED_STEP.search(text))
+        return FoundSteps()
+    epoch, epochs = _number_pair(_EPOCH.search(text))
+    step, steps = _number_pair(_NAMED_STEP.search(text))
     if step is not None:
-        return Counted(step, steps, epoch, epochs)
+        return FoundSteps(step, steps, epoch, epochs)
     rest = _EPOCH.sub(" ", text)
     if not _BAR_MARKS.search(text):
-        return Counted(epoch=epoch, epochs=epochs)
+        return FoundSteps(epoch=epoch, epochs=epochs)
     step, steps = next(
-        (pair for pair in map(_pair, _BAR.finditer(rest)) if pair[1] is not None), (None, None)
+        (pair for pair in map(_number_pair, _BAR.finditer(rest)) if pair[1] is not None), (None, None)
     )
-    return Counted(step, steps, epoch, epochs, bar=step is not None)
+    return FoundSteps(step, steps, epoch, epochs, bar=step is not None)
 
 
-def _pair(match: re.Match[str] | None) -> tuple[int | None, int | None]:
+def _number_pair(match: re.Match[str] | None) -> tuple[int | None, int | None]:
     """Return n and m of “n/m”; neither where n is above m."""
     if match is None:
         return None, None

@@ -8,8 +8,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from core.progress.labels import LABEL, Evaluation, Goal, labelled_value, read_goal
-from core.progress.patterns import KEYS, LONGEST, Counted, Found, count, find_loss, last_written
+from core.progress.labels import LABEL, Goal, GoalReader, labelled_value, read_goal
+from core.progress.patterns import KEYS, LONGEST, FoundSteps, FoundValue, find_loss, find_steps, visible_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +44,7 @@ class StepClock:
         return (end - begin) / (last - first)
 
 
-class Reported(NamedTuple):
+class ReportedProgress(NamedTuple):
     """One loss that a job printed."""
 
     #: Unix time, seconds.
@@ -55,16 +55,16 @@ class Reported(NamedTuple):
     loss: float
 
 
-def read_reported(text: str) -> tuple[Reported, ...]:
+def read_reported(text: str) -> tuple[ReportedProgress, ...]:
     """Return the complete, finite lines of a part of ``readings.csv``; drop an unfinished last one."""
     whole = text[: text.rfind("\n") + 1].splitlines()
-    return tuple(found for found in map(_one, whole) if found is not None)
+    return tuple(found for found in map(_parse_line, whole) if found is not None)
 
 
-def _one(line: str) -> Reported | None:
+def _parse_line(line: str) -> ReportedProgress | None:
     try:
         time, step, loss = line.split(",")
-        found = Reported(float(time), int(step), float(loss))
+        found = ReportedProgress(float(time), int(step), float(loss))
     except ValueError:
         return None
     return found if math.isfinite(found.time) and math.isfinite(found.loss) else None
@@ -102,11 +102,11 @@ class ProgressReader:
         self._keys: tuple[str, ...] = KEYS
         self._own = labelled_value(self._label) if self._label else None
         self._longest = LONGEST if self._own is None else self._own.longest
-        self._evaluate = Evaluation(read_goal(goal))
+        self._evaluate = GoalReader(read_goal(goal))
         self._lines = self._long = self._readings = 0
         self._no_number = False
         self._other = ""
-        self._counted = _Steps()
+        self._counted = _StepCounter()
         self._clock = StepClock()
 
     def feed(self, lines: Iterable[tuple[float, str]]) -> tuple[Reading, ...]:
@@ -124,12 +124,12 @@ class ProgressReader:
         line
             The line, with colours and carriage returns as they are.
         """
-        text = last_written(line)
+        text = visible_text(line)
         if not text:
             return None
         self._lines += 1
         self._long += len(text) > self._longest
-        self._counted.take(count(text))
+        self._counted.take(find_steps(text))
         self._clock.note(time, self._counted.position().steps)
         found = self._find(text)
         if found is None:
@@ -174,14 +174,14 @@ class ProgressReader:
         hint = f"print “loss=0.12”, or name the value to read with the label {LABEL}"
         return f"No loss was found in {lines}: {hint}."
 
-    def _find(self, text: str) -> Found | None:
+    def _find(self, text: str) -> FoundValue | None:
         if self._own is None:
             found = find_loss(text, self._keys)
             if found is not None:
                 self._keys = (found.key,)
             return found
         value = self._own.find(text)
-        return None if value is None else Found(self._label, None if math.isnan(value) else value)
+        return None if value is None else FoundValue(self._label, None if math.isnan(value) else value)
 
     def _remember_other(self, text: str) -> None:
         if not self._other and self._own is None and len(text) <= LONGEST:
@@ -189,26 +189,26 @@ class ProgressReader:
             self._other = next((name for name in names if "loss" in name.lower()), "")
 
 
-class _Steps:
+class _StepCounter:
     """Combines steps and epochs that are printed on different lines."""
 
     def __init__(self) -> None:
-        self._last = Counted()
+        self._last = FoundSteps()
         self._within_epoch = False
 
-    def take(self, now: Counted) -> None:
+    def take(self, now: FoundSteps) -> None:
         last = self._last
         if now.step is not None:
             begun_anew = last.step is not None and now.step < last.step and self._in_another_epoch(now)
             self._within_epoch |= now.bar or begun_anew
-        self._last = Counted(
+        self._last = FoundSteps(
             last.step if now.step is None else now.step,
             last.steps if now.step is None else now.steps or last.steps,
             last.epoch if now.epoch is None else now.epoch,
             last.epochs if now.epoch is None else now.epochs or last.epochs,
         )
 
-    def _in_another_epoch(self, now: Counted) -> bool:
+    def _in_another_epoch(self, now: FoundSteps) -> bool:
         return now.epoch is not None and now.epoch != self._last.epoch
 
     def position(self) -> Position:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from core.phases.matching import match
+from core.phases.matching import match_features
 from core.phases.model import WARM_UP
 from core.phases.online import OnlineDetector
 from core.sampling.values import FIELDS
@@ -96,7 +96,7 @@ class PhaseLabeller:
 
     def __init__(self, model: PhaseModel, *, whole: bool = False) -> None:
         names = [feature.name for feature in LIVE_FEATURES]
-        self._columns = [names.index(name) for name in match(model.features, _blank(), model.scaler)]
+        self._columns = [names.index(name) for name in match_features(model.features, _blank(), model.scaler)]
         self._detector = OnlineDetector(model)
         self._whole = whole
         self._seen: dict[str, float] = {}
@@ -115,7 +115,7 @@ class PhaseLabeller:
         codes: dict[str, tuple[float, ...]] = {}
         strange: frozenset[str] = frozenset()
         if self._whole:
-            labels, found, odd = self._detector.look(names, samples)
+            labels, found, odd = self._detector.latest(names, samples)
             codes = dict(zip(names, map(tuple, found.tolist()), strict=True))
             strange = frozenset(name for name, is_odd in zip(names, odd, strict=True) if is_odd)
         else:

@@ -12,7 +12,7 @@ from core.engines.terms import read_terms
 from core.engines.values import AGENT, GOAL, LOSS, labelled
 from core.errors import InputError
 from core.phases.model import WARM_UP
-from core.progress import Evaluation, ProgressReader, read_goal
+from core.progress import GoalReader, ProgressReader, read_goal
 from core.sampling.engines import ready_engine
 from core.sampling.values import FIELDS, TOTALS, ContainerRow, LiveView, Totals
 from core.units import phase_of
@@ -319,10 +319,10 @@ class _FromAgent:
         self.value: float | None = None
         self.why = _NOTHING_YET
         try:
-            self._evaluate = Evaluation(read_goal(goal))
+            self._evaluate = GoalReader(read_goal(goal))
         except InputError as error:
             self.why = str(error)
-            self._evaluate = Evaluation(read_goal(""))
+            self._evaluate = GoalReader(read_goal(""))
 
     def read(self) -> None:
         for _, printed in self._readings.news():

@@ -19,8 +19,8 @@ from core.scheduling.actions import SetLimit
 from core.scheduling.engine_wrapper import EngineWrapper
 from core.scheduling.model import Use
 from core.scheduling.policies.autopilot import ReadySettings
-from core.scheduling.policies.autopilot.cpu import would_use
-from core.scheduling.policies.autopilot.policy import alike
+from core.scheduling.policies.autopilot.cpu import estimate_unlimited_use
+from core.scheduling.policies.autopilot.policy import is_same_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -129,7 +129,9 @@ class UsageWrapper(EngineWrapper):
         capped = {
             containers[job.id]: capacity[job.worker]
             for job in seen.jobs
-            if job.id in containers and job.worker in capacity and alike(job.limit, self._asked.get(job.id))
+            if job.id in containers
+            and job.worker in capacity
+            and is_same_limit(job.limit, self._asked.get(job.id))
         }
         for at, rows in self._samples():
             means = self._means.push(at, rows)
@@ -170,7 +172,7 @@ def _wanted(values: FloatArray, capacity: float | None) -> FloatArray:
     if capacity is None:
         return values
     unlimited = values.copy()
-    unlimited[_CPU] = would_use(float(values[_CPU]), float(values[_WITHHELD]), capacity)
+    unlimited[_CPU] = estimate_unlimited_use(float(values[_CPU]), float(values[_WITHHELD]), capacity)
     return unlimited
 
 

@@ -1,4 +1,4 @@
-"""What a scheduler can do. An engine performs these in order, and says of each whether it worked."""
+"""The actions of a scheduler. An engine performs them in order and reports which of them failed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from core.scheduling.fast_frozen_init import fast_frozen_init
 class Start:
     """Start a waiting job on a worker, with a limit in cores or without.
 
-    With `threads` it begins with so many threads; None leaves that to the engine, as does a job that cannot
-    change its threads.
+    `threads` is the number of threads it starts with; None leaves that to the engine.
     """
 
     job: str
@@ -26,7 +25,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Turn away a job that has not run yet, for good; `why` says what would be accepted."""
+    """Refuse a job that has not run yet; `why` says what would be accepted."""
 
     job: str
     why: str
@@ -70,7 +69,7 @@ class Migrate:
 @fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Take the processor from a job without ending it."""
+    """Pause a job; it keeps its place and its memory."""
 
     job: str
 
@@ -78,7 +77,7 @@ class Pause:
 @fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Give a paused job the processor back."""
+    """Let a paused job run again."""
 
     job: str
 
@@ -96,34 +95,33 @@ Action: TypeAlias = Start | Refuse | SetLimit | SetMemory | SetThreads | Migrate
 @fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a scheduler did, or did not do, something."""
+    """Why a scheduler did something or left it."""
 
     #: The line of the algorithm or the name of the rule, such as ``"Algorithm 1, line 22"``.
     rule: str
-    #: One sentence for people.
+    #: One sentence for the screen.
     text: str
-    #: What it is about, or None.
+    #: The job and the worker it is about, or None.
     job: str | None = None
     worker: str | None = None
-    #: Figures that decided: names and numbers, in a fixed order.
+    #: The numbers that decided, by name, in a fixed order.
     values: tuple[tuple[str, float], ...] = ()
 
 
 @fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a scheduler thinks of a job at this moment; drawn as bands and lines beside its usage."""
+    """The scheduler's view of a job at this moment; shown beside its usage."""
 
     #: The job.
     job: str
-    #: The list or category that it is in, such as ``"NL"``, or empty.
+    #: Its list or category, such as ``"NL"``, or empty.
     label: str = ""
-    #: Its growth (efficiency) as the scheduler computes it, or None where it is not known.
+    #: Its growth (efficiency) as the scheduler computes it; None if unknown.
     growth: float | None = None
-    #: Whether its end before its deadline is promised; None of policies that promise nothing.
+    #: Whether the policy guarantees its deadline; None for policies without guarantees.
     promised: bool | None = None
-    #: When it is expected to end, seconds of the run's clock, or None.
+    #: Expected finish time, seconds of the run's clock, or None.
     ends: float | None = None
-    #: Between which moments it ends eight times out of ten, as far as others were predicted well; None where
-    #: that is not known.
+    #: The interval that contains its finish time in eight of ten cases; None if unknown.
     between: tuple[float, float] | None = None

@@ -1,4 +1,4 @@
-"""An engine over another one: it passes on what it does not do itself."""
+"""Base class for engine wrappers: delegates everything by default."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ if TYPE_CHECKING:
 
 
 class EngineWrapper:
-    """`core.scheduling.ports.Engine` over another engine; whoever stands on it changes a part of that."""
+    """An engine around another engine; a subclass overrides the part that it changes."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     @property
     def finished(self) -> bool:
-        """As the engine says."""
+        """True once the wrapped engine has finished."""
         return self._engine.finished
 
     def wait(self, until: float | None) -> None:
-        """Let time pass."""
+        """Let time pass on the wrapped engine."""
         self._engine.wait(until)
 
     def observe(self) -> Observation:
-        """Show what the engine shows."""
+        """Return the wrapped engine's observation."""
         return self._engine.observe()
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
-        """Do what was decided."""
+        """Apply the actions on the wrapped engine."""
         return self._engine.apply(actions)
 
     def close(self) -> None:
-        """Let go of the other engine, which goes on."""
+        """Release the wrapped engine, which keeps running."""
         if isinstance(self._engine, EngineWrapper):
             self._engine.close()

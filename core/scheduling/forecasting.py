@@ -1,4 +1,4 @@
-"""What is left of a job, predicted: its loss curve, its steps, the points on its way, its time per step."""
+"""Predictions about a job: its loss curve, its remaining work, its milestones and its time per step."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ if TYPE_CHECKING:
 Floats: TypeAlias = "NDArray[np.float64]"
 
 MIN_VALUES = 4
-"""Fewest printed values that a curve is fitted to."""
+"""The fewest printed values that a curve is fitted to."""
 _SPEEDS = tuple(float(v) for v in np.geomspace(0.5, 60.0, 36))
 _KAPPAS = tuple(float(v) for v in np.geomspace(1.0, 300.0, 24))
 _TAUS = tuple(float(v) for v in np.geomspace(0.005, 0.6, 20))
 _POWER = 0.7
 _INDEPENDENT = 0.5
-"""How many independent values one printed value counts for; the errors of neighbours are correlated."""
+"""Independent values per printed value: the errors of neighbouring values are correlated."""
 
 CurveProbabilities: TypeAlias = tuple[float, ...]
-"""How likely each curve of the grid is; they add up to 1."""
+"""The probability of each curve of the grid; the sum is 1."""
 
 _GRID = len(_SPEEDS) + len(_KAPPAS) + len(_TAUS)
 PRIOR: CurveProbabilities = (1 / _GRID,) * _GRID
-"""Before anything was printed every curve of the grid is as likely as any other."""
+"""Before anything is printed, all curves of the grid are equally likely."""
 
 
-# How far a job's loss has to go: three families of curves fitted to the values that it has printed.
+# Loss curves: three families of curves, fitted to the printed values.
 #
-# With x the share of its steps, a loss follows E(x) = a - b*r(x), where r grows from 0 to 1 as an
-# exponential, a hyperbola or a Weibull curve of unknown speed. For each speed of a fixed grid a and b are a
-# least-squares line in closed form, so that a fit is one small matrix product. A loss that was never negative
-# does not end below zero, a >= b: a fit that would is the best one that ends at zero. Each curve says where a
-# share of the reduction is reached, and the printed values say how likely each curve is.
+# With x the share of the steps, a loss follows E(x) = a - b*r(x), where r grows from 0 to 1 as an
+# exponential, a hyperbola or a Weibull curve of unknown speed. For each speed of a fixed grid, a and b are a
+# least-squares line in closed form, so a fit is one small matrix product. A loss that was never negative does
+# not end below zero (a >= b); where the best line would, the best line that ends at zero is taken. Each curve
+# says where a share of the reduction is reached, and the printed values say how likely each curve is.
 
 
 @lru_cache(maxsize=16)
 def shares_to_goals(goals: tuple[float, ...]) -> Floats:
-    """Share of the steps at which each curve of the grid has made each share of its loss reduction.
+    """Return the share of the steps at which each curve reaches each share of its loss reduction.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def _share_to_goal(goal: float) -> Floats:
 
 
 def _curves(x: Floats) -> Floats:
-    """r(x) of every curve of the grid, shape (curves, values)."""
+    """Return r(x) of every curve of the grid, shape (curves, values)."""
     speeds, kappas, taus = (np.array(each)[:, None] for each in (_SPEEDS, _KAPPAS, _TAUS))
     return np.concatenate(
         [
@@ -78,7 +78,7 @@ def _curves(x: Floats) -> Floats:
 
 
 def curve_probabilities(values: Sequence[float], done: float) -> CurveProbabilities | None:
-    """How likely each curve of the grid is, given what a job has printed."""
+    """Return the probability of each curve, given the printed values; None for a rising loss."""
     n = len(values)
     if n < MIN_VALUES:
         return PRIOR
@@ -102,7 +102,7 @@ def curve_probabilities(values: Sequence[float], done: float) -> CurveProbabilit
 
 
 def _squared_errors_to_zero(curves: Floats, losses: Floats) -> Floats:
-    """Sum of squares that each curve misses the losses by, shape (curves,), if it ends at zero."""
+    """Return each curve's sum of squared errors, shape (curves,), with its end fixed at zero."""
     left = 1 - curves
     spread = np.maximum(np.einsum("kn,kn->k", left, left), 1e-12)
     missed: Floats = losses @ losses - (left @ losses) ** 2 / spread
@@ -110,23 +110,23 @@ def _squared_errors_to_zero(curves: Floats, losses: Floats) -> Floats:
 
 
 Milestones: TypeAlias = "Sequence[tuple[float, float]]"
-"""Work to each point of a chain, core-seconds, ascending and above zero, and what reaching it is worth."""
+"""The milestones of a job: core-seconds to each, ascending and above zero, and the worth of reaching it."""
 
 
-# The order of jobs that have several points on their way, each worth something: best prefixes first.
+# The order of jobs with several milestones: the best prefix first.
 #
-# On one machine let every job be a chain of tasks, to its first point, from there to its second, and so on,
-# and let w_i be what reaching point i is worth. The order that minimises the sum over all points of w_i times
-# the moment when it is reached always serves the job with the largest ratio
+# On one machine let every job be a chain of tasks, to its first milestone, from there to its second, and so
+# on, with worth w_i for milestone i. The order that minimises the sum of w_i times the time at which it is
+# reached always serves the job with the largest ratio
 #
-#     max over k of (w_1 + … + w_k) / (work to point k)
+# max over k of (w_1 + … + w_k) / (work to milestone k)
 #
-# up to that point (Horn 1972; Sidney 1975; with one point it is Smith's rule of 1956, weight over work). What
-# is served in one go that way is a block, and the blocks of a chain have ever smaller ratios.
+# up to that milestone (Horn 1972; Sidney 1975; with one milestone it is Smith's rule of 1956, weight over
+# work). The tasks served in one go form a block; the ratios of a chain's blocks fall.
 
 
 def best_prefix(works: Floats, worths: Floats) -> float:
-    """The largest ratio of a chain.
+    """Return the largest ratio of worth to work over the prefixes of a chain.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def best_prefix(works: Floats, worths: Floats) -> float:
 
 
 def merge_into_blocks(way: Milestones) -> list[tuple[float, float]]:
-    """A chain in blocks: of each its ratio, in falling order, and the work to its last point."""
+    """Merge a chain into blocks: the ratio of each, falling, and the work to its last milestone."""
     found: list[tuple[float, float, float]] = []  # work and worth of a block, and the work to its end
     before = 0.0
     for end, at_end in way:
@@ -153,21 +153,21 @@ def merge_into_blocks(way: Milestones) -> list[tuple[float, float]]:
 
 
 SETTLE_SECONDS = 5.0
-"""Seconds with the same cores after which a measured time per step belongs to them."""
+"""Seconds with unchanged cores after which a measured time per step counts for them."""
 _N_PARTS = 3
 _TOLERANCE = 1e-12
-"""Errors closer than this are the same; the curve with fewer parts is taken."""
+"""Errors closer than this are equal; the curve with fewer terms is taken."""
 
 
-# Seconds per training step against cores, t(c) = a + b/c + d·c, fitted to what was measured of a job.
+# Seconds per training step with c cores, t(c) = a + b/c + d·c, fitted to measurements.
 #
-# a is what no core makes shorter, b what cores share, d what every further core costs (docs/simulator.md);
-# none is below zero. With one measurement only b is known, with two a and b.
+# a does not depend on the cores, b is shared by the cores, d is the cost of each core (docs/simulator.md);
+# none is negative. One measurement determines b, two determine a and b.
 
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
-    """Time per step of one job."""
+    """The time per step of one job as a curve."""
 
     #: a, b and d, in seconds and core-seconds; ≥ 0.
     fixed: float
@@ -179,13 +179,13 @@ class StepTime:
         return self.fixed + self.parallel / cores + self.overhead * cores
 
     def gain(self, cores: float, more: float) -> float:
-        """The share of a step's time that `more` cores would save; below zero where they would cost."""
+        """Return the share of a step's time that `more` cores save; negative where they cost time."""
         return 1.0 - self.seconds(cores + more) / self.seconds(cores)
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTime:
-    """Time per step as it was measured: between two numbers of cores the speed lies on a straight line."""
+    """The time per step between measurements: the speed is linear between two numbers of cores."""
 
     #: (cores, seconds per step) by rising cores, each above zero. With fewer cores than the first the speed
     #: is in proportion, with more than the last it is that of the last.
@@ -198,10 +198,10 @@ class MeasuredTime:
 
 
 def fit_step_time(measured: Sequence[tuple[float, float]]) -> StepTime:
-    """The curve through what was measured, with the least squared relative error.
+    """Fit the curve with the least squared relative error.
 
-    It is the best of the ordinary least-squares fits in which some parts are zero and none is below: with
-    three parts those are few, and one of them is the constrained optimum (Lawson and Hanson 1974, ch. 23).
+    It is the best of the least-squares fits in which some terms are zero and none is negative: with three
+    terms those are few, and one of them is the constrained optimum (Lawson and Hanson 1974, ch. 23).
 
     Parameters
     ----------
@@ -225,58 +225,58 @@ def fit_step_time(measured: Sequence[tuple[float, float]]) -> StepTime:
 
 
 def _part_choices(most: int) -> list[list[int]]:
-    """Which parts may be above zero, simplest first: b alone, then b with others, then those without it."""
+    """List the terms that may be above zero, simplest first: b alone, b with others, others alone."""
     chosen = [list(parts) for size in range(1, most + 1) for parts in combinations(range(_N_PARTS), size)]
     return sorted(chosen, key=lambda parts: (len(parts), 1 not in parts, parts)) if most > 1 else [[1]]
 
 
 GOALS = (0.9, 0.95, 0.99)
-"""The points: shares of its whole loss reduction, in the order in which they are reached."""
+"""The milestones: shares of the whole loss reduction, in the order in which they are reached."""
 _MIN_STEPS = 2
 _MIN_SHARE_LEFT = 0.01
 _REFIT_GROWTH = 1.25
 _MIN_INTERVAL = 0.5
 
 
-# What is left of a job, from what it prints: to its end, and to the points that its owner waits for.
+# The remaining work of a job: to its end and to its milestones.
 #
-# Programs print how many steps they have done and how many there are; with the core-seconds used so far
-# that is the work left. The printed losses say where most of the reduction is made (`loss_curve`).
+# The printed steps and the core-seconds used so far give the remaining work; the printed losses say where
+# most of the reduction is made.
 
 
 @dataclass(frozen=True, slots=True)
 class JobHistory:
-    """What is remembered of one job."""
+    """What a policy remembers of one job between observations."""
 
-    #: Everything that it has printed.
+    #: All printed values.
     values: tuple[float, ...] = ()
-    #: How many of them its curve was fitted to.
+    #: How many of them the curves were fitted to.
     n_fitted: int = 0
-    #: How likely each curve of the grid is to be that of its loss, or None if that does not fall.
+    #: The probability of each curve of the grid; None if the loss does not fall.
     curves: CurveProbabilities | None = PRIOR
-    #: Most cores that it was seen to use.
+    #: The most cores that it used.
     max_cores: float = 0.0
-    #: When it was last looked at, and its counter then.
+    #: The time of its last observation, and its usage counter then.
     time: float = 0.0
     cpu_seconds: float = 0.0
-    #: How often it was asked to move.
+    #: How often a migration was requested.
     moves: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class RemainingWork:
-    """What is left of a job."""
+    """The remaining work of a job."""
 
     #: Core-seconds in total, and to its end.
     total: float
     to_end: float
-    #: Share of its steps that is done.
+    #: The share of its steps that is done.
     done: float
-    #: As in `Known`.
+    #: As in `JobHistory`.
     curves: CurveProbabilities | None
 
     def milestones_ahead(self) -> tuple[Floats, Floats]:
-        """Core-seconds to each place where a point of `GOALS` may be, and how likely it is there.
+        """Return the core-seconds to each possible place of each milestone, and its probability there.
 
         Returns
         -------
@@ -290,7 +290,7 @@ class RemainingWork:
 
 
 def update_history(history: JobHistory, job: Job, now: float) -> JobHistory:
-    """Take in what a job shows now; its curve is refitted when it has printed a quarter more."""
+    """Add an observation of a job; its curves are refitted once it has printed a quarter more values."""
     passed, used = now - history.time, job.cpu_seconds - history.cpu_seconds
     fastest = max(history.max_cores, used / passed) if passed >= _MIN_INTERVAL else history.max_cores
     values = history.values + tuple(value for _, value in job.readings)
@@ -309,7 +309,7 @@ def update_history(history: JobHistory, job: Job, now: float) -> JobHistory:
 
 
 def estimate_remaining(job: Job, history: JobHistory) -> RemainingWork | None:
-    """Predict what is left of a job."""
+    """Estimate the remaining work of a job; None while it is unknown."""
     if not job.total_steps or (job.steps or 0) < _MIN_STEPS or not job.cpu_seconds:
         return None
     done = min(((job.steps or 0) + 0.5) / job.total_steps, 1.0)

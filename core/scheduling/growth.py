@@ -1,9 +1,8 @@
-"""What a job has printed of its evaluation function E, kept as a few numbers per job.
+"""The printed values of the evaluation function E, kept as a few numbers per job.
 
-An observation shows each printed value once; what policies need later is the first, the last and the
-largest value, and running sums from which the mean of any interval follows. E is divided by the largest
-value that the job has shown so far, so that jobs with different losses can be compared; both ends of a
-difference are on the same scale.
+An observation contains each printed value once. Policies need the first, the last and the largest value, and
+running sums for the mean over any interval. E is divided by the largest value so far, so that jobs with
+different losses can be compared.
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ if TYPE_CHECKING:
 
 
 class Track(NamedTuple):
-    """The values of E that one job has printed so far."""
+    """The printed values of one job."""
 
     #: The first and the latest value.
     first: float
     last: float
-    #: The largest value so far (in magnitude, for a loss that goes below zero).
+    #: The largest value so far (by magnitude, for losses below zero).
     largest: float
     #: Sum and number of all values.
     total: float
     n_printed: int
 
     def change(self, before: float, after: float) -> float:
-        """|after − before| on the normalised scale: divided by the largest value so far."""
+        """Return |after − before| divided by the largest value so far."""
         return abs(after - before) / (self.largest or 1.0)
 
     def mean_since(self, total: float, printed: int) -> float:
-        """Mean of the values printed since the sums were `total` and `printed`; or else the last value."""
+        """Return the mean of the values since the sums were `total` and `printed`, or the last value."""
         return (self.total - total) / (self.n_printed - printed) if self.n_printed > printed else self.last
 
 
@@ -44,9 +43,9 @@ Tracks: TypeAlias = "Mapping[str, Track]"
 
 
 def update_tracks(tracks: Tracks, seen: Observation) -> Tracks:
-    """Add what was printed since the previous observation; forget the jobs that ended.
+    """Add the values of an observation and drop the jobs that ended.
 
-    A NaN or infinite value (a diverged loss) is skipped.
+    NaN and infinite values (a diverged loss) are skipped.
     """
     fresh = lookup.new_values(seen)
     if not fresh and not seen.ended:
@@ -62,7 +61,7 @@ def update_tracks(tracks: Tracks, seen: Observation) -> Tracks:
 
 
 def extend_track(track: Track | None, values: Sequence[float]) -> Track | None:
-    """A track with further values, at least one; None while no value was finite."""
+    """Return a track with at least one more value; None while no value was finite."""
     first, _, magnitude, total, printed = track or (nan, nan, 0.0, 0.0, 0)
     values = keep_finite(values)
     if not values:
@@ -74,12 +73,12 @@ def extend_track(track: Track | None, values: Sequence[float]) -> Track | None:
 
 
 def keep_finite(values: Sequence[float]) -> Sequence[float]:
-    """Those that are neither NaN nor infinite, as a diverged loss is."""
+    """Drop NaN and infinite values, as a diverged loss prints them."""
     return values if isfinite(sum(values)) else [value for value in values if isfinite(value)]
 
 
 def max_magnitude(before: float, values: Sequence[float]) -> float:
-    """The largest magnitude of what was printed before, and of further values, at least one."""
+    """Return the largest magnitude of an earlier maximum and new values."""
     found = before
     if (high := max(values)) > found:
         found = high

@@ -1,6 +1,6 @@
-"""Tuples whose values are made when somebody looks at them: jobs that are shown, reasons that are given.
+"""Tuples whose values are built on first access.
 
-Most observations and decisions of a simulated run are looked at by nobody but the policy itself.
+Most observations and reasons of a simulated run are read by the policy alone, and only in part.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ T = TypeVar("T")
 
 
 class LazyTuple(Sequence[T]):
-    """What is a tuple to everybody who looks: equal to it, and copied and pickled as one."""
+    """A sequence that equals, copies and pickles as the tuple of its values."""
 
     __slots__ = ()
 
     @abstractmethod
     def _values(self) -> tuple[T, ...]:
-        """All values, the same ones every time."""
+        """Return all values, the same ones every time."""
 
     def __len__(self) -> int:
         return len(self._values())
@@ -55,7 +55,7 @@ class LazyTuple(Sequence[T]):
 
 
 class PartlyLazyTuple(LazyTuple[T]):
-    """Values of which some are still to be made."""
+    """A tuple of values and of functions that build them."""
 
     __slots__ = ("_made", "_parts")
 

@@ -1,7 +1,7 @@
-"""What policies ask of many jobs at once: which wait, which are on a worker, where each is, what it printed.
+"""Queries over all jobs of an observation: waiting jobs, jobs on a worker, positions, printed values.
 
-Over a plain tuple every question is one pass. An engine that keeps track of its jobs answers from what it
-keeps (`IndexedJobs`), so that a policy that asks only these never looks at jobs that did not change.
+Over a plain tuple each query is one pass. An engine that indexes its jobs answers from the index
+(`IndexedJobs`), so a policy that asks only these never reads jobs that did not change.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 PrintedValues: TypeAlias = "Sequence[tuple[str, Sequence[float]]]"
-"""Values of E by the ids of their jobs, oldest first; jobs that printed none are left out."""
+"""Values of E by job id, oldest first; jobs without new values are left out."""
 
 
 class JobPosition(Protocol):
-    """A job as far as it does not change between two events; see `core.scheduling.model.Job`."""
+    """The part of a job that changes only at events; see `core.scheduling.model.Job`."""
 
     @property
     def id(self) -> str:
@@ -31,11 +31,11 @@ class JobPosition(Protocol):
 
     @property
     def state(self) -> JobState:
-        """Where it is in its life."""
+        """Its state."""
 
     @property
     def worker(self) -> str | None:
-        """The worker that it is on, or goes to; None while it waits."""
+        """The worker it is on or goes to; None while it waits."""
 
     @property
     def can_migrate(self) -> bool:
@@ -43,55 +43,55 @@ class JobPosition(Protocol):
 
 
 class IndexedJobs(Sequence[Job]):
-    """The jobs of an observation, by someone who knows where each of them is."""
+    """The jobs of an observation with an index."""
 
     @abstractmethod
     def waiting_jobs(self) -> tuple[Job, ...]:
-        """Jobs that wait, in order of submission."""
+        """Return the waiting jobs, in order of submission."""
 
     @abstractmethod
     def jobs_on(self, worker: str) -> tuple[Job, ...]:
-        """Jobs that hold a place on a worker, in order of submission."""
+        """Return the jobs that hold a place on a worker, in order of submission."""
 
     @abstractmethod
     def count_by_worker(self) -> Mapping[str, int]:
-        """How many jobs hold a place on each worker."""
+        """Return the number of jobs that hold a place on each worker."""
 
     @abstractmethod
     def job_positions(self) -> Sequence[JobPosition]:
-        """Where all jobs are, in order of submission."""
+        """Return the positions of all jobs, in order of submission."""
 
     @abstractmethod
     def new_values(self) -> PrintedValues:
-        """The values of E that jobs printed since the observation before."""
+        """Return the values of E printed since the previous observation."""
 
     @abstractmethod
     def values_since(self, earlier: Self, names: Collection[str]) -> Mapping[str, Sequence[float]]:
-        """The values of E that these jobs printed after an earlier observation of the same run."""
+        """Return the values of E that these jobs printed after an earlier observation of the same run."""
 
 
 def _as_indexed(seen: Observation) -> IndexedJobs | None:
     jobs = seen.jobs
-    # `isinstance` asks the abstract class, which takes ten times as long
+    # `isinstance` consults the abstract class, which takes ten times as long
     return cast("IndexedJobs", jobs) if IndexedJobs in type(jobs).__mro__ else None
 
 
 def waiting_jobs(seen: Observation) -> tuple[Job, ...]:
-    """Jobs that wait, in order of submission."""
+    """Return the waiting jobs, in order of submission."""
     if (known := _as_indexed(seen)) is not None:
         return known.waiting_jobs()
     return tuple([job for job in seen.jobs if job.state is JobState.WAITING])
 
 
 def jobs_on(seen: Observation, worker: str) -> tuple[Job, ...]:
-    """Jobs that hold a place on a worker, in order of submission; one that migrates is where it goes to."""
+    """Return the jobs that hold a place on a worker, by submission; a migrating job is on its target."""
     if (known := _as_indexed(seen)) is not None:
         return known.jobs_on(worker)
     return tuple([job for job in seen.jobs if job.worker == worker])
 
 
 def count_by_worker(seen: Observation) -> Mapping[str, int]:
-    """How many jobs hold a place on each worker, 0 included."""
+    """Return the number of jobs that hold a place on each worker, 0 included."""
     if (known := _as_indexed(seen)) is not None:
         return known.count_by_worker()
     found = dict.fromkeys([worker.id for worker in seen.workers], 0)
@@ -102,12 +102,12 @@ def count_by_worker(seen: Observation) -> Mapping[str, int]:
 
 
 def job_positions(seen: Observation) -> Sequence[JobPosition]:
-    """Where all jobs are, in order of submission."""
+    """Return the positions of all jobs, in order of submission."""
     return seen.jobs if (known := _as_indexed(seen)) is None else known.job_positions()
 
 
 def new_values(seen: Observation) -> PrintedValues:
-    """The values of E that jobs printed since the observation before."""
+    """Return the values of E printed since the previous observation."""
     if (known := _as_indexed(seen)) is not None:
         return known.new_values()
     return [(job.id, [value for _, value in job.readings]) for job in seen.jobs if job.readings]
@@ -116,7 +116,7 @@ def new_values(seen: Observation) -> PrintedValues:
 def values_since(
     read: Observation | None, unread: Sequence[Observation], names: Collection[str]
 ) -> Mapping[str, Sequence[float]]:
-    """The values of E that jobs printed in several observations; jobs that printed none are left out."""
+    """Return the values of E printed in several observations; jobs without values are left out."""
     before, after = None if read is None else _as_indexed(read), _as_indexed(unread[-1])
     if before is not None and type(before) is type(after):
         return after.values_since(before, names)

@@ -1,8 +1,7 @@
-"""The one loop of every run: wait, observe, decide, act, record; and the replay of decisions from a record.
+"""The loop of every run: wait, observe, decide, act, record; and the replay of a ledger.
 
-Nothing here knows whether the engine is a simulator or a cluster. What was seen, decided and done is one
-`Entry` after another; a run's entries are its ledger, and `replay` proves that the policy, shown the same
-observations, decides the same.
+The loop does not depend on the engine. What was seen, decided and done is one `Entry` after another; a run's
+entries are its ledger, and `replay` checks that the policy decides the same from the same observations.
 """
 
 from __future__ import annotations
@@ -24,22 +23,22 @@ if TYPE_CHECKING:
 @fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a ledger: what was seen, what was decided and why, and what failed at once."""
+    """One line of a ledger: the observation, the decision with its reasons, and immediate failures."""
 
-    #: What the policy was shown.
+    #: The observation.
     observation: Observation
-    #: Its decision.
+    #: The decision.
     actions: tuple[Action, ...]
     reasons: Sequence[Reason]
     marks: tuple[Mark, ...]
     wake: float | None
-    #: Actions that the engine refused at once; those that fail later are in a later observation.
+    #: Actions that the engine refused at once; later failures are in a later observation.
     failures: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where a replayed policy decides differently from its ledger."""
+    """A decision of a replayed policy that differs from the ledger."""
 
     number: int
     recorded: tuple[Action, ...]
@@ -49,9 +48,9 @@ class Difference:
 def drive(
     engine: Engine, policy: SchedulingPolicy, settings: Any, seed: int, pace: float | None = None
 ) -> Iterator[Entry]:
-    """Run a policy on an engine until every job has ended, entry by entry.
+    """Run a policy on an engine until every job has ended, and yield each entry.
 
-    Whoever takes the entries may stop between two of them; the engine is then left as it is.
+    The caller may stop after any entry; the engine stays as it is then.
 
     Parameters
     ----------
@@ -82,7 +81,7 @@ def drive(
 def replay(
     policy: SchedulingPolicy, settings: Any, seed: int, entries: Iterable[Entry]
 ) -> Iterator[Difference]:
-    """Show a policy what its ledger says it saw, and give every decision that is not the recorded one."""
+    """Yield every decision that differs from the recorded one when a policy is shown its ledger."""
     state = policy.begin(settings, seed)
     for entry in entries:
         decision = policy.decide(state, entry.observation)

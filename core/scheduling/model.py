@@ -1,9 +1,8 @@
 """What a scheduler sees: workers and jobs at one moment, as frozen values.
 
-Times are seconds of the run's clock, which may be virtual; CPU is in cores and core-seconds. Nothing here
-says how it was measured: a simulator, a Docker host and a cluster fill in the same values. Usage is a
-cumulative counter, so that a policy takes the mean over whatever interval it looks back on, and evaluation
-values are only those that were printed since the previous observation, so that a ledger keeps each once.
+Times are seconds of the run's clock, which may be virtual; CPU is in cores and core-seconds. The simulator, a
+Docker host and a cluster fill in the same values. Usage is a cumulative counter, so a policy can take the
+mean over any interval. Printed values are those since the previous observation, so a ledger stores each once.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ if TYPE_CHECKING:
     from core.scheduling.actions import Action
 
 Reading: TypeAlias = tuple[float, float]
-"""When a value of the evaluation function was printed, and the value: (seconds, E, lower is better)."""
+"""The time of a printed value of the evaluation function, and the value: (seconds, E, lower is better)."""
 
 
 class JobState(StrEnum):
-    """Where a job is in its life."""
+    """The state of a job."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -46,7 +45,7 @@ class JobState(StrEnum):
 
 
 class Trigger(StrEnum):
-    """Why the scheduler is asked now."""
+    """Why the policy is asked."""
 
     TICK = "tick"
     ARRIVAL = "arrival"
@@ -57,87 +56,86 @@ class Trigger(StrEnum):
 @fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """One machine, or one named part of it."""
+    """A machine, or a named part of it."""
 
     #: Its name.
     id: str
     #: Its cores.
     capacity: float
-    #: Cores in use over the last moments, all containers together.
+    #: Cores in use lately, all containers together.
     used: float = 0.0
-    #: Bytes that it has, and that are taken of them; None where it does not say.
+    #: Bytes in total and in use; None if unknown.
     memory: float | None = None
     memory_used: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How fast earlier runs of a job's kind were."""
+    """How fast earlier runs of this kind of job were."""
 
-    #: (cores, seconds per step) as measured, by rising cores, each above zero.
+    #: Measured (cores, seconds per step), by rising cores, each above zero.
     points: tuple[tuple[float, float], ...]
     #: Seconds until the first step.
     startup: float = 0.0
-    #: Whether t(c) = a + b/c + d·c through these points is meant, which also speaks of more cores than were
-    #: tried; otherwise the speed lies on straight lines between them, and is that of the last beyond it.
+    #: Whether a curve t(c) = a + b/c + d·c runs through the points and holds beyond them; otherwise the speed
+    #: is linear between points and constant after the last.
     curve: bool = False
-    #: Training steps that they had in all, or None.
+    #: Training steps in total, or None.
     steps: int | None = None
-    #: Their observed time per step over what was predicted for them: 10th and 90th percentile; None while too
-    #: few are known.
+    #: Observed over predicted time per step, 10th and 90th percentile; None while too few are known.
     spread: tuple[float, float] | None = None
-    #: Core-seconds from the last step to the end, for what writes and closes on one core at most.
+    #: Core-seconds from the last step to the end, on one core at most.
     teardown: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is known of a job before it starts: its owner's terms, its deadline's admission, earlier runs."""
+    """What is known of a job before it starts: requests, priority, deadline, earlier runs."""
 
-    #: Cores that it can run with at least and at most, or None.
+    #: The fewest and the most cores that it can run with, or None.
     min: float | None = None
     max: float | None = None
     #: Bytes that it needs, or None.
     memory: float | None = None
-    #: From 0 to 9; the higher, the sooner.
+    #: From 0 to 9; higher starts sooner.
     priority: int = 0
-    #: Seconds after its submission within which it should end, or None.
+    #: Seconds from its submission to its deadline, or None.
     deadline: float | None = None
-    #: How fast its kind was before, or None.
+    #: How fast earlier runs were, or None.
     profile: Profile | None = None
-    #: Whether it was promised its deadline before this run, which then tries to keep that.
+    #: Whether its deadline was guaranteed before this run.
     promised: bool = False
 
 
 HIGHEST_PRIORITY = 9
 NO_TERMS = Terms()
-"""The terms of a job whose owner said nothing."""
+"""The terms of a job without any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What a job used since it was looked at before, about a second ago."""
+    """The usage of a job since its previous sample, about a second ago."""
 
     #: Seconds of the run's clock.
     time: float
-    #: Cores used, the mean over that time.
+    #: Mean cores used since then.
     cores: float
     #: Bytes of its working set.
     memory: float
-    #: The share of its quota's periods in which it was held back; 0 without a quota.
+    #: The throttled share of its quota's periods; 0 without a quota.
     throttled: float = 0.0
-    #: By a phase model: −1 and None while it warms up, and without one.
+    #: Phase and code by a phase model: −1 and None during warm-up and without a model.
     phase: int = -1
     code: tuple[float, ...] | None = None
-    #: Whether that model has seen nothing like this.
+    #: Whether the sample is out of distribution for that model.
     strange: bool = False
-    #: Cores that its quota kept from it: seconds for which its threads were throttled, per second.
+    #: Cores withheld by its quota: throttled seconds of its threads, per second.
     withheld: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """What no scheduler can know, for the oracles that look on purpose."""
+    """What no scheduler can know; only oracles read it."""
 
     #: Core-seconds to completion.
     work_left: float
@@ -146,62 +144,61 @@ class Hidden:
 @fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One training job as it is now."""
+    """A training job at one moment."""
 
-    #: Its name; never used twice in a run.
+    #: Its name, unique in a run.
     id: str
-    #: Where it is in its life.
+    #: Its state.
     state: JobState
-    #: The worker that it is on; while it migrates, the one it goes to; None while it waits.
+    #: The worker it is on; its target while it migrates; None while it waits.
     worker: str | None = None
     #: When it was submitted, seconds.
     arrived: float = 0.0
     #: When it first ran, seconds, or None.
     started: float | None = None
-    #: Core-seconds used so far, over all its starts.
+    #: Core-seconds used so far, over all starts.
     cpu_seconds: float = 0.0
-    #: Cores that it may use at most, or None without a limit.
+    #: Its limit in cores, or None.
     limit: float | None = None
-    #: Its share against the others on its worker where cores are scarce; 1 is the default.
+    #: Its weight against other jobs of its worker where cores are scarce; 1 by default.
     weight: float = 1.0
-    #: How many threads it computes with, or None where it does not say.
+    #: The number of its threads, or None if unknown.
     threads: int | None = None
     #: Values of E printed since the previous observation, oldest first.
     readings: tuple[Reading, ...] = ()
-    #: Training steps done and in total, or None where it does not say.
+    #: Training steps done and in total, or None if unknown.
     steps: int | None = None
     total_steps: int | None = None
-    #: Cores that its owner asked for, or None.
+    #: The requested cores, or None.
     request: float | None = None
     #: Whether it writes checkpoints on request.
     can_migrate: bool = True
     #: Whether it adapts its threads to its cores.
     can_resize: bool = False
-    #: What only oracles look at; None wherever it is not known.
+    #: For oracles only; otherwise None.
     hidden: Hidden | None = None
-    #: What else its owner said, or None; `said` is never None.
+    #: Its terms, or None; `terms_or_default` is never None.
     terms: Terms | None = None
-    #: Seconds per training step with the cores and threads that it has now, as lately measured; None while
-    #: that is not known.
+    #: Recently measured seconds per training step with its present cores and threads, or None.
     step_seconds: float | None = None
-    #: Bytes that it may use at most, or None without a limit.
+    #: Its memory limit in bytes, or None.
     memory_limit: float | None = None
-    #: What it used lately; None where nobody looks.
+    #: Its latest usage; None without sampling.
     use: Use | None = None
-    #: How often the kernel has killed one of its processes for want of memory since the run began.
+    #: How many of its processes the kernel killed for lack of memory since the run began.
     kills: int = 0
 
     @property
     def terms_or_default(self) -> Terms:
-        """What its owner said, or nothing of it."""
+        """Its terms; the defaults if it has none."""
         return NO_TERMS if self.terms is None else self.terms
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An action that did not work; it comes back as something seen, never as an exception."""
+    """An action that did not work; part of an observation, never an exception."""
 
-    #: What was asked.
+    #: The action.
     action: Action
     #: One sentence.
     why: str
@@ -210,20 +207,20 @@ class Failure:
 @fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Everything that a scheduler is shown at one moment."""
+    """What a policy sees at one moment."""
 
-    #: Counts the observations of a run from 0; a scheduler that is shown an older one again does nothing.
+    #: Counts the observations of a run from 0; a policy ignores one that is not newer than the last.
     number: int
     #: Seconds of the run's clock; never decreases.
     time: float
-    #: Why it is asked now.
+    #: Why the policy is asked.
     trigger: Trigger
     #: All workers, in a fixed order.
     workers: tuple[Worker, ...]
     #: Jobs that were submitted and have not ended, in order of submission; immutable.
-    #: `core.scheduling.lookup` finds some of them without a look at all.
+    #: `core.scheduling.lookup` finds some of them without reading all.
     jobs: Sequence[Job]
-    #: Jobs that ended since the previous observation, as they were at their end.
+    #: Jobs that ended since the previous observation, in their final state.
     ended: tuple[Job, ...] = ()
     #: Actions that failed since the previous observation.
     failures: tuple[Failure, ...] = ()

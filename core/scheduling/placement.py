@@ -1,8 +1,8 @@
-"""The default scheduler: which worker a waiting job starts on.
+"""The default scheduler: chooses the worker on which a waiting job starts.
 
-The rule is what is compared (`fewest`, `random`, `half`, `requested`); it decides much of the result of any
-policy that migrates afterwards, so every policy on several workers names it. A start that fails is tried on
-the other workers, and then on all of them again after ever longer pauses.
+Its rule (`fewest`, `random`, `half`, `requested`) decides much of the result of any policy that migrates jobs
+later, so every policy on several workers names it. A start that fails is retried on the other workers, and
+then on all of them after ever longer delays.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ _MASK = (1 << 64) - 1
 _STEP = 0x9E3779B97F4A7C15
 
 
-# Random numbers without side effects: a policy keeps the generator's state, so a seed fixes its choices.
+# Random numbers without side effects: the policy's state holds the generator's state, so a seed fixes its
+# choices.
 #
-# The generator is SplitMix64: a counter that is mixed. Drawing returns the number and the next state to keep.
-# Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+# The generator is SplitMix64, a mixed counter. Drawing returns the number and the next state. Source: Steele,
+# Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 
 
 def _mix_bits(value: int) -> int:
@@ -39,18 +40,18 @@ def _mix_bits(value: int) -> int:
 
 
 def seed_state(seed: int) -> int:
-    """The generator state to begin with; neighbouring seeds have nothing in common."""
+    """Return the initial generator state; neighbouring seeds give unrelated states."""
     return _mix_bits((seed + _STEP) & _MASK)
 
 
 def draw_uniform(chance: int) -> tuple[float, int]:
-    """A number from 0 to below 1, and the next generator state."""
+    """Return a number in [0, 1) and the next generator state."""
     following = (chance + _STEP) & _MASK
     return (_mix_bits(following) >> 11) * 2.0**-53, following
 
 
 def draw_below(chance: int, count: int) -> tuple[int, int]:
-    """A whole number from 0 to below `count`, each equally likely, and the next generator state."""
+    """Return a whole number from 0 to below `count`, uniformly, and the next generator state."""
     number, following = draw_uniform(chance)
     return int(number * count), following
 
@@ -66,14 +67,14 @@ UNREQUESTED = 0.1
 
 
 def placement_setting() -> str:
-    """The field of a settings dataclass that names the default scheduler."""
+    """Return the settings field that names the default scheduler."""
     help_ = "Which worker a new job starts on."
     chosen: str = setting("fewest", label="Default scheduler", choices=PLACEMENTS, help=help_)
     return chosen
 
 
 class Attempt(NamedTuple):
-    """What was last tried for a job that still waits: on which worker, and when it may be tried again."""
+    """The last start attempt of a waiting job: the worker, and when it may be retried."""
 
     worker: str | None
     retry_at: float
@@ -87,7 +88,7 @@ _UNTRIED = Attempt(None, 0.0)
 @fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Placer:
-    """The default scheduler's state: its rule, its random state, and starts that were not confirmed."""
+    """The default scheduler's state: its rule, its random state, and unconfirmed starts."""
 
     rule: str
     chance: int
@@ -95,11 +96,11 @@ class Placer:
 
 
 class PlacementDecision(NamedTuple):
-    """What the default scheduler answers."""
+    """The decision of the default scheduler."""
 
     #: Its next state.
     placer: Placer
-    #: The worker of each waiting job whose start was asked for before and not refused.
+    #: The worker of each waiting job whose start is unconfirmed.
     pending: Mapping[str, str]
     #: Jobs to start now, each with its worker.
     starts: tuple[tuple[Job, str], ...] = ()
@@ -115,19 +116,19 @@ class PlacementDecision(NamedTuple):
 
     @property
     def starting_workers(self) -> Mapping[str, str]:
-        """The worker of each waiting job that starts now, or was asked to."""
+        """The worker of each waiting job that starts now or has an unconfirmed start."""
         if not self.starts:
             return self.pending
         return {**self.pending, **{job.id: worker for job, worker in self.starts}}
 
 
 def placer(rule: str, seed: int) -> Placer:
-    """A default scheduler that has seen nothing yet."""
+    """Return a default scheduler in its initial state."""
     return Placer(rule, seed_state(seed))
 
 
 def place(state: Placer, seen: Observation) -> PlacementDecision:
-    """Choose a worker for every waiting job whose start was not asked for already."""
+    """Choose a worker for every waiting job without an unconfirmed start."""
     waiting = lookup.waiting_jobs(seen)
     if not waiting or not seen.workers:
         return PlacementDecision(
@@ -153,7 +154,7 @@ def place(state: Placer, seen: Observation) -> PlacementDecision:
 def _record_failures(
     state: Placer, seen: Observation, waiting: Sequence[Job]
 ) -> tuple[dict[str, Attempt], list[Reason]]:
-    """What is known of the jobs that still wait, with the refusals in this observation."""
+    """Update the attempts of the jobs that still wait with the failures of this observation."""
     attempts = {job.id: state.attempts[job.id] for job in waiting if job.id in state.attempts}
     reasons = []
     for failure in seen.failures:
@@ -166,7 +167,7 @@ def _record_failures(
 
 
 def _after_refusal(before: Attempt, worker: str, seen: Observation) -> Attempt:
-    """The other workers first, at once; when all have refused, all again after a pause that doubles."""
+    """Exclude a worker; once all have refused, retry all of them after a delay that doubles."""
     refused = (*before.refused_by, worker)
     if any(each.id not in refused for each in seen.workers):
         return Attempt(None, seen.time, refused, before.rounds)
@@ -174,7 +175,7 @@ def _after_refusal(before: Attempt, worker: str, seen: Observation) -> Attempt:
 
 
 class _Load:
-    """How full each worker is, by the rule's own measure; grows with each start that is chosen."""
+    """The load of each worker by the rule's own measure, updated by each start."""
 
     def __init__(
         self, rule: str, seen: Observation, waiting: Sequence[Job], pending: Mapping[str, str]
@@ -202,7 +203,7 @@ class _Load:
             self._load[worker] += self._share(job, worker)
 
     def choose(self, job: Job, refused: tuple[str, ...], chance: int) -> tuple[str, Reason, int]:
-        """The job's worker, why, and the next random state."""
+        """Return the job's worker, the reason, and the next random state."""
         free = [worker for worker in self._load if worker not in refused] or list(self._load)
         rule = self._rule
         if rule == "half":

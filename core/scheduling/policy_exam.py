@@ -1,8 +1,7 @@
-"""The exam for policies from outside: what every scheduling policy must satisfy, asked of a few short runs.
+"""The exam that every scheduling policy must pass, run on a few short runs.
 
-A `Paper` is a policy with the ledger of a run of it; each question returns a sentence about what is
-wrong, or None. Where the runs come from is not for this module to know: whoever asks runs the policy, usually
-in the simulator.
+A `Paper` is a policy with the ledger of one of its runs. Each question returns a sentence about a fault, or
+None. The caller runs the policy, usually in the simulator.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ NAME = re.compile(r"[a-z0-9][a-z0-9._+-]{0,59}")
 
 @dataclass(frozen=True)
 class Paper:
-    """A policy, its settings, and one run of it."""
+    """A policy, its settings, and one run."""
 
-    #: As they ran.
+    #: As in that run.
     policy: SchedulingPolicy
     settings: Any
     seed: int
-    #: The jobs that there were to run.
+    #: The jobs of the run.
     jobs: tuple[str, ...]
     #: The ledger.
     entries: tuple[Entry, ...]
@@ -55,7 +54,7 @@ class Paper:
 
 
 def declaration(policy: SchedulingPolicy) -> str | None:
-    """A policy's description of itself is complete; its settings are checked separately."""
+    """Check that a policy's name and description are complete."""
     if not NAME.fullmatch(policy.name):
         return f"“{policy.name}” is no name: use small letters, digits, dots and hyphens."
     if not policy.about.endswith("."):
@@ -68,14 +67,14 @@ def declaration(policy: SchedulingPolicy) -> str | None:
 
 
 def every_job_ends(paper: Paper) -> str | None:
-    """No job is lost, none is left."""
+    """Check that every job ends exactly once."""
     ended = Counter(job.id for entry in paper.entries for job in entry.observation.ended)
     wrong = sorted(job for job in {*paper.jobs, *ended} if ended[job] != (job in paper.jobs))
     return f"The job “{wrong[0]}” did not end once." if wrong else None
 
 
 def is_pure(paper: Paper) -> str | None:
-    """The same state and observation give the same decision, and neither is changed."""
+    """Check that the same state and observation give the same decision, and that neither is changed."""
     state = paper.policy.begin(paper.settings, paper.seed)
     for entry in paper.entries:
         before, seen = copy.deepcopy(state), copy.deepcopy(entry.observation)
@@ -89,36 +88,36 @@ def is_pure(paper: Paper) -> str | None:
 
 
 def is_determined_by_its_seed(paper: Paper) -> str | None:
-    """The same seed gives the same ledger."""
+    """Check that the same seed gives the same ledger."""
     return None if paper.run() == paper.entries else "The same seed does not give the same ledger."
 
 
 def ignores_stale_observations(paper: Paper) -> str | None:
-    """An observation no newer than the last one seen changes nothing and asks for nothing."""
+    """Check that an observation that is not newer than the last has no effect."""
     state = paper.policy.begin(paper.settings, paper.seed)
     for place, entry in enumerate(paper.entries):
         state = paper.policy.decide(state, entry.observation).state
         for older in {place, place // 2, 0}:
-            if not _nothing_happened(paper.policy.decide(state, paper.entries[older].observation), state):
+            if not _is_unchanged(paper.policy.decide(state, paper.entries[older].observation), state):
                 return "It acts on an observation that is no newer than the last: look at its number."
     return None
 
 
-def _nothing_happened(answer: Decision[Any], state: Any) -> bool:
+def _is_unchanged(answer: Decision[Any], state: Any) -> bool:
     return not answer.actions and not answer.reasons and bool(answer.state == state)
 
 
 def replays(paper: Paper) -> str | None:
-    """Shown its ledger, it makes the same decisions again."""
+    """Check that a replay of the ledger gives the same decisions."""
     different = next(replay(paper.policy, paper.settings, paper.seed, paper.entries), None)
     return None if different is None else f"Shown its ledger, it decides differently at {different.number}."
 
 
 def acts_on_what_it_sees(paper: Paper) -> str | None:
-    """Only jobs and workers that are there, only what can be done to them, and a reason for every start."""
+    """Check that all actions refer to jobs and workers of the observation and are possible, with reasons."""
     for entry in paper.entries:
         seen = entry.observation
-        impossible = next((action for action in entry.actions if not possible(action, seen)), None)
+        impossible = next((action for action in entry.actions if not is_possible(action, seen)), None)
         if impossible is not None:
             return f"It asks for what cannot be: {impossible}."
         if not {mark.job for mark in entry.marks} <= {job.id for job in seen.jobs}:
@@ -130,11 +129,11 @@ def acts_on_what_it_sees(paper: Paper) -> str | None:
     return None
 
 
-def possible(action: Action, seen: Observation) -> bool:
-    """Whether an action was possible in what was seen when it was decided."""
+def is_possible(action: Action, seen: Observation) -> bool:
+    """Return whether an action was possible in the observation it was decided on."""
     jobs = {job.id: job for job in seen.jobs}
     workers = {worker.id: worker for worker in seen.workers}
-    return action.job in jobs and _possible_for(action, jobs[action.job], workers)
+    return action.job in jobs and _is_possible_for(action, jobs[action.job], workers)
 
 
 def _is_amount(action: SetLimit | SetMemory | SetThreads) -> bool:
@@ -144,7 +143,7 @@ def _is_amount(action: SetLimit | SetMemory | SetThreads) -> bool:
     return above and (isinstance(action, SetMemory) or action.weight > 0.0)
 
 
-def _possible_for(action: Action, job: Job, workers: dict[str, Worker]) -> bool:
+def _is_possible_for(action: Action, job: Job, workers: dict[str, Worker]) -> bool:
     match action:
         case Start(_, worker, limit, weight, threads):
             fits = worker in workers and (limit is None or 0.0 < limit <= workers[worker].capacity)
@@ -161,7 +160,7 @@ def _possible_for(action: Action, job: Job, workers: dict[str, Worker]) -> bool:
 
 
 def exceeds_no_capacity(paper: Paper) -> str | None:
-    """No limit is above what the job's worker has."""
+    """Check that no limit exceeds the worker's cores."""
     for entry in paper.entries:
         capacity = {worker.id: worker.capacity for worker in entry.observation.workers}
         most = {job.id: capacity[job.worker] for job in entry.observation.jobs if job.worker is not None}
@@ -173,7 +172,7 @@ def exceeds_no_capacity(paper: Paper) -> str | None:
 
 
 def needs_no_oracle(paper: Paper) -> str | None:
-    """What it decides does not depend on what no scheduler can know, unless it says that it does."""
+    """Check that decisions do not depend on `Job.hidden`, except for declared oracles."""
     if paper.policy.oracle:
         return None
     state = paper.policy.begin(paper.settings, paper.seed)

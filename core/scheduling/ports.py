@@ -1,7 +1,7 @@
 """The ports: a policy that decides, and an engine that observes and acts.
 
-A policy is a pure function with typed settings: ``decide(state, observation)`` gives the next state, the
-actions and the reasons. The same object runs in the simulator, on a Docker host and on clusters. An engine
+A policy is a pure function with typed settings: ``decide(state, observation)`` returns the next state, the
+actions and the reasons. The same object runs in the simulator, on a Docker host and on clusters. The engine
 owns time: `Engine.wait` returns when something happened or when the policy wants to be asked again.
 """
 
@@ -25,51 +25,49 @@ State = TypeVar("State")
 @fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[State]):
-    """What a policy answers."""
+    """The answer of a policy."""
 
-    #: What it wants to remember; a frozen value.
+    #: The state to remember; a frozen value.
     state: State
-    #: What to do, in this order.
+    #: The actions, in order.
     actions: tuple[Action, ...] = ()
-    #: Why, for the ledger.
+    #: The reasons, for the ledger.
     reasons: Sequence[Reason] = ()
-    #: What it thinks of each job now.
+    #: The policy's view of each job.
     marks: tuple[Mark, ...] = ()
-    #: When it wants to be asked again at the latest, seconds of the run's clock; None: only when something
-    #: happens.
+    #: When it wants to be asked again at the latest, seconds of the run's clock; None: at the next event.
     wake: float | None = None
 
 
 @dataclass(frozen=True)
 class SchedulingPolicy:
-    """A way of sharing machines among training jobs."""
+    """A scheduling policy."""
 
     #: Its name in tables and on the command line.
     name: str
-    #: One sentence for people.
+    #: One sentence for the screen.
     about: str
-    #: ``begin(settings, seed)`` gives the state before the first observation. Whatever is left to chance is
-    #: drawn from `seed` and the state alone.
+    #: ``begin(settings, seed)`` returns the initial state. All random choices come from `seed` and the state.
     begin: Callable[[Any, int], Any]
-    #: ``decide(state, observation)``: pure; it never sees time, chance, files or an engine.
+    #: ``decide(state, observation)``: pure, without access to time, chance, files or an engine.
     decide: Callable[[Any, Observation], Decision[Any]]
-    #: The frozen dataclass of what can be chosen.
+    #: The frozen dataclass of its settings.
     settings: type[Any] = NoSettings
     #: True if it looks at `Job.hidden`.
     oracle: bool = False
-    #: Settings that this variant has instead of the dataclass's own.
+    #: Defaults of this variant that differ from the dataclass's own.
     defaults: Mapping[str, object] = field(default_factory=dict)
-    #: Its name as its authors write it, where that is another.
+    #: Its name in its authors' spelling, if different.
     title: str = ""
-    #: Whether it leads jobs through numbers of cores, so that its runs are compared by their time per step.
+    #: Whether it leads jobs through several numbers of cores, so that its runs are compared by time per step.
     staged: bool = False
-    #: Whether it goes by `Job.use`, which engines show to nobody else.
+    #: Whether it reads `Job.use`, which engines fill in only for such policies.
     sees_use: bool = False
-    #: Whether, with such settings, it goes by priorities.
+    #: Whether it uses priorities with given settings.
     ranks: Callable[[Any], bool] = lambda _settings: False
 
     def build_settings(self, values: Mapping[str, object] | None = None) -> Any:
-        """The policy's settings with some values chosen.
+        """Return the policy's settings with these values.
 
         Raises
         ------
@@ -80,16 +78,16 @@ class SchedulingPolicy:
 
 
 class Engine(Protocol):
-    """Where workers and jobs are: the simulator, a Docker host, a cluster."""
+    """The workers and jobs: the simulator, a Docker host, a cluster."""
 
     def wait(self, until: float | None) -> None:
         """Let time pass until something happens, or until `until` at the latest."""
 
     def observe(self) -> Observation:
-        """Show everything that can be seen now; each reading of E is shown once."""
+        """Return an observation; each printed value of E appears once."""
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
-        """Do what was decided, in order; what fails at once is returned, and seen next time."""
+        """Perform the actions in order; returns immediate failures, which the next observation repeats."""
 
     @property
     def finished(self) -> bool:

@@ -1,11 +1,11 @@
-"""Where a job delays the others least: sums of the times at which jobs reach their points and their ends.
+"""Placement by delay: sums of the times at which jobs reach their milestones and ends.
 
-On a machine that serves the shortest remaining work first, a job of p core-seconds beside jobs of p_k adds
-p + sum of min(p, p_k) to the sum of completion times (Smith 1956, preemptive): its own work, the work of the
-shorter ones before it, and its own work once for each longer one that it delays. That is all that can be said
-of a job that has just come. Of jobs whose points and demands are known, the whole course of a worker can be:
-it serves the best block first (`core.scheduling.forecasting`), each job up to what it can use, and
-gives what is left to the next.
+On a machine that serves the shortest remaining work first, a job of p core-seconds beside jobs of p_k adds p
++ sum of min(p, p_k) to the sum of completion times (Smith 1956, preemptive): its own work, the work of the
+shorter jobs before it, and its own work once for each longer job that it delays. For a job that has just
+arrived, that is all that is known. For jobs with known milestones and demands, the whole future of a worker
+is simulated: the best block first (`core.scheduling.forecasting`), each job up to its demand, the remaining
+cores to the next.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ if TYPE_CHECKING:
 
 
 def grain_setting(default: float) -> float:
-    """In multiples of what cores are given."""
+    """Return the settings field for the step in which cores are allocated."""
     help_ = "Cores are given in multiples of this."
     chosen: float = setting(default, label="Step", low=0.05, high=64, unit="cores", help=help_)
     return chosen
 
 
 def default_request_setting() -> float:
-    """What a job asks for that asks for nothing."""
+    """Return the settings field for the request of a job without one."""
     help_ = "Cores that a job is taken to ask for which says nothing."
     chosen: float = setting(1.0, label="Without a request", low=0.01, high=4096, unit="cores", help=help_)
     return chosen
 
 
 def memory_setting() -> float:
-    """How far the memory of a worker may be filled."""
+    """Return the settings field for the share of a worker's memory that jobs may fill."""
     help_ = "Share of a machine’s memory beyond which nothing starts there."
     chosen: float = setting(0.8, label="Memory in use", low=0.05, high=1.0, help=help_)
     return chosen
 
 
 _MAX_WORKERS_TRIED = 8
-"""Workers of either kind between which a move is looked for."""
+"""Workers of either kind that a move is searched between."""
 FULL_SHARE = 0.999
-"""Share of a worker that counts as all of it: nobody is served from the rest."""
+"""Share of a worker that counts as all of it; the remainder serves no job."""
 _ROUNDING = 1e-9
 
 
 class ProposedMove(NamedTuple):
-    """A job that would be better off elsewhere, and by how much the weighted sum of times falls."""
+    """A migration of a job that reduces the weighted sum of times by `gain`."""
 
     job: str
     to: str
@@ -58,9 +58,9 @@ class ProposedMove(NamedTuple):
 
 
 class ServedJob(NamedTuple):
-    """A job as the course of its worker depends on it."""
+    """A job as its worker serves it."""
 
-    #: What is ahead of it; its last point is its end.
+    #: Its milestones; the last is its end.
     milestones: Milestones
     #: Most cores that it can use, above zero.
     demand: float
@@ -72,7 +72,7 @@ class ServedJob(NamedTuple):
 
 
 def added_delay(work: float, others: Sequence[float], capacity: float) -> float:
-    """Seconds that a job adds to the sum of completion times on a worker.
+    """Return the seconds that a job adds to the sum of completion times on a worker.
 
     Parameters
     ----------
@@ -87,14 +87,14 @@ def added_delay(work: float, others: Sequence[float], capacity: float) -> float:
 
 
 def best_worker(work: float, loads: Mapping[str, Sequence[float]], capacities: Mapping[str, float]) -> str:
-    """The worker on which a job adds least; among equals the one with the fewest jobs, then by name."""
+    """Return the worker on which a job adds least; ties: fewest jobs, then name."""
     return min(
         loads, key=lambda name: (added_delay(work, loads[name], capacities[name]), len(loads[name]), name)
     )
 
 
 class _JobProgress:
-    """A job while the course of its worker is followed."""
+    """A job during the simulation of its worker."""
 
     def __init__(self, job: ServedJob, capacity: float) -> None:
         self.demand, self.done = min(job.demand, capacity), 0.0
@@ -104,7 +104,7 @@ class _JobProgress:
         )
 
     def serve(self, cores: float, now: float, seconds: float) -> float:
-        """Serve it for some time from `now` on; returns the worth of each point reached, times its moment."""
+        """Serve the job from `now` on; returns the sum of worth times time over the milestones reached."""
         begun, summed = self.done, 0.0
         self.done += cores * seconds
         reached = self.done * (1 + _ROUNDING)
@@ -117,7 +117,7 @@ class _JobProgress:
 
 
 def sum_weighted_times(jobs: Iterable[ServedJob], capacity: float) -> float:
-    """Sum over all points of all jobs of worth times the seconds until it is reached, best block first.
+    """Return the sum of worth times seconds over all milestones of all jobs, best block first.
 
     Parameters
     ----------
@@ -147,9 +147,9 @@ def sum_weighted_times(jobs: Iterable[ServedJob], capacity: float) -> float:
 def best_move(
     jobs: Mapping[str, Mapping[str, ServedJob]], capacities: Mapping[str, float], able: Collection[str]
 ) -> ProposedMove | None:
-    """The best single move that leaves no worker fuller than the fullest one is.
+    """Return the best single migration that makes no worker fuller than the fullest.
 
-    It is looked for between the workers on which jobs lose most by being together and the emptiest ones.
+    It is searched from the workers that lose most by sharing to the emptiest ones.
     """
     now = {name: sum_weighted_times(on.values(), capacities[name]) for name, on in jobs.items()}
     lost = {

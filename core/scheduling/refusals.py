@@ -1,7 +1,7 @@
-"""What every engine refuses: the rules by which an action is refused, and the sentences that say so.
+"""The rules by which every engine refuses an action, and their sentences.
 
-The simulated world and real hosts ask the same questions before anything happens, so that a policy meets the
-same refusals wherever it runs.
+The simulated world and real hosts check the same rules before they act, so a policy meets the same refusals
+everywhere.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 START_TIMEOUT: Final = 60.0
-"""Seconds after which a start that was neither confirmed nor refused is asked for again."""
+"""Seconds after which an unconfirmed start is requested again."""
 _FIRST, _DOUBLINGS = 5.0, 7
 
 
 def retry_delay(failures: int) -> float:
-    """Seconds until it is tried again once `failures` before this one failed: 5, 10, 20 … 640."""
+    """Return the delay before a retry after `failures` earlier failures: 5, 10, 20 … 640 s."""
     return float(_FIRST * 2.0 ** min(failures, _DOUBLINGS))
 
 
 class PendingStart(NamedTuple):
-    """A start that was asked for, or failed: on which worker, until when it is waited for, and how often.
+    """A requested or failed start: the worker, until when it is waited for, and the number of failures.
 
-    `worker` is None after it failed; `avoids` is where that was.
+    After a failure `worker` is None and `avoided_worker` is where it failed.
     """
 
     worker: str | None
@@ -45,7 +45,7 @@ class PendingStart(NamedTuple):
 def update_pending_starts(
     before: Mapping[str, PendingStart], seen: Observation
 ) -> tuple[dict[str, PendingStart], list[Reason]]:
-    """The starts of those that still wait, by their names, with the failures that are seen now."""
+    """Return the pending starts of waiting jobs, updated with the failures of an observation."""
     waiting = {job.id for job in seen.jobs if job.state is JobState.WAITING}
     asked = {name: each for name, each in before.items() if name in waiting}
     reasons = []
@@ -65,11 +65,11 @@ Listener = TypeVar("Listener")
 
 
 class ActionRefused(Exception):  # noqa: N818 - control flow between an action and its engine, which makes a Failure of it
-    """Why an action cannot be done: a sentence for people."""
+    """Why an action is refused: one sentence for the screen."""
 
 
 def find_job(jobs: Mapping[str, Job], name: str) -> Job:
-    """Look up a job that has not ended."""
+    """Return a job that has not ended."""
     job = jobs.get(name)
     if job is None:
         raise ActionRefused(f"There is no job {name}, or it has ended.")
@@ -77,7 +77,7 @@ def find_job(jobs: Mapping[str, Job], name: str) -> Job:
 
 
 def find_worker(workers: Mapping[str, Worker], name: str) -> Worker:
-    """Look up a worker."""
+    """Return a worker."""
     worker = workers.get(name)
     if worker is None:
         raise ActionRefused(f"There is no worker {name}.")
@@ -85,39 +85,39 @@ def find_worker(workers: Mapping[str, Worker], name: str) -> Worker:
 
 
 def require_placed(job: str, state: JobState, worker: Worker | None) -> Worker:
-    """The worker that a job is on; on its way between two it is on none."""
+    """Return the worker of a job; a job that migrates has none."""
     if worker is None or state is JobState.MIGRATING:
         raise ActionRefused(f"Job {job} is on no worker now: it is {state.value}.")
     return worker
 
 
 def require_waiting(job: str, state: JobState) -> None:
-    """Only what waits is started, or turned away."""
+    """Refuse unless the job waits."""
     if state is not JobState.WAITING:
         raise ActionRefused(f"Job {job} does not wait to be started: it is {state.value}.")
 
 
 def check_threads(job: str, threads: int | None) -> int | None:
-    """A number of threads to begin with, at least one; None leaves it open."""
+    """Return a number of threads to start with; None leaves it open."""
     if threads is not None and threads < 1:
         raise ActionRefused(f"Job {job} needs at least one thread, not {threads}.")
     return threads
 
 
 def require_running(job: str, state: JobState, doing: str) -> None:
-    """Only what runs is paused or migrated; `doing` is the verb."""
+    """Refuse unless the job runs; `doing` is the verb of the message."""
     if state is not JobState.RUNNING:
         raise ActionRefused(f"Job {job} cannot {doing}: it is {state.value}.")
 
 
 def require_paused(job: str, state: JobState) -> None:
-    """Only what is paused is resumed."""
+    """Refuse unless the job is paused."""
     if state is not JobState.PAUSED:
         raise ActionRefused(f"Job {job} cannot be resumed: it is {state.value}.")
 
 
 def require_listener(action: SetThreads, listener: Listener | None) -> Listener:
-    """The listener to tell of a new number of threads, which is at least one; None: nothing listens."""
+    """Return the listener that changes a job's threads."""
     if listener is None:
         raise ActionRefused(f"Job {action.job} cannot change its threads while it runs.")
     check_threads(action.job, action.threads)
@@ -125,7 +125,7 @@ def require_listener(action: SetThreads, listener: Listener | None) -> Listener:
 
 
 def check_migration(action: Migrate, state: JobState, *, writes: bool, there: bool) -> None:
-    """A job moves while it runs, by its checkpoint, to where it is not yet."""
+    """Refuse a migration unless the job runs, writes checkpoints and is not there already."""
     require_running(action.job, state, "migrate")
     if not writes:
         raise ActionRefused(f"Job {action.job} writes no checkpoints.")
@@ -136,7 +136,7 @@ def check_migration(action: Migrate, state: JobState, *, writes: bool, there: bo
 def check_memory_limit(
     job: str, limit: float | None, used: float | None, worker: str, memory: float | None
 ) -> float | None:
-    """A memory limit (bytes, None for none) that the worker has, and that does not kill the job at once.
+    """Return a memory limit (bytes, None for none) if the worker has it and the job fits into it.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def check_memory_limit(
 def check_limit(
     limit: float | None, weight: float, worker: str, capacity: float
 ) -> tuple[float | None, float]:
-    """A limit (cores, None for none) within a worker's capacity, and a weight above zero; both as given."""
+    """Return a limit (cores, None for none) and a weight if both are possible on a worker."""
     if limit is not None and not 0 < limit <= capacity:
         raise ActionRefused(
             f"A limit of {limit:g} cores is not possible on {worker}, which has {capacity:g}."

@@ -1,4 +1,4 @@
-"""Dividing a worker's cores: water-filling, weights, limits, and what would have been fair."""
+"""Dividing a worker's cores: water-filling, weights, limits, and fair shares."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from core.scheduling.model import Job
 
 
-# How one worker's cores are shared: weighted water-filling.
+# Weighted water-filling of one worker's cores.
 #
-# It is what a fair-share scheduler with weights and quotas comes to (docs/simulator.md): repeatedly each job
-# gets the least of its cap and its weighted share of what is left: weighted max-min fairness (Keshav, "An
-# engineering approach to computer networking", 1997, pages 215–217).
+# It models a fair-share scheduler with weights and quotas (docs/simulator.md): each job gets the least of its
+# cap and its weighted share of the remainder, repeatedly: weighted max-min fairness (Keshav, "An engineering
+# approach to computer networking", 1997, pages 215–217).
 
 
 def water_fill(capacity: float, caps: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Cores of each job: min(cap, w·level), with all cores given away or every job at its cap.
+    """Return the cores of each job, min(cap, w·level): all cores are used or every job is at its cap.
 
     Parameters
     ----------
@@ -64,27 +64,27 @@ def _fill_to_caps(
 
 
 _NO_WORK = 1e-7
-"""Core-seconds so few that they are only rounding error, not work."""
+"""Core-seconds below which remaining work is rounding error."""
 
 
-# What every job would have had under fair sharing, and how much time may still be spent on others.
+# Fair shares, and how long other work can go first.
 #
-# Beside the real worker runs a virtual one on which all jobs that have arrived share equally. A job's
-# promise is to finish within (1 + delta) times the time that it would need there. Work for others can be
-# put first as long as every promise can be kept by then serving jobs in the order of their promises
-# (earliest deadline first, which is optimal on one machine: Liu and Layland 1973).
+# Beside each worker a virtual one serves all arrived jobs in equal shares. A job's promise is to finish
+# within (1 + delta) times its time there. Work for others can go first while every promise can still be kept
+# by serving jobs in the order of their promises (earliest deadline first, which is optimal on one machine:
+# Liu and Layland 1973).
 
 
 @dataclass(frozen=True, slots=True)
 class FairShare:
-    """A job on the virtual worker: when it came, and the core-seconds that it has had there."""
+    """A job on the virtual worker: its arrival, and the core-seconds that it received there."""
 
     arrived: float
     received: float
 
 
 def _equal_rates(demands: Mapping[str, float], capacity: float) -> dict[str, float]:
-    """Equal shares of a capacity where nobody gets more than it can use; the rest goes to the others."""
+    """Return equal shares of a capacity, each at most the job's demand."""
     rates: dict[str, float] = {}
     left, waiting = capacity, len(demands)
     for name in sorted(demands, key=lambda each: demands[each]):
@@ -137,9 +137,9 @@ def estimate_fair_finishes(
     capacity: float,
     now: float,
 ) -> dict[str, float]:
-    """When each job would finish on the virtual worker if no other came, seconds.
+    """Return when each job finishes on the virtual worker without further arrivals, seconds.
 
-    Parameters are those of `advance`; `now` is the time of the run's clock.
+    Parameters are those of `advance_fair_shares`; `now` is the time of the run's clock.
     """
     left = {name: max(totals[name] - fair.received, 0.0) for name, fair in jobs.items()}
     ends: dict[str, float] = {}
@@ -163,7 +163,7 @@ def compute_slack(
     capacity: float,
     now: float,
 ) -> list[tuple[str, float]]:
-    """How long work for others can be put first before a promise needs the whole worker.
+    """Return how long other work can go first before a promise needs the whole worker.
 
     Parameters
     ----------
@@ -195,15 +195,15 @@ RANK_RATIO = 0.01
 MIN_WEIGHT = 1e-4
 
 
-# Serving jobs in an order, with weights: the first has nearly all, and what it cannot use goes to the next.
+# Serving jobs in an order by weights: the first gets nearly everything, and the next what it leaves.
 #
-# Quotas would leave a node idle when the first job cannot fill it, and pausing needs to know what a job could
-# use; weights need neither. Each rank has a hundredth of the one before, down to the least weight that
+# Quotas would leave a node idle when the first job cannot fill it, and pausing needs the demand of each job;
+# weights need neither. Each rank has a hundredth of the weight before it, down to the least weight that
 # engines distinguish.
 
 
 def weights_by_rank(names: Sequence[str]) -> dict[str, JobWeight]:
-    """The weight of every job on one worker, the first to be served first; its mark is its rank."""
+    """Return the weight of every job on one worker in order of service; its mark is its rank."""
     return {
         name: JobWeight(max(MIN_WEIGHT, RANK_RATIO**place), Mark(name, f"#{place + 1}"))
         for place, name in enumerate(names)
@@ -211,27 +211,28 @@ def weights_by_rank(names: Sequence[str]) -> dict[str, JobWeight]:
 
 
 _MIN_EXTRA_CORES: Final = 0.05
-"""Cores above a whole number that are not worth a thread of their own."""
+"""Cores above a whole number that do not justify another thread."""
 
 
 def threads_for(cores: float) -> int:
-    """As many threads as cores, rounded up, at least one."""
+    """Return as many threads as cores, rounded up, at least one."""
     return max(1, ceil(cores - _MIN_EXTRA_CORES))
 
 
 _TOLERANCE: Final = 1e-9
 
 
-# From the cores that jobs are to have to actions in an order that can be done.
+# From target cores to an order of actions that can be performed.
 #
-# What loses cores comes first, then what begins, then what gains. Threads follow cores: to shrink, threads go
-# first, to grow, cores (docs/scheduling/elastic.md); a job without the agent gets cores only.
+# Jobs that lose cores come first, then starts, then jobs that gain cores. Threads follow cores: to shrink,
+# threads change first, to grow, cores (docs/scheduling/elastic.md); a job without the agent changes its cores
+# only.
 
 
 def plan_changes(
     wanted: Iterable[tuple[Job, str, float]], refused: Mapping[str, str] | None = None
 ) -> tuple[Action, ...]:
-    """Bring jobs to the cores that they are to have.
+    """Return the actions that bring jobs to their target cores.
 
     Parameters
     ----------
@@ -258,12 +259,12 @@ def plan_changes(
 
 
 def _threads_of(job: Job, cores: float) -> int | None:
-    """Threads that suit so many cores; None of a job that does not change its threads."""
+    """Return the threads for these cores; None for a job that cannot change its threads."""
     return threads_for(cores) if job.can_resize else None
 
 
 def _resize(job: Job, cores: float) -> list[Action]:
-    """A job's new limit, and its threads before or after that; nothing if it has that limit."""
+    """Return the actions for a new limit and its threads; none if the limit is unchanged."""
     if job.limit is not None and abs(job.limit - cores) <= _TOLERANCE:
         return []
     limit = SetLimit(job.id, cores, job.weight)

@@ -1,7 +1,7 @@
-"""Policies that divide each worker by weights, again at every quantum and whenever its jobs change.
+"""Policies that divide each worker by weights, at every quantum and whenever its jobs change.
 
-What differs between them is one function: the weights of the jobs on one worker. Unused time always goes to
-others; nothing is limited, paused or moved.
+Each policy is one function that returns the weights of the jobs on one worker. Unused time always goes to
+others; jobs are not limited, paused or moved.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TIME_TOLERANCE = 1e-9
 
 
 def quantum_setting() -> float:
-    """The field of a settings dataclass that says how often workers are divided again."""
+    """Return the settings field for the quantum."""
     chosen: float = setting(
         10.0, label="Quantum", low=0.1, high=3600.0, unit="s", help="Time after which jobs are ordered anew."
     )
@@ -36,39 +36,39 @@ def quantum_setting() -> float:
 
 
 class JobWeight(NamedTuple):
-    """What one job gets, and how it is shown."""
+    """The weight of one job, and its mark."""
 
     weight: float
     mark: Mark
 
 
 Memory: TypeAlias = "Mapping[str, Any]"
-"""What a policy remembers of each job besides what it has printed; frozen values."""
+"""What a policy remembers of each job besides its printed values; frozen values."""
 WeighFunction: TypeAlias = "Callable[[Worker, Sequence[Job], Memory], Mapping[str, JobWeight]]"
 LearnFunction: TypeAlias = "Callable[[Memory, Sequence[Job], Tracks], Memory]"
 
 
 @dataclass(frozen=True, slots=True)
 class WeighingState:
-    """What such a policy remembers."""
+    """The state of a weighing policy."""
 
-    #: As chosen; with a field `quantum`, seconds.
+    #: Its settings, with a field `quantum` in seconds.
     settings: Any
     #: The default scheduler.
     placer: Placer
     #: The number of the last observation.
     number: int = -1
-    #: What every job has printed.
+    #: The printed values of every job.
     tracks: Tracks = field(default_factory=dict)
-    #: The policy's own, brought up to date at every quantum.
+    #: The policy's memory, updated at every quantum.
     memory: Memory = field(default_factory=dict)
-    #: The jobs on each worker when it was divided last.
+    #: The jobs on each worker at its last division.
     members: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: Weight and mark of every job; weight 0 where the engine refused it.
     weights: Mapping[str, JobWeight] = field(default_factory=dict)
-    #: When all workers are divided again: multiples of the quantum.
+    #: When all workers are divided again: a multiple of the quantum.
     next_division: float = 0.0
-    #: When it last asked to be woken.
+    #: The last requested wake-up time.
     wake: float | None = None
 
 
@@ -79,7 +79,7 @@ def decide_by_weights(
     weigh: WeighFunction,
     learn: LearnFunction | None = None,
 ) -> Decision[WeighingState]:
-    """Start what waits, and divide the workers whose jobs changed; all of them at every quantum."""
+    """Start waiting jobs, and divide the workers whose jobs changed; at a quantum, all workers."""
     if seen.number <= state.number:
         return Decision(state, wake=state.wake)
     ticks = seen.time >= state.next_division - _TIME_TOLERANCE
@@ -106,7 +106,7 @@ def decide_by_weights(
 
 
 class _WeighingRound:
-    """One decision while it is made; what it begins with is never changed."""
+    """One decision; it leaves the previous state unchanged."""
 
     def __init__(self, state: WeighingState, seen: Observation, rule: str) -> None:
         self.rule, self.before = rule, state.members
@@ -122,7 +122,7 @@ class _WeighingRound:
         self.reasons = list(self.placing.reasons)
 
     def changed(self, worker: str) -> bool:
-        """True if a worker's jobs are not those of before, or one of them must be asked again."""
+        """True if a worker's jobs changed, or one of them must be set again."""
         names = self.members.get(worker)
         if names is None:
             return False
@@ -130,10 +130,10 @@ class _WeighingRound:
         return again or names != self.before.get(worker)
 
     def divide(self, worker: Worker, wanted: Mapping[str, JobWeight]) -> None:
-        """Ask for the weights of one worker: those that fall, then the starts, then those that rise.
+        """Add the actions for one worker: falling weights, starts, rising weights.
 
-        What was refused just now is left for the next observation, so that an engine that refuses at once
-        is not asked for ever.
+        A refused weight waits for the next observation, so an engine that refuses at once is not asked
+        forever.
         """
         falls: list[Action] = []
         starts: list[Action] = []
@@ -154,7 +154,7 @@ class _WeighingRound:
         self.actions += (*falls, *starts, *rises)
 
     def wake(self, due: float) -> float | None:
-        """The next quantum while jobs compete; or when a refused start may be tried again."""
+        """Return the next quantum while jobs compete, or the retry time of a refused start."""
         times = [due] if any(len(names) > 1 for names in self.members.values()) else []
         return min([*times, *([] if self.placing.wake is None else [self.placing.wake])], default=None)
 
@@ -165,7 +165,7 @@ class _WeighingRound:
 
 
 def _group_by_worker(jobs: Sequence[Job], placing: PlacementDecision) -> dict[str, list[Job]]:
-    """The jobs that can be controlled, by worker, with those that start now or were asked to."""
+    """Return the controllable jobs by worker, with those that start now or have an unconfirmed start."""
     here: dict[str, list[Job]] = {}
     soon = placing.starting_workers
     for job in jobs:
@@ -178,7 +178,7 @@ def _group_by_worker(jobs: Sequence[Job], placing: PlacementDecision) -> dict[st
 def _surviving_weights(
     weights: Mapping[str, JobWeight], seen: Observation, refused: frozenset[str]
 ) -> dict[str, JobWeight]:
-    """What was given, without the jobs that ended, and as weight 0 where it was refused."""
+    """Return the weights without ended jobs; refused ones become 0."""
     kept = dict(weights)
     for job in seen.ended:
         kept.pop(job.id, None)

@@ -1,10 +1,17 @@
 """Sequences of phases: runs, packing, prefix tree, prototypes, transitions and what comes next."""
 
-from core.sequences.forecast import DwellTimes, Forecaster, NextPhase, Outlook, dwell_times_after, forecaster
+from core.sequences.forecast import (
+    DwellTimes,
+    Forecaster,
+    NextPhase,
+    PhaseForecast,
+    dwell_times_after,
+    forecaster,
+)
 from core.sequences.graph import END, MOST_MEMORY, Step, TransitionGraph, transition_graph
 from core.sequences.packing import MOST_UNIT, Element, PackedSequences, pack, pack_sequences, unpack
 from core.sequences.runs import PhaseSequences, Warmup, phase_sequences
-from core.sequences.tree import Path, PrefixTree, paths_of, prefix_tree, prototypes_of
+from core.sequences.tree import PrefixTree, TreePath, paths_of, prefix_tree, prototypes_of
 
 __all__ = [
     "END",
@@ -14,13 +21,13 @@ __all__ = [
     "Element",
     "Forecaster",
     "NextPhase",
-    "Outlook",
     "PackedSequences",
-    "Path",
+    "PhaseForecast",
     "PhaseSequences",
     "PrefixTree",
     "Step",
     "TransitionGraph",
+    "TreePath",
     "Warmup",
     "dwell_times_after",
     "forecaster",

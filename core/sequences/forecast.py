@@ -43,7 +43,7 @@ class DwellTimes:
     #: The distinct durations after which runs were left, ascending, shape (n,).
     times: FloatArray
     #: How many were left then, and how many had lasted at least that long, shape (n,).
-    left: IntArray
+    counts: IntArray
     at_risk: IntArray
 
     @property
@@ -64,10 +64,10 @@ class DwellTimes:
     @property
     def hazard(self) -> FloatArray:
         """P(left at this duration | lasted that long), shape (n,)."""
-        return self.left / np.maximum(self.at_risk, 1)
+        return self.counts / np.maximum(self.at_risk, 1)
 
     @property
-    def left_by(self) -> FloatArray:
+    def share_left_by(self) -> FloatArray:
         """P(left by this duration), shape (n,)."""
         return 1.0 - np.cumprod(1.0 - self.hazard)
 
@@ -114,7 +114,7 @@ def dwell_times_after(
     return DwellTimes(ordered, times, np.bincount(inverse, minlength=len(times)), at_risk)
 
 
-LEAST = 20
+MIN_COUNT = 20
 MOST_STEPS = 1000
 
 
@@ -128,7 +128,7 @@ class NextPhase:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class PhaseForecast:
     """What comes after some phases."""
 
     #: The phases that were asked about, the present one last.
@@ -160,7 +160,7 @@ class Forecaster:
         If the graphs remember samples instead of runs.
     """
 
-    def __init__(self, graphs: Sequence[TransitionGraph], least: int = LEAST) -> None:
+    def __init__(self, graphs: Sequence[TransitionGraph], least: int = MIN_COUNT) -> None:
         if graphs[0].step is Step.WINDOW:
             raise InputError("Forecasts remember runs, not samples.", "Choose steps of runs or of samples.")
         self.memory, self.least = len(graphs), least
@@ -179,18 +179,18 @@ class Forecaster:
                 phase = int(graph.last[target])
                 row[phase] = row.get(phase, 0) + count
 
-    def seen(self, state: State) -> int:
+    def count_state(self, state: State) -> int:
         """How often a state was seen."""
         return sum(self._rows.get(state, {}).values())
 
-    def used(self, state: State) -> State:
+    def usable_state(self, state: State) -> State:
         """The longest suffix of a state that was seen often enough; the present phase at least."""
         state = state[-self.memory :]
-        while len(state) > 1 and self.seen(state) < self.least:
+        while len(state) > 1 and self.count_state(state) < self.least:
             state = state[1:]
         return state
 
-    def ahead(self, after: Sequence[int], steps: int = 1) -> Outlook:
+    def forecast(self, after: Sequence[int], steps: int = 1) -> PhaseForecast:
         """P(phase after `steps` steps | the last phases).
 
         Parameters
@@ -212,8 +212,8 @@ class Forecaster:
                 "A forecast starts from at least one phase and looks at least one step ahead.",
                 f"Name one to {self.memory} phases, and 1 to {MOST_STEPS} steps.",
             )
-        used = self.used(tuple(after))
-        if not self.seen(used):
+        used = self.usable_state(tuple(after))
+        if not self.count_state(used):
             raise NotFoundError(
                 f"No execution of this trace set is ever in {Element(used[-1:])}.", "Choose another phase."
             )
@@ -227,7 +227,7 @@ class Forecaster:
         order = {phase: place for place, phase in enumerate((*self.phases, END))}
         found = [NextPhase(phase, chance, row.get(phase, 0)) for phase, chance in total.items()]
         found.sort(key=lambda each: (-round(each.probability, 12), order[each.phase]))
-        return Outlook(tuple(after), used, self.seen(used), steps, tuple(found))
+        return PhaseForecast(tuple(after), used, self.count_state(used), steps, tuple(found))
 
     def _advance(self, chances: dict[State, float]) -> dict[State, float]:
         after: dict[State, float] = defaultdict(float)
@@ -235,7 +235,7 @@ class Forecaster:
             if state == (END,):
                 after[state] += chance
                 continue
-            row = self._rows[self.used(state)]
+            row = self._rows[self.usable_state(state)]
             total = sum(row.values())
             for phase, count in row.items():
                 after[self._moved(state, phase)] += chance * count / total
@@ -248,7 +248,7 @@ class Forecaster:
 
 
 def forecaster(
-    sequences: PhaseSequences, memory: int = MOST_MEMORY, step: Step = Step.RUN, least: int = LEAST
+    sequences: PhaseSequences, memory: int = MOST_MEMORY, step: Step = Step.RUN, least: int = MIN_COUNT
 ) -> Forecaster:
     """A forecaster for sequences, with the given memory and steps.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import InputError
-from core.sequences.packing import grouped
+from core.sequences.packing import group_keys
 
 if TYPE_CHECKING:
     from core.sequences.runs import PhaseSequences
@@ -65,7 +65,7 @@ class TransitionGraph:
     @cached_property
     def _edges(self) -> tuple[IntArray, IntArray, IntArray]:
         width = len(self.states) + 1
-        found, inverse = grouped(self.at * width + self.to, width * width)
+        found, inverse = group_keys(self.at * width + self.to, width * width)
         count = np.bincount(inverse, self.weight, minlength=len(found)).astype(np.int64)
         return found // width, found % width, count
 
@@ -161,7 +161,7 @@ def transition_graph(sequences: PhaseSequences, memory: int = 1, step: Step = St
     if step is Step.WINDOW:
         entries = np.minimum(sequences.length, memory)
         code, owner = np.repeat(code, entries), np.repeat(owner, entries)
-    states, number = _states(sequences.phases, code, owner, memory)
+    states, number = _build_states(sequences.phases, code, owner, memory)
     goes_on = np.diff(owner, append=-1) == 0
     to = np.where(goes_on, np.roll(number, -1), len(states))
     more = np.zeros_like(entries) if step is Step.RUN else sequences.length - entries
@@ -179,7 +179,7 @@ def transition_graph(sequences: PhaseSequences, memory: int = 1, step: Step = St
     )
 
 
-def _states(
+def _build_states(
     phases: tuple[int, ...], code: IntArray, owner: IntArray, memory: int
 ) -> tuple[tuple[State, ...], IntArray]:
     """The distinct states, and the state of each entry: its last `memory` entries in base (n_phases + 1)."""
@@ -190,7 +190,7 @@ def _states(
         same = owner[back:] == owner[:-back]
         before[back:] = np.where(same, entry[:-back], 0)
         key += before * base**back
-    found, number = grouped(key, base**memory)
+    found, number = group_keys(key, base**memory)
     digits = [[(value // base**back) % base for back in reversed(range(memory))] for value in found.tolist()]
     states = tuple(tuple(phases[d - 1] for d in each if d) for each in digits)
     return states, number

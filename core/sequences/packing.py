@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from core.traces.model import IntArray
 
 
-_ROOM = 1 << 16
+_MAX_SYMBOLS = 1 << 16
 
 
-def grouped(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
+def group_keys(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
     """The distinct keys, ascending, and the index of each key among them.
 
     Parameters
@@ -35,7 +35,7 @@ def grouped(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
     bound
         Where it is not much larger than n, nothing is sorted.
     """
-    if bound > len(keys) + _ROOM:
+    if bound > len(keys) + _MAX_SYMBOLS:
         found, place = np.unique(keys, return_inverse=True)
         return found, place
     there = np.zeros(bound, bool)
@@ -58,9 +58,9 @@ class Element:
 
     def __str__(self) -> str:
         """As people read it: ``φ3``, or ``(φ5·φ1)×4``."""
-        return self.written(str(self.repeats))
+        return self.to_text(str(self.repeats))
 
-    def written(self, times: str) -> str:
+    def to_text(self, times: str) -> str:
         """As people read it, with `times` for the number of repetitions where there are any."""
         inner = "·".join("warm-up" if phase < 0 else f"φ{phase + 1}" for phase in self.phases)
         return inner if self.repeats == 1 else f"({inner})×{times}"
@@ -93,7 +93,7 @@ class PackedSequences:
             inside = self.unit > place
             at = np.where(inside, self.start + place, 0)
             key = key * n + np.where(inside, code[at] + 1 if len(code) else 0, 0)
-        found, symbol = grouped(key, 2 * n**MOST_UNIT)
+        found, symbol = group_keys(key, 2 * n**MOST_UNIT)
         first = np.empty(len(found), np.int64)
         first[symbol[::-1]] = np.arange(len(symbol))[::-1]
         phase = self.sequences.phase
@@ -113,7 +113,7 @@ class PackedSequences:
         """The distinct elements without their repetition counts: 2 stands for any number of them."""
         return self._symbols[1]
 
-    def of(self, execution: int) -> tuple[Element, ...]:
+    def elements_of(self, execution: int) -> tuple[Element, ...]:
         """One execution's packed sequence."""
         part = range(int(self.offsets[execution]), int(self.offsets[execution + 1]))
         phase = self.sequences.phase
@@ -123,7 +123,7 @@ class PackedSequences:
         )
 
 
-def _repetitions(phase: IntArray, owner: IntArray, unit: int) -> IntArray:
+def _find_repetitions(phase: IntArray, owner: IntArray, unit: int) -> IntArray:
     """How often the `unit` runs from each run on repeat in a row within its execution, shape (n_runs,)."""
     n = len(phase)
     if n <= unit:
@@ -135,18 +135,18 @@ def _repetitions(phase: IntArray, owner: IntArray, unit: int) -> IntArray:
     return 1 + (end - place) // unit
 
 
-def _elements(phase: IntArray, owner: IntArray, least: int = 1) -> tuple[IntArray, IntArray, IntArray]:
+def _build_elements(phase: IntArray, owner: IntArray, least: int = 1) -> tuple[IntArray, IntArray, IntArray]:
     """Start, unit and repeats of the elements of flat runs; no unit is shorter than `least` if repeated."""
     unit, repeats = np.ones(len(phase), np.int64), np.ones(len(phase), np.int64)
     for size in range(least, MOST_UNIT + 1):
-        found = _repetitions(phase, owner, size)
+        found = _find_repetitions(phase, owner, size)
         better = (found > 1) & (found * size > unit * repeats)
         unit[better], repeats[better] = size, found[better]
-    start = _walk(unit * repeats)
+    start = _walk_covered(unit * repeats)
     return start, unit[start], repeats[start]
 
 
-def _walk(covered: IntArray) -> IntArray:
+def _walk_covered(covered: IntArray) -> IntArray:
     """Where elements begin if each takes the runs that it covers, from the left."""
     longer = np.flatnonzero(covered > 1)
     inside = np.zeros(len(covered) + 1, np.int64)
@@ -163,7 +163,7 @@ def _walk(covered: IntArray) -> IntArray:
 
 def pack_sequences(sequences: PhaseSequences) -> PackedSequences:
     """Pack the sequences of all executions at once."""
-    start, unit, repeats = _elements(sequences.phase, sequences.owner, least=2)
+    start, unit, repeats = _build_elements(sequences.phase, sequences.owner, least=2)
     offsets = np.searchsorted(start, sequences.offsets)
     return PackedSequences(sequences, start, unit, repeats, offsets)
 
@@ -171,7 +171,9 @@ def pack_sequences(sequences: PhaseSequences) -> PackedSequences:
 def pack(phases: Sequence[int]) -> tuple[Element, ...]:
     """Pack the phases of one execution's runs; equal neighbours are packed too."""
     values = np.array(phases, np.int64)
-    found = zip(*(part.tolist() for part in _elements(values, np.zeros(len(values), np.int64))), strict=True)
+    found = zip(
+        *(part.tolist() for part in _build_elements(values, np.zeros(len(values), np.int64))), strict=True
+    )
     return tuple(Element(tuple(values[at : at + unit].tolist()), repeats) for at, unit, repeats in found)
 
 

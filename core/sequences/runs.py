@@ -72,7 +72,7 @@ class PhaseSequences:
         order = np.argsort(self.phases)
         return order[np.searchsorted(np.array(self.phases)[order], self.phase)] if self.n_runs else self.phase
 
-    def of(self, execution: int) -> list[tuple[int, int, float]]:
+    def runs_of(self, execution: int) -> list[tuple[int, int, float]]:
         """One execution's runs as (phase, samples, seconds)."""
         part = slice(int(self.offsets[execution]), int(self.offsets[execution + 1]))
         return list(

@@ -101,13 +101,13 @@ def prefix_tree(packed: PackedSequences) -> PrefixTree:
         levels.append((parent[order], found[order] % n_symbols, count[order], np.full(len(found), depth)))
         going = going[sizes[going] > depth]
         if alone:
-            levels.append(_chains(packed, node_of, going[np.argsort(at[going])], depth, total))
+            levels.append(_merge_chains(packed, node_of, going[np.argsort(at[going])], depth, total))
             break
     parent, symbol, count, depths = (np.concatenate(parts) for parts in zip(*levels, strict=True))
     return PrefixTree(packed, parent, symbol, depths, count, node_of)
 
 
-def _chains(
+def _merge_chains(
     packed: PackedSequences, node_of: IntArray, going: IntArray, depth: int, total: int
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """All further nodes where every execution stands alone: one chain each, numbered level by level.
@@ -142,7 +142,7 @@ COVERAGE = 0.9
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Path:
+class TreePath:
     """A packed sequence that executions follow from beginning to end."""
 
     #: The tree, and the node at which it ends.
@@ -165,10 +165,10 @@ class Path:
 
     def __str__(self) -> str:
         """As people read it: ``φ3 (φ5·φ1)×n``."""
-        return " ".join(each.written("n") for each in self.elements) or "warm-up only"
+        return " ".join(each.to_text("n") for each in self.elements) or "warm-up only"
 
 
-def paths_of(tree: PrefixTree) -> tuple[Path, ...]:
+def paths_of(tree: PrefixTree) -> tuple[TreePath, ...]:
     """All paths, the most frequent first; of two equally frequent, that of the earlier execution."""
     durations, end = tree.packed.sequences.durations, tree.end
     if not len(end):
@@ -181,7 +181,7 @@ def paths_of(tree: PrefixTree) -> tuple[Path, ...]:
     order = np.lexsort((first, -count))
     covered = np.cumsum(count[order]) / len(end)
     return tuple(
-        Path(
+        TreePath(
             tree=tree,
             node=int(node[i]),
             count=int(count[i]),
@@ -194,7 +194,7 @@ def paths_of(tree: PrefixTree) -> tuple[Path, ...]:
     )
 
 
-def prototypes_of(paths: Sequence[Path], coverage: float = COVERAGE) -> tuple[Path, ...]:
+def prototypes_of(paths: Sequence[TreePath], coverage: float = COVERAGE) -> tuple[TreePath, ...]:
     """The fewest paths that cover a share of the executions, from all paths in their order."""
     for number, path in enumerate(paths, 1):
         if path.covered >= coverage - 1e-12:

@@ -39,51 +39,53 @@ if TYPE_CHECKING:
 # start on its target is restored where it came from (docs/scheduling/specon.md).
 
 
-def begin(world: World, job: SimulatedJob, move: Migrate, to: Node) -> None:
+def begin_migration(world: World, job: SimulatedJob, move: Migrate, to: Node) -> None:
     """Take a job off its worker and wait for its checkpoint."""
-    world.rest(job, JobState.MIGRATING)
-    job.move, job.origin = move, job.node
-    world.place(job, to)
+    world.stop_running(job, JobState.MIGRATING)
+    job.migration, job.origin = move, job.node
+    world.place_job(job, to)
     job.moves += 1
     answered = world.now + world.scenario.control_s + (job.spec.checkpoint_s or 0.0)
-    world.plan(answered, _checkpointed, job)
+    world.schedule(answered, _end_checkpoint, job)
 
 
-def _checkpointed(world: World, job: SimulatedJob) -> None:
-    if _fails(world, job, 0, world.scenario.checkpoint_failure):
-        _return(world, job, f"Job {job.spec.id} did not answer the request for a checkpoint.")
+def _end_checkpoint(world: World, job: SimulatedJob) -> None:
+    if _stage_fails(world, job, 0, world.scenario.checkpoint_failure):
+        _return_to_origin(world, job, f"Job {job.spec.id} did not answer the request for a checkpoint.")
         return
-    world.plan(world.now + job.spec.restore_s, _restored, job)
+    world.schedule(world.now + job.spec.restore_s, _end_restore, job)
 
 
-def _restored(world: World, job: SimulatedJob) -> None:
-    if _fails(world, job, 1, world.scenario.restore_failure):
-        if not world.shown_still(job):
-            world.place(job, job.origin)
-        world.plan(world.now + job.spec.restore_s, _returned, job)
+def _end_restore(world: World, job: SimulatedJob) -> None:
+    if _stage_fails(world, job, 1, world.scenario.restore_failure):
+        if not world.is_shown_unchanged(job):
+            world.place_job(job, job.origin)
+        world.schedule(world.now + job.spec.restore_s, _end_return, job)
         return
-    _run(world, job, job.node)
+    _run_again(world, job, job.node)
 
 
-def _returned(world: World, job: SimulatedJob) -> None:
-    _return(world, job, f"Job {job.spec.id} did not start on its target and was restored where it came from.")
+def _end_return(world: World, job: SimulatedJob) -> None:
+    _return_to_origin(
+        world, job, f"Job {job.spec.id} did not start on its target and was restored where it came from."
+    )
 
 
-def _fails(world: World, job: SimulatedJob, stage: int, probability: float) -> bool:
+def _stage_fails(world: World, job: SimulatedJob, stage: int, probability: float) -> bool:
     return migration_fails(job.spec.id, world.seed, job.moves, stage, probability)
 
 
-def _return(world: World, job: SimulatedJob, why: str) -> None:
-    if job.move is not None:
-        world.failures.append(Failure(job.move, why))
-    _run(world, job, job.origin)
+def _return_to_origin(world: World, job: SimulatedJob, why: str) -> None:
+    if job.migration is not None:
+        world.failures.append(Failure(job.migration, why))
+    _run_again(world, job, job.origin)
 
 
-def _run(world: World, job: SimulatedJob, node: Node | None) -> None:
-    job.move = job.origin = None
+def _run_again(world: World, job: SimulatedJob, node: Node | None) -> None:
+    job.migration = job.origin = None
     world.happened.add(Trigger.OUTCOME)
     if node is not None:
-        world.run(job, node)
+        world.run_job(job, node)
 
 
 def perform(world: World, actions: Sequence[Action]) -> tuple[Failure, ...]:
@@ -91,10 +93,10 @@ def perform(world: World, actions: Sequence[Action]) -> tuple[Failure, ...]:
     failed = []
     for action in actions:
         try:
-            _DOING[type(action)](world, refusals.find_job(world.jobs, action.job), action)
+            _PERFORM[type(action)](world, refusals.find_job(world.jobs, action.job), action)
         except ActionRefused as refused:
             failed.append(Failure(action, str(refused)))
-    world.share_anew()
+    world.share_cores()
     world.failures += failed
     return tuple(failed)
 
@@ -104,25 +106,25 @@ def _start(world: World, job: SimulatedJob, action: Start) -> None:
     refusals.require_waiting(action.job, job.state)
     threads = refusals.check_threads(action.job, action.threads)
     limits = _limits(action.limit, action.weight, node)
-    world.touch(job)
+    world.mark_stale(job)
     job.limit, job.weight = limits
     if threads is not None and job.spec.resizable:
-        job.told(threads)
+        job.set_threads(threads)
     job.started = world.now
-    world.run(job, node)
+    world.run_job(job, node)
 
 
 def _refuse(world: World, job: SimulatedJob, action: Refuse) -> None:
     refusals.require_waiting(action.job, job.state)
-    world.end(job, JobState.REFUSED)
+    world.end_job(job, JobState.REFUSED)
 
 
 def _set_limit(world: World, job: SimulatedJob, action: SetLimit) -> None:
     node = refusals.require_placed(job.spec.id, job.state, job.node)
     limits = _limits(action.limit, action.weight, node)
-    world.touch(job)
+    world.mark_stale(job)
     job.limit, job.weight = limits
-    world.change(node)
+    world.mark_changed(node)
 
 
 def _set_memory(world: World, job: SimulatedJob, action: SetMemory) -> None:
@@ -130,16 +132,16 @@ def _set_memory(world: World, job: SimulatedJob, action: SetMemory) -> None:
     limit = refusals.check_memory_limit(
         action.job, action.limit, job.spec.memory, node.spec.id, node.spec.memory
     )
-    world.touch(job)
+    world.mark_stale(job)
     job.memory_limit = limit
 
 
 def _set_threads(world: World, job: SimulatedJob, action: SetThreads) -> None:
     node = refusals.require_placed(job.spec.id, job.state, job.node)
     refusals.require_listener(action, job if job.spec.resizable else None)
-    world.touch(job)
-    job.told(action.threads)
-    world.change(node)
+    world.mark_stale(job)
+    job.set_threads(action.threads)
+    world.mark_changed(node)
 
 
 def _migrate(world: World, job: SimulatedJob, action: Migrate) -> None:
@@ -147,24 +149,24 @@ def _migrate(world: World, job: SimulatedJob, action: Migrate) -> None:
     writes = job.spec.checkpoint_s is not None
     refusals.check_migration(action, job.state, writes=writes, there=job.node is to)
     _limits(job.limit, job.weight, to)
-    begin(world, job, action, to)
+    begin_migration(world, job, action, to)
 
 
 def _pause(world: World, job: SimulatedJob, action: Pause) -> None:
     refusals.require_running(action.job, job.state, "be paused")
-    world.rest(job, JobState.PAUSED)
+    world.stop_running(job, JobState.PAUSED)
 
 
 def _resume(world: World, job: SimulatedJob, action: Resume) -> None:
     refusals.require_paused(action.job, job.state)
-    world.run(job, refusals.require_placed(job.spec.id, job.state, job.node))
+    world.run_job(job, refusals.require_placed(job.spec.id, job.state, job.node))
 
 
 def _stop(world: World, job: SimulatedJob, _: Stop) -> None:
-    world.end(job, JobState.FAILED)
+    world.end_job(job, JobState.FAILED)
 
 
-_DOING: Final[dict[type, Callable[[World, SimulatedJob, Any], None]]] = {
+_PERFORM: Final[dict[type, Callable[[World, SimulatedJob, Any], None]]] = {
     Start: _start,
     Refuse: _refuse,
     SetLimit: _set_limit,

@@ -26,7 +26,7 @@ class Arrivals(Protocol):
         """Seconds at which n jobs are submitted, ascending."""
 
 
-def _not_negative(what: str, *values: float) -> None:
+def _require_not_negative(what: str, *values: float) -> None:
     for value in values:
         if not (isfinite(value) and value >= 0):
             raise InputError(f"{what} is {value:g} seconds.", "Give zero or more.")
@@ -37,10 +37,10 @@ class FixedTimes:
     """Moments one by one, typed in or read from a file."""
 
     #: Seconds, in any order; at least as many as there are jobs.
-    moments: tuple[float, ...]
+    arrivals: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        _not_negative("A time of submission", *self.moments)
+        _require_not_negative("A time of submission", *self.arrivals)
 
     def times(self, n: int, seed: int) -> tuple[float, ...]:  # noqa: ARG002 - one signature for all schedules
         """Give the first n of them in ascending order.
@@ -50,12 +50,12 @@ class FixedTimes:
         InputError
             If there are fewer.
         """
-        if len(self.moments) < n:
+        if len(self.arrivals) < n:
             raise InputError(
-                f"There are {n} jobs and only {len(self.moments)} times of submission.",
+                f"There are {n} jobs and only {len(self.arrivals)} times of submission.",
                 "Give one time for each job.",
             )
-        return tuple(sorted(float(moment) for moment in self.moments)[:n])
+        return tuple(sorted(float(moment) for moment in self.arrivals)[:n])
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ class Spaced:
     first: float = 0.0
 
     def __post_init__(self) -> None:
-        _not_negative("The spacing of submissions", self.spacing)
-        _not_negative("The first submission", self.first)
+        _require_not_negative("The spacing of submissions", self.spacing)
+        _require_not_negative("The first submission", self.first)
 
     def times(self, n: int, seed: int) -> tuple[float, ...]:  # noqa: ARG002 - one signature for all schedules
         """Count up from the first by the spacing."""
@@ -96,7 +96,7 @@ def normal_times(
     return np.asarray(first + np.concatenate(([0.0], np.cumsum(gaps)))[:n])
 
 
-def possible_spread(spacing: float, spread: float) -> bool:
+def check_spread(spacing: float, spread: float) -> bool:
     """Whether gaps of this mean and spread are normal ones: nearly none is below zero."""
     return spread * SPREADS <= spacing
 
@@ -112,10 +112,10 @@ class NormalGaps:
     first: float = 0.0
 
     def __post_init__(self) -> None:
-        _not_negative("The spacing of submissions", self.spacing)
-        _not_negative("The spread of their gaps", self.spread)
-        _not_negative("The first submission", self.first)
-        if not possible_spread(self.spacing, self.spread):
+        _require_not_negative("The spacing of submissions", self.spacing)
+        _require_not_negative("The spread of their gaps", self.spread)
+        _require_not_negative("The first submission", self.first)
+        if not check_spread(self.spacing, self.spread):
             raise InputError(
                 f"Gaps of {self.spacing:g} s that vary by {self.spread:g} s would often be below zero.",
                 f"Give a spread of at most {self.spacing / SPREADS:.4g} s.",
@@ -135,7 +135,7 @@ class UniformIn:
     first: float = 0.0
 
     def __post_init__(self) -> None:
-        _not_negative("The interval of submissions", self.first, self.last - self.first)
+        _require_not_negative("The interval of submissions", self.first, self.last - self.first)
 
     def times(self, n: int, seed: int) -> tuple[float, ...]:
         """Draw n moments, sorted."""

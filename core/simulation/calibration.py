@@ -24,7 +24,7 @@ from core.errors import InputError
 from core.scheduling.model import JobState
 from core.simulation.loss import Exponential, Hyperbolic, Replayed, Weibull
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
-from core.simulation.speedup import PENALTY, excess
+from core.simulation.speedup import PENALTY, excess_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,9 +34,13 @@ if TYPE_CHECKING:
     from core.simulation.scenario import Contention
 
 
-_BUSY: Final = 0.85  # of a worker's cores in use: below, nobody waited for another; the host takes some, too
-_WHOLE: Final = 0.995  # of a worker's cores: from there on the rest is rounding
-_OFTEN: Final = 0.1  # of a job's life beside idle cores, enough for what it used to say what it can use
+_BUSY_SHARE: Final = (
+    0.85  # of a worker's cores in use: below, nobody waited for another; the host takes some, too
+)
+_WHOLE_SHARE: Final = 0.995  # of a worker's cores: from there on the rest is rounding
+_MIN_IDLE_SHARE: Final = (
+    0.1  # of a job's life beside idle cores, enough for what it used to say what it can use
+)
 
 
 class Costs(NamedTuple):
@@ -58,24 +62,24 @@ class _Stretch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class History:
+class JobTrace:
     """One job from its start to its end."""
 
     #: The job as it was shown last.
-    last: Job
+    final: Job
     #: Start and ends of its stretches, seconds, shape (n + 1,).
     time: Floats
     #: Core-seconds used in each stretch, shape (n,).
     usage: Floats
     #: n_e in each stretch, the job included, shape (n,).
     crowd: Floats
-    #: Threads too many for each core that it could have (`core.simulation.speedup.excess`), shape (n,); none
-    #: while it does not train, since only one computes then.
+    #: Excess threads for each core that it could have, shape (n,); 0 while it does not train, since only one
+    #: thread computes then.
     excess: Floats
     #: Whether a stretch lies in its training, shape (n,).
-    trains: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    is_training: np.ndarray[tuple[int], np.dtype[np.bool_]]
     #: Whether its worker had cores to spare, shape (n,).
-    idle: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    has_idle_cores: np.ndarray[tuple[int], np.dtype[np.bool_]]
     #: When it printed E, and the values, shape (m,).
     read_at: Floats
     values: Floats
@@ -101,12 +105,12 @@ class History:
         data with one thread, or waits for a disk, it uses less than it could, and that is not its demand.
         """
         spans = np.diff(self.time)
-        if spans[self.idle].sum() < _OFTEN * spans.sum():
+        if spans[self.has_idle_cores].sum() < _MIN_IDLE_SHARE * spans.sum():
             return None
-        return _quantile(self.usage / spans, spans, 1 - _OFTEN) or None
+        return _quantile(self.usage / spans, spans, 1 - _MIN_IDLE_SHARE) or None
 
 
-def given(observations: Sequence[Observation]) -> dict[str, float]:
+def effective_cores(observations: Sequence[Observation]) -> dict[str, float]:
     """Cores that each worker's jobs really had together while none were idle.
 
     The median over time, at most its capacity; that itself where its jobs never waited for each other. A host
@@ -122,18 +126,19 @@ def given(observations: Sequence[Observation]) -> dict[str, float]:
                 used[job.worker] += job.cpu_seconds - last.get(job.id, 0.0)
             last[job.id] = job.cpu_seconds
         for worker in after.workers:
-            if span > 0 and used[worker.id] >= _BUSY * worker.capacity * span:
+            if span > 0 and used[worker.id] >= _BUSY_SHARE * worker.capacity * span:
                 found[worker.id].append((used[worker.id] / span, span))
     return {
-        worker.id: _had(worker.capacity, np.array(found[worker.id])) for worker in observations[0].workers
+        worker.id: _effective_capacity(worker.capacity, np.array(found[worker.id]))
+        for worker in observations[0].workers
     }
 
 
-def _had(capacity: float, busy: Floats) -> float:
+def _effective_capacity(capacity: float, busy: Floats) -> float:
     if not len(busy):
         return capacity
     middle = _quantile(busy[:, 0], busy[:, 1], 0.5)
-    return middle if middle < _WHOLE * capacity else capacity
+    return middle if middle < _WHOLE_SHARE * capacity else capacity
 
 
 def _quantile(rates: Floats, spans: Floats, share: float) -> float:
@@ -143,7 +148,7 @@ def _quantile(rates: Floats, spans: Floats, share: float) -> float:
     return float(rates[order][min(np.searchsorted(passed, share * passed[-1]), len(rates) - 1)])
 
 
-def histories_of(observations: Sequence[Observation], contention: Contention) -> tuple[History, ...]:
+def extract_traces(observations: Sequence[Observation], contention: Contention) -> tuple[JobTrace, ...]:
     """Every job that ran, in order of its start."""
     stretches: dict[str, list[_Stretch]] = defaultdict(list)
     readings: dict[str, list[Reading]] = defaultdict(list)
@@ -156,14 +161,14 @@ def histories_of(observations: Sequence[Observation], contention: Contention) ->
             here = {job.id: job for job in present if job.worker == worker.id}
             found = _stretches(list(here.values()), last, before.time, after.time, contention)
             span, used = after.time - before.time, sum(stretch.usage for stretch in found.values())
-            idle = used < _BUSY * worker.capacity * span
+            idle = used < _BUSY_SHARE * worker.capacity * span
             for name, stretch in found.items():
                 spare = worker.capacity - (used - stretch.usage) / span
                 cores, threads = max(spare, worker.capacity / len(found)), here[name].threads
-                too_many = 0.0 if threads is None else excess(threads, cores)
+                too_many = 0.0 if threads is None else excess_threads(threads, cores)
                 stretches[name].append(stretch._replace(idle=idle, excess=too_many))
         last.update((job.id, job) for job in present)
-    return tuple(_history(last[name], lines, readings[name]) for name, lines in stretches.items())
+    return tuple(_build_trace(last[name], lines, readings[name]) for name, lines in stretches.items())
 
 
 def _stretches(
@@ -183,7 +188,7 @@ def _stretches(
     }
 
 
-def _history(job: Job, lines: Sequence[_Stretch], readings: Sequence[Reading]) -> History:
+def _build_trace(job: Job, lines: Sequence[_Stretch], readings: Sequence[Reading]) -> JobTrace:
     """One job's arrays; its stretches are parted where its training began and ended."""
     read_at = np.array([when for when, _ in readings])
     edges = np.array([lines[0].begun, *(line.until for line in lines)])
@@ -194,7 +199,7 @@ def _history(job: Job, lines: Sequence[_Stretch], readings: Sequence[Reading]) -
     trains = (begin < middle) & (middle < end)
     part_of = np.searchsorted(edges, middle) - 1
     used = np.cumsum([0.0, *(line.usage for line in lines)])
-    return History(
+    return JobTrace(
         job,
         time,
         np.diff(np.interp(time, edges, used)),
@@ -226,8 +231,8 @@ def golden_section(cost: Callable[[float], float], low: float, high: float, step
     return (low + high) / 2
 
 
-_TOO_FAR: Final = 0.05  # of the whole fall: beyond that the recorded points say more than a family
-_SHAPES: Final = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.2)
+_MAX_CURVE_ERROR: Final = 0.05  # of the whole fall: beyond that the recorded points say more than a family
+_WEIBULL_SHAPES: Final = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.2)
 
 
 # The loss curve that fits recorded values best, and the noise around it.
@@ -253,48 +258,48 @@ class CurveFit:
 
 def fit_curve(x: Floats, values: Floats) -> CurveFit:
     """Fit recorded `values` of E at shares `x` of the work, both of shape (n,), n ≥ 2, `x` rising."""
-    best = min(_families(x, values), key=lambda fit: fit.error)
+    best = min(_fit_families(x, values), key=lambda fit: fit.error)
     fall = 1.0 - float(best.curve.level(np.array(1.0)))
-    return best if fall > 0 and best.error <= _TOO_FAR * fall else _replayed(x, values)
+    return best if fall > 0 and best.error <= _MAX_CURVE_ERROR * fall else _replay_curve(x, values)
 
 
-def _replayed(x: Floats, values: Floats) -> CurveFit:
+def _replay_curve(x: Floats, values: Floats) -> CurveFit:
     largest = float(np.max(np.abs(values))) or 1.0
     kept = np.concatenate([[True], np.diff(x) > 0]) & (x >= 0) & (x <= 1)
     points = zip(x[kept].tolist(), (values[kept] / largest).tolist(), strict=True)
     return CurveFit(Replayed(tuple(points)), "replayed", 0.0, 0.0)
 
 
-def _families(x: Floats, values: Floats) -> Iterator[CurveFit]:
-    yield _searched("exponential", Exponential, 0.05, 300.0, x, values)
-    yield _searched("hyperbolic", Hyperbolic, 0.01, 5000.0, x, values)
-    for shape in _SHAPES:
-        yield _searched("weibull", partial(_weibull, shape), 1e-4, 10.0, x, values)
+def _fit_families(x: Floats, values: Floats) -> Iterator[CurveFit]:
+    yield _search_shape("exponential", Exponential, 0.05, 300.0, x, values)
+    yield _search_shape("hyperbolic", Hyperbolic, 0.01, 5000.0, x, values)
+    for shape in _WEIBULL_SHAPES:
+        yield _search_shape("weibull", partial(_weibull, shape), 1e-4, 10.0, x, values)
 
 
 def _weibull(shape: float, scale: float, final: float) -> LossCurve:
     return Weibull(scale, shape, final)
 
 
-def _searched(
+def _search_shape(
     family: str, make: Callable[[float, float], LossCurve], low: float, high: float, x: Floats, values: Floats
 ) -> CurveFit:
     def cost(logarithm: float) -> float:
-        return _line(make(exp(logarithm), 0.0).reduction(x), values)[2]
+        return _fit_line(make(exp(logarithm), 0.0).reduction(x), values)[2]
 
     # A grid first: far from its minimum the cost of a shape is flat.
     grid = np.linspace(log(low), log(high), 25).tolist()
     best = min(range(len(grid)), key=lambda i: cost(grid[i]))
     shape = exp(golden_section(cost, grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)], 40))
-    level, fall, error = _line(make(shape, 0.0).reduction(x), values)
+    level, fall, error = _fit_line(make(shape, 0.0).reduction(x), values)
     start = level + fall
     if start <= 0 or fall <= 0:
         return CurveFit(make(shape, 1.0), family, float("inf"), 0.0)
     curve = make(shape, max(level / start, 0.0))
-    return CurveFit(curve, family, error / start, _correlation(values / start - curve.level(x)))
+    return CurveFit(curve, family, error / start, _autocorrelation(values / start - curve.level(x)))
 
 
-def _line(reduction: Floats, values: Floats) -> tuple[float, float, float]:
+def _fit_line(reduction: Floats, values: Floats) -> tuple[float, float, float]:
     """a, b and the root mean square of values − a − b(1 − r)."""
     fallen = 1 - reduction
     spread = fallen - fallen.mean()
@@ -303,20 +308,20 @@ def _line(reduction: Floats, values: Floats) -> tuple[float, float, float]:
     return level, fall, float(np.sqrt(np.mean((values - level - fall * fallen) ** 2)))
 
 
-def _correlation(left: Floats) -> float:
+def _autocorrelation(left: Floats) -> float:
     whole = float(left @ left)
     return float(np.clip(left[1:] @ left[:-1] / whole, 0.0, 0.95)) if whole > 0 else 0.0
 
 
-_FEWEST_READINGS: Final = 5
-_LARGEST_GAMMA: Final = 2.0
-_LARGEST_PENALTY: Final = 30.0  # up to 17 was measured (docs/docker/jobs.md)
-_STEPS: Final = 25
+_MIN_READINGS: Final = 5
+_MAX_GAMMA: Final = 2.0
+_MAX_PENALTY: Final = 30.0  # up to 17 was measured (docs/docker/jobs.md)
+_PENALTY_STEPS: Final = 25
 """Of the search for p: it is then known to 30·0.618²⁵ = 0.0002."""
 
-_NOTHING: Final = 1e-6
-_CHANGES: Final = 0.05
-_ALL_THREADS: Final = 0.8
+_MIN_GAMMA: Final = 1e-6
+_MIN_CHANGE: Final = 0.05
+_ALL_THREADS_SHARE: Final = 0.8
 """Share of its threads from which on a job that could have more cores is taken to use all of them."""
 
 
@@ -349,23 +354,23 @@ def calibrate(observations: Sequence[Observation], contention: Contention = "cou
     InputError
         If no job completed with at least five printed values.
     """
-    every = histories_of(observations, contention)
-    used = [one for one in every if _usable(one)]
+    every = extract_traces(observations, contention)
+    used = [one for one in every if _is_usable(one)]
     if not used:
         raise InputError(
-            f"None of the run's {len(every)} jobs completed with at least {_FEWEST_READINGS} printed values.",
+            f"None of the run's {len(every)} jobs completed with at least {_MIN_READINGS} printed values.",
             "Record a run in which jobs print their loss and end by themselves.",
         )
-    crowds = any(_changes(one.crowd[one.trains & (one.excess == 0)]) for one in used)
-    exceeds = any(_changes(one.excess[one.trains]) for one in used)
-    costs = _costs(used, crowds, exceeds)
-    trained = [_training(one, costs) for one in used]
+    crowds = any(_varies(one.crowd[one.is_training & (one.excess == 0)]) for one in used)
+    exceeds = any(_varies(one.excess[one.is_training]) for one in used)
+    costs = _fit_costs(used, crowds, exceeds)
+    trained = [_training_span(one, costs) for one in used]
     fits = [
         fit_curve((one.work_at(one.read_at, costs) - begin) / (end - begin), one.values)
         for one, (begin, end) in zip(used, trained, strict=True)
     ]
-    jobs = tuple(_spec(one, costs, fit, span) for one, fit, span in zip(used, fits, trained, strict=True))
-    had = given(observations)
+    jobs = tuple(_job_spec(one, costs, fit, span) for one, fit, span in zip(used, fits, trained, strict=True))
+    had = effective_cores(observations)
     # requests and limits are of the whole machine, so that is what policies have to see
     workers = tuple(
         WorkerSpec(worker.id, worker.capacity, lost=worker.capacity - had[worker.id])
@@ -378,70 +383,72 @@ def calibrate(observations: Sequence[Observation], contention: Contention = "cou
         _unevenness(used, costs) ** 0.5,
         crowds,
         exceeds,
-        tuple(one.last.id for one in every if not _usable(one)),
+        tuple(one.final.id for one in every if not _is_usable(one)),
     )
 
 
-def _costs(used: Sequence[History], crowds: bool, exceeds: bool) -> Costs:
+def _fit_costs(used: Sequence[JobTrace], crowds: bool, exceeds: bool) -> Costs:
     """γ and p for which printed values come most evenly; each is only looked for where it shows."""
 
     def gamma(penalty: float) -> float:
         if not crowds:
             return 0.0
-        found = golden_section(lambda each: _unevenness(used, Costs(each, penalty)), 0.0, _LARGEST_GAMMA)
-        return found if found > _NOTHING else 0.0
+        found = golden_section(lambda each: _unevenness(used, Costs(each, penalty)), 0.0, _MAX_GAMMA)
+        return found if found > _MIN_GAMMA else 0.0
 
     def left(penalty: float) -> float:
         return _unevenness(used, Costs(gamma(penalty), penalty))
 
-    penalty = golden_section(left, 0.0, _LARGEST_PENALTY, _STEPS) if exceeds else PENALTY
+    penalty = golden_section(left, 0.0, _MAX_PENALTY, _PENALTY_STEPS) if exceeds else PENALTY
     return Costs(gamma(penalty), penalty)
 
 
-def _changes(values: Floats) -> bool:
-    return len(values) > 0 and float(np.ptp(values)) > _CHANGES
+def _varies(values: Floats) -> bool:
+    return len(values) > 0 and float(np.ptp(values)) > _MIN_CHANGE
 
 
-def _usable(one: History) -> bool:
-    if one.last.state is not JobState.DONE or len(one.values) < _FEWEST_READINGS:
+def _is_usable(one: JobTrace) -> bool:
+    if one.final.state is not JobState.DONE or len(one.values) < _MIN_READINGS:
         return False
     first, last = one.work_at(one.read_at[[0, -1]], Costs()).tolist()
     return bool(last > first)
 
 
-def _unevenness(histories: Sequence[History], costs: Costs) -> float:
+def _unevenness(histories: Sequence[JobTrace], costs: Costs) -> float:
     """Mean square of how far printed values are from even positions between a job's first and its last."""
     return float(
-        np.mean(np.concatenate([_misplaced(one.work_at(one.read_at, costs)) for one in histories]) ** 2)
+        np.mean(np.concatenate([_offsets(one.work_at(one.read_at, costs)) for one in histories]) ** 2)
     )
 
 
-def _misplaced(work: Floats) -> Floats:
+def _offsets(work: Floats) -> Floats:
     whole = float(work[-1] - work[0])
     places = (work - work[0]) / whole if whole > 0 else np.zeros_like(work)
     return np.asarray(places - np.linspace(0, 1, len(work)))
 
 
-def _training(one: History, costs: Costs) -> tuple[float, float]:
+def _training_span(one: JobTrace, costs: Costs) -> tuple[float, float]:
     """After how much of its work a job began to train, and after how much it had ended."""
     first, last = one.work_at(one.read_at[[0, -1]], costs).tolist()
     each = (last - first) / (len(one.values) - 1)
     return max(first - each, 0.0), last
 
 
-def _demand(one: History) -> float | None:
+def _demand_of(one: JobTrace) -> float | None:
     """Most cores that a job can use; None where that is not known, or is as many as it has threads."""
-    demand, threads = one.demand, one.last.threads
-    return None if demand is None or (threads is not None and demand > _ALL_THREADS * threads) else demand
+    demand, threads = one.demand, one.final.threads
+    return (
+        None if demand is None or (threads is not None and demand > _ALL_THREADS_SHARE * threads) else demand
+    )
 
 
-def _spec(one: History, costs: Costs, fit: CurveFit, trained: tuple[float, float]) -> JobSpec:
-    job, work = one.last, one.work(costs)
+def _job_spec(one: JobTrace, costs: Costs, fit: CurveFit, trained: tuple[float, float]) -> JobSpec:
+    job, work = one.final, one.work(costs)
     return JobSpec(
         id=job.id,
         work=work,
         arrival=job.arrived,
-        demand=_demand(one),
+        demand=_demand_of(one),
         loss=fit.curve,
         values=len(one.values),
         noise_sigma=fit.error,

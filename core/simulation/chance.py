@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from core.simulation.scenario import JobSpec
 
 _NOISE, _MIGRATION = 0, 1
-_AHEAD = 32
+_BATCH = 32
 
 
 def _generator(seed: int, job: str, *purpose: int) -> np.random.Generator:
@@ -33,7 +33,7 @@ def _generator(seed: int, job: str, *purpose: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))
 
 
-def noise_of(job: JobSpec, seed: int) -> Floats:
+def sample_noise(job: JobSpec, seed: int) -> Floats:
     """Noise of each printed value: AR(1), n_i = φ n_{i−1} + √(1 − φ²) σ ε_i, each of standard deviation σ.
 
     It is summed up as Σ_k φ^k ε_{i−k}, without powers of φ that are too small to change a double.
@@ -53,21 +53,21 @@ def _powers(phi: float, most: int) -> Floats:
     return np.asarray(phi ** np.arange(min(most, 1 + ceil(log(1e-18) / log(abs(phi))))))
 
 
-def printed_values(job: JobSpec, seed: int) -> list[float]:
+def sample_values(job: JobSpec, seed: int) -> list[float]:
     """E as the job prints it: value i of n at i/n of its training, with noise."""
-    printed: list[float] = (_noiseless(job.loss, job.values) + noise_of(job, seed)).tolist()
+    printed: list[float] = (_noiseless_values(job.loss, job.values) + sample_noise(job, seed)).tolist()
     return printed
 
 
-def printed_by(jobs: Iterable[JobSpec], seed: int) -> Iterator[list[float]]:
+def sample_printed_values(jobs: Iterable[JobSpec], seed: int) -> Iterator[list[float]]:
     """`printed_values` of one job after the other, drawn for some ahead: alone each takes twice as long."""
     rest = iter(jobs)
-    while block := list(islice(rest, _AHEAD)):
-        yield from [printed_values(job, seed) for job in block]
+    while block := list(islice(rest, _BATCH)):
+        yield from [sample_values(job, seed) for job in block]
 
 
 @lru_cache(maxsize=256)
-def _noiseless(loss: LossCurve, values: int) -> Floats:
+def _noiseless_values(loss: LossCurve, values: int) -> Floats:
     return loss.level(np.arange(1, values + 1) / values)
 
 

@@ -44,7 +44,7 @@ class Node:
 
 
 @dataclass(eq=False, slots=True)
-class Line:
+class LineSegment:
     """A job between two changes, as observations keep it; all but `value` stays as it was made.
 
     It is what `core.scheduling.lookup.standing` shows.
@@ -83,7 +83,7 @@ class Line:
         """Values for the observation of this number, made at `now`; the one before it was made at `since`."""
         news = self.news if number == self.number else ()
         shown, last = self._printed(since, now, number)
-        return (*news, *readings(self.job, self, shown, last, now)) if last > shown else news
+        return (*news, *readings_between(self.job, self, shown, last, now)) if last > shown else news
 
     def values(self, since: float, now: float, number: int) -> list[float]:
         """The same without their moments."""
@@ -97,23 +97,23 @@ class Line:
             return 0, 0
         job, shown = self.job, self.printed
         if number != self.number:
-            shown = max(shown, job.reached(self.done + self.rate * (since - self.at)))
-        return shown, job.reached(self.done + self.rate * (now - self.at))
+            shown = max(shown, job.count_values(self.done + self.rate * (since - self.at)))
+        return shown, job.count_values(self.done + self.rate * (now - self.at))
 
-    def shown(self, now: float) -> int:
+    def count_shown(self, now: float) -> int:
         """How many values are shown in all by an observation made at `now`."""
         if self.rate <= 0:
             return self.printed
-        reached = self.job.reached(self.done + self.rate * (now - self.at))
+        reached = self.job.count_values(self.done + self.rate * (now - self.at))
         return reached if reached > self.printed else self.printed
 
 
-def readings(
-    job: SimulatedJob, line: Line | SimulatedJob, first: int, last: int, now: float
+def readings_between(
+    job: SimulatedJob, line: LineSegment | SimulatedJob, first: int, last: int, now: float
 ) -> list[Reading]:
     """Values `first`…`last` − 1, at the moments when they were printed on a line, `now` at the latest."""
-    per_value, levels = job.each / line.rate, job.levels
-    begin = line.at + (job.begin - line.done) / line.rate + per_value
+    per_value, levels = job.work_per_value / line.rate, job.levels
+    begin = line.at + (job.training_begins - line.done) / line.rate + per_value
     found = [(begin + per_value * i, levels[i]) for i in range(first, last)]
     if found[-1][0] > now:
         found[-1] = (now, found[-1][1])
@@ -149,7 +149,7 @@ class SimulatedJob:
     #: Values collected but not shown yet.
     readings: list[Reading] = field(default_factory=list)
     #: The migration under way, where it came from, and how many there were.
-    move: Migrate | None = None
+    migration: Migrate | None = None
     origin: Node | None = None
     moves: int = 0
     #: Number of what is planned for it; raised whenever it stops to run.
@@ -159,27 +159,31 @@ class SimulatedJob:
     #: Core-seconds of work at which it ends, by completion or by its own fault.
     goal: float = field(init=False)
     #: Core-seconds of work before its training begins, and for each printed value after that.
-    begin: float = field(init=False)
-    each: float = field(init=False)
+    training_begins: float = field(init=False)
+    work_per_value: float = field(init=False)
     #: Whether all of its threads compute; before its training and after it only one does.
-    trains: bool = field(init=False)
+    is_training: bool = field(init=False)
     #: Core-seconds of work at which that changes next, or it ends.
-    turn: float = field(init=False)
+    next_turn: float = field(init=False)
     #: What its owner says of it beside its request, or None.
     terms: Terms | None = field(init=False)
     #: Training steps for each core-second of training, and how many it says it has in all, true or not.
     steps_per_work: float | None = field(init=False, default=None)
     claimed_steps: int | None = field(init=False, default=None)
     #: Whether its threads are as many as its cores.
-    follows: bool = field(init=False)
+    threads_follow: bool = field(init=False)
 
     def __post_init__(self) -> None:
         spec = self.spec
         self.goal = spec.work * (spec.crash_at or 1.0)
-        self.begin, self.each, self.terms = spec.prepare, spec.training / spec.values, spec.terms
-        self.trains = spec.prepare == 0
-        self.turn = min(spec.work - spec.finish if self.trains else spec.prepare, self.goal)
-        self.follows = spec.follows
+        self.training_begins, self.work_per_value, self.terms = (
+            spec.prepare,
+            spec.training / spec.values,
+            spec.terms,
+        )
+        self.is_training = spec.prepare == 0
+        self.next_turn = min(spec.work - spec.finish if self.is_training else spec.prepare, self.goal)
+        self.threads_follow = spec.follows
         if spec.steps is not None:
             self.steps_per_work = spec.steps / spec.training
             self.claimed_steps = max(1, round(spec.steps * spec.size_error))
@@ -190,27 +194,27 @@ class SimulatedJob:
         most = inf if self.limit is None else self.limit
         if self.spec.demand is not None and self.spec.demand < most:
             most = self.spec.demand
-        if self.threads is None and not self.follows:
+        if self.threads is None and not self.threads_follow:
             return most
-        if not self.trains:
+        if not self.is_training:
             return min(most, 1.0)
-        return most if self.follows else min(most, float(self.threads or 1))
+        return most if self.threads_follow else min(most, float(self.threads or 1))
 
-    def told(self, threads: int) -> None:
+    def set_threads(self, threads: int) -> None:
         """Compute with so many threads from now on, as its policy says."""
-        self.threads, self.follows = threads, False
+        self.threads, self.threads_follow = threads, False
 
     @property
-    def turns(self) -> float:
+    def next_turn_at(self) -> float:
         """When it comes to its next turn if nothing changes; infinite while it does not run."""
-        return self.at + (self.turn - self.done) / self.rate if self.rate > 0 else inf
+        return self.at + (self.next_turn - self.done) / self.rate if self.rate > 0 else inf
 
     def take_turn(self) -> bool:
         """Go on to its training or to what comes after it, and return whether it has ended instead."""
-        if self.turn >= self.goal:
+        if self.next_turn >= self.goal:
             return True
-        self.trains = not self.trains
-        self.turn = min(self.spec.work - self.spec.finish, self.goal) if self.trains else self.goal
+        self.is_training = not self.is_training
+        self.next_turn = min(self.spec.work - self.spec.finish, self.goal) if self.is_training else self.goal
         return False
 
     def done_at(self, now: float) -> float:
@@ -221,28 +225,28 @@ class SimulatedJob:
         """Core-seconds used by `now`."""
         return self.cpu_seconds + self.share * (now - self.at)
 
-    def reached(self, done: float) -> int:
+    def count_values(self, done: float) -> int:
         """How many values are printed once so many core-seconds of work are done."""
-        count, most = int((done - self.begin) / self.each + ROUNDING), len(self.levels)
+        count, most = int((done - self.training_begins) / self.work_per_value + ROUNDING), len(self.levels)
         return count if count < most else most
 
     def note_shown(self, until: float) -> None:
         """Count what was printed by `until` as shown; its line was shown then, and ends now."""
         if self.rate > 0:
-            self.printed = max(self.printed, self.reached(self.done + self.rate * (until - self.at)))
+            self.printed = max(self.printed, self.count_values(self.done + self.rate * (until - self.at)))
 
     def collect(self, now: float, done: float) -> None:
         """Note the values printed since the last collection, at the moments when they were printed."""
-        last = self.reached(done)
+        last = self.count_values(done)
         if last > self.printed and self.rate > 0:
-            self.readings += readings(self, self, self.printed, last, now)
+            self.readings += readings_between(self, self, self.printed, last, now)
             self.printed = last
 
-    def line(self, number: int) -> Line:
+    def segment(self, number: int) -> LineSegment:
         """Its straight line, first shown by the observation of this number; takes the collected readings."""
         node, per_work, rate = self.node, self.steps_per_work, self.rate
         news, self.readings = tuple(self.readings), []
-        return Line(
+        return LineSegment(
             self,
             number,
             self.spec.id,
@@ -266,7 +270,7 @@ class SimulatedJob:
 
     def steps_at(self, done: float) -> int:
         """Training steps when so much work is done, for a job that says so."""
-        steps = int((done - self.begin) * (self.steps_per_work or 0.0) + ROUNDING)
+        steps = int((done - self.training_begins) * (self.steps_per_work or 0.0) + ROUNDING)
         return min(max(steps, 0), self.spec.steps or 0)
 
     def settle(self, now: float, share: float, rate: float) -> None:

@@ -41,7 +41,7 @@ class LossCurve(Protocol):
         """Equal curves are looked up as one."""
 
 
-def _above_zero(what: str, value: float) -> None:
+def _require_positive(what: str, value: float) -> None:
     if not (np.isfinite(value) and value > 0):
         raise InputError(f"The {what} of a loss curve is {value:g}.", "Give a number above zero.")
 
@@ -56,7 +56,7 @@ class Exponential:
     final: float = FINAL_LEVEL
 
     def __post_init__(self) -> None:
-        _above_zero("rate λ", self.rate)
+        _require_positive("rate λ", self.rate)
 
     def reduction(self, x: Floats) -> Floats:
         """Share of the whole reduction at work `x`."""
@@ -77,7 +77,7 @@ class Hyperbolic:
     final: float = FINAL_LEVEL
 
     def __post_init__(self) -> None:
-        _above_zero("bend κ", self.bend)
+        _require_positive("bend κ", self.bend)
 
     def reduction(self, x: Floats) -> Floats:
         """Share of the whole reduction at work `x`."""
@@ -100,8 +100,8 @@ class Weibull:
     final: float = FINAL_LEVEL
 
     def __post_init__(self) -> None:
-        _above_zero("scale τ", self.scale)
-        _above_zero("shape p", self.shape)
+        _require_positive("scale τ", self.scale)
+        _require_positive("shape p", self.shape)
 
     def reduction(self, x: Floats) -> Floats:
         """Share of the whole reduction at work `x`."""

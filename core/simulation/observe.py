@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from core.scheduling.ports import Engine
-    from core.simulation.job import Line
+    from core.simulation.job import LineSegment
     from core.simulation.world import World
 
 
-EVERY = 1.0
+USE_INTERVAL = 1.0
 """Seconds between two samples."""
-_FULL = 0.999
+_FULL_SHARE = 0.999
 """Share of what it can use below which a limit holds a job back."""
 
 
-class _Seen(NamedTuple):
-    at: float
+class _LastUse(NamedTuple):
+    time: float
     cpu_seconds: float
     use: Use | None
 
 
-class ShowsUse(EngineWrapper):
+class UsageWrapper(EngineWrapper):
     """An engine whose jobs are shown with what they used, as sampling them once a second would.
 
     A job's memory is what its owner said that it needs; of its quota's periods all are throttled while it
@@ -47,30 +47,30 @@ class ShowsUse(EngineWrapper):
     def __init__(self, engine: Engine, demands: Mapping[str, float]) -> None:
         super().__init__(engine)
         self._demands = demands
-        self._seen: dict[str, _Seen] = {}
+        self._seen: dict[str, _LastUse] = {}
 
     def observe(self) -> Observation:
         """Show what the engine shows, with what its jobs used."""
         seen = self._engine.observe()
         before, self._seen = self._seen, {}
         most = {each.id: each.capacity for each in seen.workers}
-        jobs = (self._shown(job, before.get(job.id), seen.time, most) for job in seen.jobs)
+        jobs = (self._with_use(job, before.get(job.id), seen.time, most) for job in seen.jobs)
         return replace(seen, jobs=tuple(jobs))
 
-    def _shown(self, job: Job, before: _Seen | None, now: float, most: Mapping[str, float]) -> Job:
+    def _with_use(self, job: Job, before: _LastUse | None, now: float, most: Mapping[str, float]) -> Job:
         if job.state is not JobState.RUNNING:
             return job
         if before is None:
-            self._seen[job.id] = _Seen(now, job.cpu_seconds, None)
+            self._seen[job.id] = _LastUse(now, job.cpu_seconds, None)
             return job
-        passed, use = now - before.at, before.use
-        if passed >= EVERY:
+        passed, use = now - before.time, before.use
+        if passed >= USE_INTERVAL:
             cores = (job.cpu_seconds - before.cpu_seconds) / passed
             demand = self._demands.get(job.id, inf)
-            held = job.limit is not None and job.limit < _FULL * demand
+            held = job.limit is not None and job.limit < _FULL_SHARE * demand
             more = min(demand, most[job.worker or ""]) - (job.limit or 0.0) if held else 0.0
             use = Use(now, cores, job.terms_or_default.memory or 0.0, float(held), withheld=max(more, 0.0))
-            before = _Seen(now, job.cpu_seconds, use)
+            before = _LastUse(now, job.cpu_seconds, use)
         self._seen[job.id] = before
         return job if use is None else replace(job, use=use)
 
@@ -83,8 +83,8 @@ def observe(world: World, number: int, *, hidden: bool) -> Observation:
     """Show the world as it is now, and each reading, end and failure once."""
     trigger = next(kind for kind in _ORDER if kind in world.happened) if world.happened else Trigger.TICK
     now = world.now
-    ended = tuple([_job(job.line(number), now, now, number, hidden) for job in world.ended])
-    jobs = _jobs(world, number, hidden)
+    ended = tuple([_build_job(job.segment(number), now, now, number, hidden) for job in world.ended])
+    jobs = _observed_jobs(world, number, hidden)
     seen = Observation(number, now, trigger, tuple(world.workers), jobs, ended, tuple(world.failures))
     world.happened.clear()
     world.ended.clear()
@@ -92,15 +92,15 @@ def observe(world: World, number: int, *, hidden: bool) -> Observation:
     return seen
 
 
-def _jobs(world: World, number: int, hidden: bool) -> SeenJobs:
+def _observed_jobs(world: World, number: int, hidden: bool) -> ObservedJobs:
     """All jobs as they are now; what changed since the last observation gets a new line."""
     index, jobs, changed = world.index, world.jobs, world.changed_nodes
-    lines, waiting = index.lines, index.waiting
+    lines, waiting = index.segments, index.waiting
     for job in world.stale:
         name, node = job.spec.id, job.node
         if name not in jobs:
             continue
-        line = lines[name] = job.line(number)
+        line = lines[name] = job.segment(number)
         if job.state is JobState.WAITING:
             waiting[name] = line
         elif name in waiting:
@@ -109,14 +109,14 @@ def _jobs(world: World, number: int, hidden: bool) -> SeenJobs:
             changed.add(node)
     for node in changed:
         members = sorted(node.members, key=_SUBMITTED)
-        index.on[node.place] = tuple([lines[job.spec.id] for job in members])
+        index.by_worker[node.place] = tuple([lines[job.spec.id] for job in members])
     world.stale.clear()
     changed.clear()
     since, world.shown, world.shown_at = world.shown_at, number, world.now
-    return SeenJobs(world, since, number, hidden)
+    return ObservedJobs(world, since, number, hidden)
 
 
-class SeenJobs(LazyTuple[Job], IndexedJobs):
+class ObservedJobs(LazyTuple[Job], IndexedJobs):
     """The jobs of one observation; each is made when it is looked at."""
 
     __slots__ = (
@@ -134,20 +134,20 @@ class SeenJobs(LazyTuple[Job], IndexedJobs):
 
     def __init__(self, world: World, since: float, number: int, hidden: bool) -> None:
         self._now, self._since, self._number, self._hidden = world.now, since, number, hidden
-        self._lines = tuple(world.index.lines.values())
+        self._lines = tuple(world.index.segments.values())
         self._waiting = tuple(world.index.waiting.values())
-        self._on, self._places = tuple(world.index.on), world.places
+        self._on, self._places = tuple(world.index.by_worker), world.places
         self._all: tuple[Job, ...] | None = None
         self._counts: dict[str, int] | None = None
 
     def waiting_jobs(self) -> tuple[Job, ...]:
         """Jobs that wait, in order of submission."""
-        return self._made(self._waiting) if self._waiting else ()
+        return self._build_jobs(self._waiting) if self._waiting else ()
 
     def jobs_on(self, worker: str) -> tuple[Job, ...]:
         """Jobs that hold a place on a worker, in order of submission."""
         place = self._places.get(worker)
-        return () if place is None else self._made(self._on[place])
+        return () if place is None else self._build_jobs(self._on[place])
 
     def count_by_worker(self) -> Mapping[str, int]:
         """How many jobs hold a place on each worker."""
@@ -163,7 +163,7 @@ class SeenJobs(LazyTuple[Job], IndexedJobs):
         values = [(line.id, line.values(since, now, number)) for line in self._lines]
         return [each for each in values if each[1]]
 
-    def values_since(self, earlier: SeenJobs, names: Collection[str]) -> Mapping[str, Sequence[float]]:
+    def values_since(self, earlier: ObservedJobs, names: Collection[str]) -> Mapping[str, Sequence[float]]:
         """The values of E that these jobs printed after an earlier observation of the same run."""
         before, after, found = earlier._shown(), self._shown(), {}
         for line in self._lines:
@@ -175,23 +175,23 @@ class SeenJobs(LazyTuple[Job], IndexedJobs):
     def _shown(self) -> Mapping[str, int]:
         """How many values of each job were shown, this observation included."""
         if self._counts is None:
-            self._counts = {line.id: line.shown(self._now) for line in self._lines}
+            self._counts = {line.id: line.count_shown(self._now) for line in self._lines}
         return self._counts
 
-    def _made(self, lines: Sequence[Line]) -> tuple[Job, ...]:
+    def _build_jobs(self, lines: Sequence[LineSegment]) -> tuple[Job, ...]:
         now, since, number, hidden = self._now, self._since, self._number, self._hidden
-        return tuple([line.value or _job(line, now, since, number, hidden) for line in lines])
+        return tuple([line.value or _build_job(line, now, since, number, hidden) for line in lines])
 
     def _values(self) -> tuple[Job, ...]:
         if self._all is None:
-            self._all = self._made(self._lines)
+            self._all = self._build_jobs(self._lines)
         return self._all
 
     def __len__(self) -> int:
         return len(self._lines)
 
 
-def _job(line: Line, now: float, since: float, number: int, hidden: bool) -> Job:
+def _build_job(line: LineSegment, now: float, since: float, number: int, hidden: bool) -> Job:
     job, passed = line.job, now - line.at
     spec, done = job.spec, line.done + line.rate * passed
     readings = line.readings(since, now, number)

@@ -56,11 +56,11 @@ class Recording:
         return math.fsum(self.cores) * self.period
 
     @cached_property
-    def moved(self) -> tuple[float, ...]:
+    def io_total(self) -> tuple[float, ...]:
         """Bytes read and written before each step, and at the end, shape (steps + 1,)."""
         return tuple(accumulate((rate * self.period for rate in self.io), initial=0.0))
 
-    def printed(self, moments: Sequence[float]) -> list[tuple[float, float]]:
+    def values_at(self, moments: Sequence[float]) -> list[tuple[float, float]]:
         """When each loss was printed, and the loss: one for each step that brought another value.
 
         Parameters
@@ -76,7 +76,7 @@ class Recording:
         return lines
 
 
-KEPT: Final = 60.0
+KEEP_SECONDS: Final = 60.0
 """Seconds for which a job that has ended can still be asked how it ended."""
 
 NO_PLACE: Final = -1
@@ -92,7 +92,7 @@ DONE, STOPPED, KILLED = "done", "stopped", "killed"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StartingPlace:
     """Where jobs run, one after the other, and what each is allowed when it begins."""
 
     #: Cores at most; None without a limit.
@@ -116,7 +116,7 @@ class ReplayPlan:
     #: Taken in turn, as jobs begin.
     recordings: tuple[Recording, ...]
     #: How many jobs there can be at once, and what is allowed to them.
-    places: tuple[Place, ...]
+    places: tuple[StartingPlace, ...]
     #: Seconds between the end of a job and the beginning of the next in its place; infinite: there is none.
     pause: float = 10.0
 
@@ -183,12 +183,12 @@ class ReplayedJob:
         """Bytes that it holds now."""
         return recording.memory[min(len(self.left), recording.steps - 1)]
 
-    def moved(self, recording: Recording) -> float:
+    def io_total(self, recording: Recording) -> float:
         """Bytes that it has read and written."""
         step = len(self.left)
         if step >= recording.steps:
-            return recording.moved[-1]
-        return recording.moved[step] + self.part * recording.io[step] * recording.period
+            return recording.io_total[-1]
+        return recording.io_total[step] + self.part * recording.io[step] * recording.period
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +251,7 @@ class Replay:
         return min(self.due, default=math.inf)
 
 
-_ALMOST: Final = 1e-9
+_ROUNDING: Final = 1e-9
 """Part of a limit by which rounding may miss it."""
 
 
@@ -267,37 +267,37 @@ _ALMOST: Final = 1e-9
 # falls later, and every job has used the recorded core-seconds when it ends, whatever happened to it.
 
 
-def advance(plan: ReplayPlan, now: Replay, until: float) -> Replay:
+def advance_replay(plan: ReplayPlan, now: Replay, until: float) -> Replay:
     """Let time pass until `until`; what lies behind changes nothing."""
     while True:
-        now = _forget(_begin(plan, now))
+        now = _forget_ended(_begin_jobs(plan, now))
         if now.at >= until:
             return now
-        cores = shares(plan, now)
+        cores = share_cores(plan, now)
         ends = [_step_ends(plan, job, now.at, share) for job, share in cores]
-        now = _pass(plan, now, cores, ends, min([until, now.next_due, *ends]))
+        now = _pass_time(plan, now, cores, ends, min([until, now.next_due, *ends]))
 
 
-def shares(plan: ReplayPlan, now: Replay) -> list[tuple[ReplayedJob, float]]:
+def share_cores(plan: ReplayPlan, now: Replay) -> list[tuple[ReplayedJob, float]]:
     """The cores that each job which runs has at this moment."""
     running = [job for job in now.jobs if job.runs]
-    caps = [_cap(demand(plan, job), job.limit) for job in running]
+    caps = [_capped(demand_of(plan, job), job.limit) for job in running]
     filled = water_fill(plan.cores, caps, [job.weight for job in running])
     return list(zip(running, filled, strict=True))
 
 
-def demand(plan: ReplayPlan, job: ReplayedJob) -> float:
+def demand_of(plan: ReplayPlan, job: ReplayedJob) -> float:
     """The cores that a job would use now if it got them."""
     return plan.recording(job).cores[len(job.left)]
 
 
-def _cap(wanted: float, limit: float | None) -> float:
+def _capped(wanted: float, limit: float | None) -> float:
     return wanted if limit is None else min(wanted, limit)
 
 
 def _pace(plan: ReplayPlan, job: ReplayedJob, share: float) -> float:
     """Steps per second."""
-    recording, wanted = plan.recording(job), demand(plan, job)
+    recording, wanted = plan.recording(job), demand_of(plan, job)
     return (share / wanted if wanted > 0 else 1.0) / recording.period
 
 
@@ -306,7 +306,7 @@ def _step_ends(plan: ReplayPlan, job: ReplayedJob, at: float, share: float) -> f
     return at + max(1.0 - job.part, 0.0) / pace if pace > 0 else inf
 
 
-def _pass(
+def _pass_time(
     plan: ReplayPlan,
     now: Replay,
     cores: list[tuple[ReplayedJob, float]],
@@ -316,22 +316,22 @@ def _pass(
     """Everything at `moment`, until which no job goes beyond its present step."""
     seconds = moment - now.at
     moved = {
-        job.number: _worked(plan, job, share, seconds, moment if end <= moment else None)
+        job.number: _work_job(plan, job, share, seconds, moment if end <= moment else None)
         for (job, share), end in zip(cores, ends, strict=True)
     }
     later = replace(now, at=moment, jobs=tuple(moved.get(job.number, job) for job in now.jobs))
     for job in moved.values():
-        later = _ended(plan, later, job)
+        later = _end_jobs(plan, later, job)
     return later
 
 
-def _worked(
+def _work_job(
     plan: ReplayPlan, job: ReplayedJob, share: float, seconds: float, over: float | None
 ) -> ReplayedJob:
     """A job after some seconds of one step; `over` is when the step ended, if it did."""
     limited = 0.0 if job.limit is None else seconds
-    wanted = demand(plan, job)
-    binds = job.limit is not None and share >= job.limit * (1.0 - _ALMOST) and share < wanted
+    wanted = demand_of(plan, job)
+    binds = job.limit is not None and share >= job.limit * (1.0 - _ROUNDING) and share < wanted
     return replace(
         job,
         left=job.left if over is None else (*job.left, over),
@@ -343,7 +343,7 @@ def _worked(
     )
 
 
-def _ended(plan: ReplayPlan, now: Replay, job: ReplayedJob) -> Replay:
+def _end_jobs(plan: ReplayPlan, now: Replay, job: ReplayedJob) -> Replay:
     """End a job whose recording is over, or which needs more memory than it may have."""
     recording = plan.recording(job)
     if len(job.left) >= recording.steps:
@@ -353,7 +353,7 @@ def _ended(plan: ReplayPlan, now: Replay, job: ReplayedJob) -> Replay:
     return now
 
 
-def _begin(plan: ReplayPlan, now: Replay) -> Replay:
+def _begin_jobs(plan: ReplayPlan, now: Replay) -> Replay:
     """Begin the jobs that are due."""
     if now.next_due > now.at:
         return now
@@ -366,10 +366,10 @@ def _begin(plan: ReplayPlan, now: Replay) -> Replay:
     return Replay(now.at, tuple(due), tuple(jobs), begun)
 
 
-def _forget(now: Replay) -> Replay:
+def _forget_ended(now: Replay) -> Replay:
     kept = tuple(
         job
         for job in now.jobs
-        if job.ended is None or job.submitted is not None or now.at - job.ended <= KEPT
+        if job.ended is None or job.submitted is not None or now.at - job.ended <= KEEP_SECONDS
     )
     return now if len(kept) == len(now.jobs) else replace(now, jobs=kept)

@@ -26,20 +26,20 @@ Contention: TypeAlias = Literal["count", "effective"]
 _VAE: Final = FAMILIES["exponential"]["VAE"]
 
 
-def _refuse(owner: str, what: str, hint: str) -> None:
+def _scenario_error(owner: str, what: str, hint: str) -> None:
     raise InputError(f"{owner}: {what}.", hint)
 
 
-def _positive(owner: str, **values: float | None) -> None:
+def _require_positive(owner: str, **values: float | None) -> None:
     for name, value in values.items():
         if value is not None and not (isfinite(value) and value > 0):
-            _refuse(owner, f"{name} is {value:g}", "Give a number above zero.")
+            _scenario_error(owner, f"{name} is {value:g}", "Give a number above zero.")
 
 
-def _not_negative(owner: str, **values: float | None) -> None:
+def _require_not_negative(owner: str, **values: float | None) -> None:
     for name, value in values.items():
         if value is not None and not (isfinite(value) and value >= 0):
-            _refuse(owner, f"{name} is {value:g}", "Give zero or more.")
+            _scenario_error(owner, f"{name} is {value:g}", "Give zero or more.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class WorkerSpec:
     lost: float = 0.0
 
     def __post_init__(self) -> None:
-        _positive(f"Worker {self.id}", cores=self.cores, memory=self.memory, jobs=self.for_jobs)
-        _not_negative(f"Worker {self.id}", lost=self.lost)
+        _require_positive(f"Worker {self.id}", cores=self.cores, memory=self.memory, jobs=self.for_jobs)
+        _require_not_negative(f"Worker {self.id}", lost=self.lost)
 
     @property
     def for_jobs(self) -> float:
@@ -128,24 +128,32 @@ class JobSpec:
 
     def __post_init__(self) -> None:
         owner = f"Job {self.id}"
-        _positive(owner, work=self.work, demand=self.demand, request=self.request, values=self.values)
-        _positive(owner, steps=self.steps, threads=self.threads, deadline=self.deadline)
-        _positive(owner, size_error=self.size_error, min=self.min, max=self.max, memory=self.memory)
-        _not_negative(owner, arrival=self.arrival, noise_sigma=self.noise_sigma, restore_s=self.restore_s)
-        _not_negative(owner, checkpoint_s=self.checkpoint_s, thread_penalty=self.thread_penalty)
-        _not_negative(owner, prepare=self.prepare, finish=self.finish)
+        _require_positive(owner, work=self.work, demand=self.demand, request=self.request, values=self.values)
+        _require_positive(owner, steps=self.steps, threads=self.threads, deadline=self.deadline)
+        _require_positive(owner, size_error=self.size_error, min=self.min, max=self.max, memory=self.memory)
+        _require_not_negative(
+            owner, arrival=self.arrival, noise_sigma=self.noise_sigma, restore_s=self.restore_s
+        )
+        _require_not_negative(owner, checkpoint_s=self.checkpoint_s, thread_penalty=self.thread_penalty)
+        _require_not_negative(owner, prepare=self.prepare, finish=self.finish)
         if self.training <= 0:
-            _refuse(owner, "preparing and finishing take all of its work", "Leave work for its training.")
+            _scenario_error(
+                owner, "preparing and finishing take all of its work", "Leave work for its training."
+            )
         if not -1 < self.noise_phi < 1:
-            _refuse(owner, f"noise_phi is {self.noise_phi:g}", "Give a number between −1 and 1.")
+            _scenario_error(owner, f"noise_phi is {self.noise_phi:g}", "Give a number between −1 and 1.")
         if self.crash_at is not None and not 0 < self.crash_at < 1:
-            _refuse(owner, f"crash_at is {self.crash_at:g}", "Give a share of the work between 0 and 1.")
+            _scenario_error(
+                owner, f"crash_at is {self.crash_at:g}", "Give a share of the work between 0 and 1."
+            )
         if not 0 <= self.priority <= HIGHEST_PRIORITY:
-            _refuse(owner, f"priority is {self.priority}", "Give a whole number from 0 to 9.")
+            _scenario_error(owner, f"priority is {self.priority}", "Give a whole number from 0 to 9.")
         if not (self.min or 0.0) <= (self.request or self.min or 0.0) <= (self.max or inf):
-            _refuse(owner, "its request is not between its min and its max", "Give min ≤ request ≤ max.")
+            _scenario_error(
+                owner, "its request is not between its min and its max", "Give min ≤ request ≤ max."
+            )
         if (self.min or 0.0) > (self.max or inf):
-            _refuse(owner, "its min is above its max", "Give min ≤ max.")
+            _scenario_error(owner, "its min is above its max", "Give min ≤ max.")
 
     @property
     def training(self) -> float:
@@ -182,21 +190,23 @@ class Scenario:
     def __post_init__(self) -> None:
         owner = "The scenario"
         if not self.workers or not self.jobs:
-            _refuse(owner, "it has no workers or no jobs", "Give at least one of each.")
-        _unique("worker", (worker.id for worker in self.workers))
-        _unique("job", (job.id for job in self.jobs))
-        _not_negative(owner, gamma=self.gamma, control_s=self.control_s)
-        _positive(owner, horizon=self.horizon)
+            _scenario_error(owner, "it has no workers or no jobs", "Give at least one of each.")
+        _require_unique("worker", (worker.id for worker in self.workers))
+        _require_unique("job", (job.id for job in self.jobs))
+        _require_not_negative(owner, gamma=self.gamma, control_s=self.control_s)
+        _require_positive(owner, horizon=self.horizon)
         if self.contention not in ("count", "effective"):
-            _refuse(owner, f"contention is “{self.contention}”", "Choose “count” or “effective”.")
+            _scenario_error(owner, f"contention is “{self.contention}”", "Choose “count” or “effective”.")
         for name in ("checkpoint_failure", "restore_failure"):
             if not 0 <= getattr(self, name) <= 1:
-                _refuse(owner, f"{name} is {getattr(self, name):g}", "Give a probability.")
+                _scenario_error(owner, f"{name} is {getattr(self, name):g}", "Give a probability.")
 
 
-def _unique(what: str, ids: Iterable[str]) -> None:
+def _require_unique(what: str, ids: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in ids:
         if name in seen:
-            _refuse("The scenario", f"there are two {what}s “{name}”", f"Give every {what} its own id.")
+            _scenario_error(
+                "The scenario", f"there are two {what}s “{name}”", f"Give every {what} its own id."
+            )
         seen.add(name)

@@ -95,14 +95,14 @@ class Throughput:
         return slow + (fast - slow) * (cores - low) / (high - low)
 
 
-def excess(threads: int, cores: float) -> float:
+def excess_threads(threads: int, cores: float) -> float:
     """Threads too many for each core: (k/max(c, 1) − 1)⁺ of k threads on c cores."""
     return max(0.0, threads / max(cores, 1.0) - 1.0)
 
 
 def thread_efficiency(threads: int | None, cores: float, penalty: float) -> float:
     """Share of its speed that k threads on c cores leave: 1/(1 + penalty·(k/max(c, 1) − 1)⁺)."""
-    return 1.0 if threads is None else 1.0 / (1.0 + penalty * excess(threads, cores))
+    return 1.0 if threads is None else 1.0 / (1.0 + penalty * excess_threads(threads, cores))
 
 
 def speed_of(cores: float, speedup: Scaling | None, threads: int | None, penalty: float) -> float:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from core.errors import ConflictError
 from core.scheduling.model import JobState, Trigger, Worker
 from core.scheduling.shares import threads_for, water_fill
-from core.simulation.chance import printed_by
+from core.simulation.chance import sample_printed_values
 from core.simulation.job import NANOSECOND, Node, SimulatedJob
 from core.simulation.speedup import speed_of
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from core.scheduling.model import Failure
-    from core.simulation.job import Line
+    from core.simulation.job import LineSegment
     from core.simulation.scenario import Contention, JobSpec, Scenario
 
 
-def efficiency(shares: Sequence[float], gamma: float, contention: Contention) -> float:
+def contention_efficiency(shares: Sequence[float], gamma: float, contention: Contention) -> float:
     """η = 1/(1 + γ(n_e − 1)), with n_e the number of jobs or (Σa)²/Σa² of shares (docs/simulator.md)."""
     if gamma == 0 or not shares:
         return 1.0
@@ -52,14 +52,14 @@ _ARRIVAL: Final = attrgetter("arrival")
 
 
 @dataclass(slots=True)
-class Index:
+class SegmentIndex:
     """The lines of all jobs as they were shown last, so that an observation copies what did not change."""
 
     #: Of the jobs on each worker, by its place, in order of submission.
-    on: list[tuple[Line, ...]]
+    by_worker: list[tuple[LineSegment, ...]]
     #: Of all jobs that have not ended, and of those that wait, by their ids in order of submission.
-    lines: dict[str, Line] = field(default_factory=dict)
-    waiting: dict[str, Line] = field(default_factory=dict)
+    segments: dict[str, LineSegment] = field(default_factory=dict)
+    waiting: dict[str, LineSegment] = field(default_factory=dict)
 
 
 class World:
@@ -68,10 +68,10 @@ class World:
     def __init__(self, scenario: Scenario, seed: int) -> None:
         self.scenario, self.seed, self.now = scenario, seed, 0.0
         self.nodes = {worker.id: Node(worker, place) for place, worker in enumerate(scenario.workers)}
-        self.workers = [_worker(node, 0.0) for node in self.nodes.values()]
+        self.workers = [_observe_worker(node, 0.0) for node in self.nodes.values()]
         self.jobs: dict[str, SimulatedJob] = {}
         self.ended: list[SimulatedJob] = []
-        self.index = Index([()] * len(self.nodes))
+        self.index = SegmentIndex([()] * len(self.nodes))
         self.places = {worker.id: place for place, worker in enumerate(scenario.workers)}
         self.stale: dict[SimulatedJob, None] = {}
         self.changed_nodes: set[Node] = set()
@@ -85,7 +85,7 @@ class World:
             (float(job.arrival), next(self._numbers), World._arrive, job, None) for job in scenario.jobs
         ]
         heapify(self._events)
-        self._printed = printed_by(sorted(scenario.jobs, key=_ARRIVAL), seed)
+        self._printed = sample_printed_values(sorted(scenario.jobs, key=_ARRIVAL), seed)
 
     def advance(self, until: float | None) -> None:
         """Let time pass until something happens that a scheduler should see, or until `until`.
@@ -97,109 +97,111 @@ class World:
         """
         until = inf if until is None else max(until, self.now)
         while not self.happened:
-            moment = self._next_moment()
+            moment = self._next_event_time()
             if min(moment, until) > self.scenario.horizon:
-                raise self._endless(min(moment, until))
+                raise self._horizon_error(min(moment, until))
             self.now = until if until <= moment + NANOSECOND else moment
             if moment <= self.now + NANOSECOND:
-                self._take_due()
+                self._run_due_events()
             if self.now >= until:
                 break
 
-    def plan(self, moment: float, stage: Callable[[World, SimulatedJob], None], job: SimulatedJob) -> None:
+    def schedule(
+        self, moment: float, stage: Callable[[World, SimulatedJob], None], job: SimulatedJob
+    ) -> None:
         """Ask for `stage` to be called at `moment`, unless the job has left what it does now by then."""
         heappush(self._events, (moment, next(self._numbers), stage, job, job.plan))
 
-    def change(self, node: Node) -> None:
+    def mark_changed(self, node: Node) -> None:
         """Note that a worker's cores must be shared again."""
         self._changed[node] = None
 
-    def touch(self, job: SimulatedJob) -> None:
+    def mark_stale(self, job: SimulatedJob) -> None:
         """Note that a job is about to change; what was shown of it until now stays shown."""
         if job not in self.stale:
             self.stale[job] = None
             job.note_shown(self.shown_at)
 
-    def shown_still(self, job: SimulatedJob) -> bool:
+    def is_shown_unchanged(self, job: SimulatedJob) -> bool:
         """Whether the next observation would show a job that does not run as the last one did."""
-        line = self.index.lines.get(job.spec.id)
+        line = self.index.segments.get(job.spec.id)
         return job not in self.stale and line is not None and not (line.news and line.number == self.shown)
 
-    def run(self, job: SimulatedJob, node: Node) -> None:
+    def run_job(self, job: SimulatedJob, node: Node) -> None:
         """Let a job run on a worker from now on."""
-        self.touch(job)
-        self.place(job, node)
+        self.mark_stale(job)
+        self.place_job(job, node)
         job.state = JobState.RUNNING
         node.running[job] = None
-        self.change(node)
+        self.mark_changed(node)
 
-    def place(self, job: SimulatedJob, node: Node | None) -> None:
+    def place_job(self, job: SimulatedJob, node: Node | None) -> None:
         """Give a job a place on a worker, or on none, and its memory with it."""
         if job.node is node:
             return
-        self.touch(job)
+        self.mark_stale(job)
         if job.node is not None:
-            self._hold(job.node, job, holds=False)
+            self._count_holding(job.node, job, holds=False)
         if node is not None:
-            self._hold(node, job, holds=True)
+            self._count_holding(node, job, holds=True)
         job.node = node
 
-    def _hold(self, node: Node, job: SimulatedJob, *, holds: bool) -> None:
+    def _count_holding(self, node: Node, job: SimulatedJob, *, holds: bool) -> None:
         (node.members.add if holds else node.members.discard)(job)
         self.changed_nodes.add(node)
         if job.spec.memory is not None:
             node.memory_used += job.spec.memory if holds else -job.spec.memory
-            self.change(node)
+            self.mark_changed(node)
 
-    def rest(self, job: SimulatedJob, state: JobState) -> None:
+    def stop_running(self, job: SimulatedJob, state: JobState) -> None:
         """Take a job off its worker's processors, settled at this moment."""
-        self.touch(job)
+        self.mark_stale(job)
         job.settle(self.now, 0.0, 0.0)
         job.state = state
         job.plan += 1
         if job.node is not None and job in job.node.running:
             del job.node.running[job]
-            self.change(job.node)
+            self.mark_changed(job.node)
 
-    def end(self, job: SimulatedJob, state: JobState) -> None:
+    def end_job(self, job: SimulatedJob, state: JobState) -> None:
         """End a job for good."""
-        self.rest(job, state)
+        self.stop_running(job, state)
         if job.node is not None:
-            self._hold(job.node, job, holds=False)
+            self._count_holding(job.node, job, holds=False)
         name = job.spec.id
         del self.jobs[name]
-        self.index.lines.pop(name, None)
+        self.index.segments.pop(name, None)
         self.index.waiting.pop(name, None)
         self.ended.append(job)
         self.happened.add(Trigger.DEPARTURE)
 
-    def share_anew(self) -> None:
+    def share_cores(self) -> None:
         """Share the cores of every worker that changed, and plan its next completion."""
         for node in self._changed:
-            self._share(node)
+            self._share_node(node)
         self._changed.clear()
 
-    def _share(self, node: Node) -> None:
+    def _share_node(self, node: Node) -> None:
         jobs = list(node.running)
         shares = water_fill(node.spec.for_jobs, [job.cap for job in jobs], [job.weight for job in jobs])
-        eta = efficiency(shares, self.scenario.gamma, self.scenario.contention)
+        eta = contention_efficiency(shares, self.scenario.gamma, self.scenario.contention)
         soonest = inf
         for job, share in zip(jobs, shares, strict=True):
-            spec, threads = job.spec, threads_for(share) if job.follows else job.threads
-            busy = threads if job.trains or threads is None else 1
+            spec, threads = job.spec, threads_for(share) if job.threads_follow else job.threads
+            busy = threads if job.is_training or threads is None else 1
             rate = eta * speed_of(share, spec.speedup, busy, spec.thread_penalty)
             if rate != job.rate or share != job.share or threads != job.threads:
-                self.touch(job)
+                self.mark_stale(job)
                 job.settle(self.now, share, rate)
                 job.threads = threads
-            if (turns := job.turns) < soonest:
+            if (turns := job.next_turn_at) < soonest:
                 soonest = turns
-        self.workers[node.place] = _worker(node, sum(shares))
+        self.workers[node.place] = _observe_worker(node, sum(shares))
         node.plan += 1
         if soonest < inf:
             heappush(self._events, (soonest, next(self._numbers), World._complete, node, node.plan))
 
-    def _next_moment(self) -> float:
+    def _next_event_time(self) -> float:
         events = self._events
         while events:
             moment, _, _, whom, plan = events[0]
@@ -208,31 +210,31 @@ class World:
             heappop(events)
         return inf
 
-    def _take_due(self) -> None:
+    def _run_due_events(self) -> None:
         due = True
         while due:
             _, _, happen, whom, _ = heappop(self._events)
             happen(self, whom)
-            self.share_anew()
-            due = self._next_moment() <= self.now + NANOSECOND
+            self.share_cores()
+            due = self._next_event_time() <= self.now + NANOSECOND
 
     def _arrive(self, spec: JobSpec) -> None:
         number = len(self.scenario.jobs) - self.to_come
         job = SimulatedJob(spec, next(self._printed), threads=spec.threads, at=self.now, number=number)
         self.jobs[spec.id] = job
-        self.touch(job)
+        self.mark_stale(job)
         self.to_come -= 1
         self.happened.add(Trigger.ARRIVAL)
 
     def _complete(self, node: Node) -> None:
-        self.change(node)
-        for job in [job for job in node.running if job.turns <= self.now + NANOSECOND]:
+        self.mark_changed(node)
+        for job in [job for job in node.running if job.next_turn_at <= self.now + NANOSECOND]:
             if job.take_turn():
-                self.touch(job)
+                self.mark_stale(job)
                 job.reach_goal(self.now)
-                self.end(job, JobState.DONE if job.spec.crash_at is None else JobState.FAILED)
+                self.end_job(job, JobState.DONE if job.spec.crash_at is None else JobState.FAILED)
 
-    def _endless(self, moment: float) -> ConflictError:
+    def _horizon_error(self, moment: float) -> ConflictError:
         waiting = ", ".join(list(self.jobs)[:5])
         if moment == inf:
             return ConflictError(
@@ -247,6 +249,6 @@ class World:
         )
 
 
-def _worker(node: Node, used: float) -> Worker:
+def _observe_worker(node: Node, used: float) -> Worker:
     spec = node.spec
     return Worker(spec.id, spec.cores, used, spec.memory, None if spec.memory is None else node.memory_used)

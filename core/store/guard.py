@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import InputError, PhaseDockError, shortened
+from core.errors import InputError, PhaseDockError, shorten_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,7 +40,7 @@ def guarded(path: str | PathLike[str] | None, progress: Progress | None = None) 
     except MemoryError:
         raise
     except PhaseDockError as error:
-        error.message, error.hint = shortened(error.message), shortened(error.hint)
+        error.message, error.hint = shorten_sentence(error.message), shorten_sentence(error.hint)
         error.args = (error.message,)
         raise
     except Exception as error:
@@ -49,7 +49,7 @@ def guarded(path: str | PathLike[str] | None, progress: Progress | None = None) 
         name = "The file" if path is None else f"“{Path(path).name}”"
         _LOG.warning("%s: a reader did not expect this", name, exc_info=True)
         raise InputError(
-            shortened(f"{name} {UNKNOWN} ({type(error).__name__})."),
+            shorten_sentence(f"{name} {UNKNOWN} ({type(error).__name__})."),
             "Write or copy the whole file again.",
         ) from error
 

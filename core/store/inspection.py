@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from core.errors import InputError, listed
+from core.errors import InputError, format_names
 from core.store.formats.base import ExactSource
 from core.store.formats.long_table import TurnedTable
 from core.store.formats.register import open_source
@@ -267,6 +267,6 @@ def _with_unused(report: Report, source: Source, mapping: ColumnMapping) -> Repo
     unused = [name for name in source.header if name not in mapping.columns]
     if not unused:
         return report
-    message = f"{plural(len(unused), 'column')} not in the mapping: {listed(unused)}."
+    message = f"{plural(len(unused), 'column')} not in the mapping: {format_names(unused)}."
     extra = problem("columns_unused", message, column=unused[0], count=len(unused))
     return Report((*report.problems, extra), report.rows_read, report.rows_kept, report.executions_kept)

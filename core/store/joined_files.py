@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from core.errors import InputError, listed
+from core.errors import InputError, format_names
 from core.store.inspection import JOINED, PREVIEW_ROWS, ColumnInfo, Inspection, inspect_one, part_of, read_one
 from core.store.preview import EXECUTION, TIME, Look, look, names_of, of_file, part_of_join, tried
 from core.traces.cleaning import finished, record, require, resampled
@@ -300,7 +300,7 @@ def _check(mapping: ColumnMapping, known: set[str]) -> None:
         )
     missing = [name for name in mapping.columns if name not in known | {EXECUTION, TIME}]
     if missing:
-        raise InputError(f"None of the files has a column {listed(missing)}.", "Change the mapping.")
+        raise InputError(f"None of the files has a column {format_names(missing)}.", "Change the mapping.")
 
 
 def _not_read(files: Sequence[str]) -> list[Problem]:

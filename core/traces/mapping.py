@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from core.errors import InputError, listed
+from core.errors import InputError, format_names
 from core.traces.model import Feature, Resampling, Role
 from core.units import Unit, file_unit
 
@@ -200,8 +200,8 @@ class ColumnMapping:
         if missing:
             word = "column" if len(missing) == 1 else "columns"
             raise InputError(
-                f"Row 1 (the header) has no {word} {listed(missing)}.",
-                f"Change the mapping; the file has: {listed(header)}.",
+                f"Row 1 (the header) has no {word} {format_names(missing)}.",
+                f"Change the mapping; the file has: {format_names(header)}.",
             )
 
     def to_dict(self) -> dict[str, Any]:

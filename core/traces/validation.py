@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from core.errors import InputError, shortened
+from core.errors import InputError, shorten_sentence
 from core.traces.problem_kinds import KINDS, Action, Harm, Severity
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def problem(
         first[0] if first else None,
         column,
         count,
-        shortened(message),
+        shorten_sentence(message),
         what.action,
         first,
     )

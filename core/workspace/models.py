@@ -8,7 +8,7 @@ import numpy as np
 
 from core.errors import MismatchError
 from core.phases.drift import with_limits
-from core.phases.matching import match
+from core.phases.matching import match_features
 from core.store.phase_models.ai4dl import import_ai4dl
 from core.store.phase_models.archive import load_model, model_archive, model_fingerprint, save_model
 from core.store.trace_sets import features_from_json, features_to_json
@@ -212,7 +212,7 @@ def _blank(features: tuple[Feature, ...]) -> TraceSet:
 
 def _misfit(row: ModelRow, traces: TraceSet) -> MismatchError | None:
     try:
-        match(features_from_json(row.facts["features"]), traces)
+        match_features(features_from_json(row.facts["features"]), traces)
     except MismatchError as error:
         return error
     return None

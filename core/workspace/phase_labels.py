@@ -28,7 +28,7 @@ from core.phases import (
     suggested_minimum_dwell,
     with_minimum_dwell,
 )
-from core.phases.drift import strange_samples
+from core.phases.drift import find_strange_samples
 from core.workspace.cache import ByteCache, share_of_memory
 from core.workspace.code_version import code_digest
 from core.workspace.files import sweep_older, write_atomically
@@ -172,7 +172,7 @@ class PhaseLabels:
             shares: FloatArray = np.load(path, allow_pickle=False)
         except (OSError, ValueError):
             traces = self._traces.load(trace_set)
-            strange = np.concatenate([[0], np.cumsum(strange_samples(phases, traces))])
+            strange = np.concatenate([[0], np.cumsum(find_strange_samples(phases, traces))])
             counts = np.maximum(np.diff(traces.offsets), 1)
             shares = np.diff(strange[traces.offsets]) / counts
             buffer = io.BytesIO()

@@ -28,7 +28,14 @@ from core.workspace.cache import ByteCache, share_of_memory
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.sequences import DwellTimes, PackedSequences, Path, PhaseSequences, PrefixTree, TransitionGraph
+    from core.sequences import (
+        DwellTimes,
+        PackedSequences,
+        PhaseSequences,
+        PrefixTree,
+        TransitionGraph,
+        TreePath,
+    )
     from core.workspace.models import ModelLibrary
     from core.workspace.phase_labels import Labelling, PhaseLabels
     from core.workspace.trace_sets import TraceLibrary
@@ -58,12 +65,12 @@ class SequenceAnalysis:
         return prefix_tree(self.packed)
 
     @cached_property
-    def paths(self) -> tuple[Path, ...]:
+    def paths(self) -> tuple[TreePath, ...]:
         """All paths, the most frequent first."""
         return paths_of(self.tree)
 
     @cached_property
-    def prototypes(self) -> tuple[Path, ...]:
+    def prototypes(self) -> tuple[TreePath, ...]:
         """The fewest paths that cover 90% of the executions."""
         return prototypes_of(self.paths)
 

@@ -18,7 +18,7 @@ from app.pages.phases.page import details, dwell_picker, lanes_menu, layout
 from app.pages.phases.view import View
 from app.ui.nothing_yet import far_notice
 from app.ui.phases import execution_rows
-from core.phases.drift import MOST_STRANGE
+from core.phases.drift import MAX_STRANGE_SHARE
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit, format_share
 from tests.builders import small_traces
@@ -194,7 +194,7 @@ def test_what_the_model_has_seen_nothing_like_is_said_in_the_list(
         values[part] = values[part] * 9 + 5 * values.max()
     other = place.traces.add(replace(loaded, columns=columns), None, name="one is other")
     rows = orjson.loads(execution_rows(other.id, model.id))
-    assert [row["strange"] > MOST_STRANGE for row in rows] == [False, True, False]
+    assert [row["strange"] > MAX_STRANGE_SHARE for row in rows] == [False, True, False]
     assert rows[1]["note"].startswith(f"unfamiliar, {format_share(rows[1]['strange'])}")
     again = place.labels.strange_shares(other.id, model.id)
     assert again.tolist() == [row["strange"] for row in rows]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from core.plugins import cluster, jobs, paper
+from core.plugins import cluster, jobs, run_for_exam
 from core.provisioning.policy_exam import settings_wrong
 from core.scheduling.policies import POLICIES
 from core.scheduling.policy_exam import QUESTIONS, declaration
@@ -40,7 +40,7 @@ PAPERS = [(name, {}) for name in POLICIES] + [(n, v) for n, each in VARIANTS.ite
 @cache
 def sat(name: str, variant: int, scenario: str) -> Paper:
     """One run of a policy; every question reads the same paper."""
-    return paper(POLICIES[name], SCENARIOS[scenario], **PAPERS[variant][1])
+    return run_for_exam(POLICIES[name], SCENARIOS[scenario], **PAPERS[variant][1])
 
 
 def moves_each_job_once_for_each_reason(one: Paper) -> str | None:

@@ -77,7 +77,7 @@ def scheduling(outside: Path) -> dict:
     """The policy of the walk-through, by form, command line, run and exam."""
     made = command("simulate", outside / "mine.yaml", "--set", "fixed.share.share=0.25")
     return {
-        "exam": plugins.sit(SCHEDULING["fixed.share"]),
+        "exam": plugins.find_fault(SCHEDULING["fixed.share"]),
         "form": "Of its worker, for every job." in screen(*settings_form("fixed.share")),
         "chosen": "fixed.share" in screen(*experiment_form(first_draft("new"))),
         "ran": {run["policy"]: run["settings"] for run in made["runs"]},

@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import InputError
 from core.phases import PhaseSettings
-from core.phases.choosing.features import persistence, useful_features
+from core.phases.choosing.features import choose_features, measure_persistence
 from core.phases.choosing.phase_count import fit_best_count
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit
@@ -25,7 +25,7 @@ def of(columns):
 
 def test_what_says_nothing_of_its_own_is_left_out_and_said_why():
     cpu = np.array([1.0, 2, 1, 3, 0, 2])
-    found = useful_features(
+    found = choose_features(
         of(
             {
                 "cpu": (Role.CPU, cpu),
@@ -54,18 +54,18 @@ def test_what_jumps_from_sample_to_sample_has_no_phases():
         "net": (Role.NETWORK_IN, rng.gamma(2, 8e5, 120)),
         "disk": (Role.BLOCK_IN, 1e6 * level + rng.normal(0, 1e5, 120)),
     }
-    found = useful_features(of(columns))
+    found = choose_features(of(columns))
     assert [feature.name for feature in found.features] == ["cpu", "disk"]
     assert [one.reason for one in found.left_out] == ["it jumps from sample to sample, so it has no phases"]
-    noise = useful_features(of({"net": columns["net"], "cpu": (Role.CPU, rng.normal(2, 0.1, 120))}))
+    noise = choose_features(of({"net": columns["net"], "cpu": (Role.CPU, rng.normal(2, 0.1, 120))}))
     assert [feature.name for feature in noise.features] == ["cpu"]
-    alone = useful_features(of({"net": columns["net"]}))
+    alone = choose_features(of({"net": columns["net"]}))
     assert [feature.name for feature in alone.features] == ["net"]
 
 
 def test_an_index_of_rows_is_no_feature():
     columns = {"cpu": (Role.CPU, [1.0, 2, 1, 3, 0, 2]), "column 1": (Role.OTHER, range(6))}
-    assert [one.reason for one in useful_features(of(columns)).left_out] == ["it counts rows"]
+    assert [one.reason for one in choose_features(of(columns)).left_out] == ["it counts rows"]
 
 
 def test_a_counter_without_a_rate_is_no_feature():
@@ -77,7 +77,7 @@ def test_a_counter_without_a_rate_is_no_feature():
         "batch_size": (Role.OTHER, np.repeat([8.0, 16, 32], 20)),
         "memory": (Role.MEMORY, np.cumsum(rng.random(60))),
     }
-    found = useful_features(of(columns))
+    found = choose_features(of(columns))
     assert [one.name for one in found.features] == ["cpu", "batch_size", "memory"]
     assert [one.reason for one in found.left_out] == ["it only grows: it counts something, or is a time"]
 
@@ -85,22 +85,22 @@ def test_a_counter_without_a_rate_is_no_feature():
 def test_what_differs_between_executions_only_stays_where_it_is():
     columns = {"cpu": (Role.CPU, [1.0, 2, 1, 3, 0, 2]), "rate": (Role.OTHER, [4, 4, 4, 7, 7, 7])}
     traces = replace(of(columns), ids=("a", "b"), offsets=np.array([0, 3, 6]))
-    assert persistence(traces, traces.column("rate")) == 1.0
-    assert {one.name: one.reason for one in useful_features(traces).left_out} == {
+    assert measure_persistence(traces, traces.column("rate")) == 1.0
+    assert {one.name: one.reason for one in choose_features(traces).left_out} == {
         "rate": "it never changes within an execution"
     }
-    assert persistence(traces, traces.column("cpu")) < 0.5
+    assert measure_persistence(traces, traces.column("cpu")) < 0.5
 
 
 def test_traces_that_never_change_are_refused(refuses):
     with refuses(InputError):
-        useful_features(of({"cpu": (Role.CPU, [1.0] * 6)}))
+        choose_features(of({"cpu": (Role.CPU, [1.0] * 6)}))
 
 
 @pytest.mark.slow
 def test_as_many_phases_as_there_are(tmp_path):
     traces = synthetic_traces(12, seed=3)[0]
-    names = [feature.name for feature in useful_features(traces).features]
+    names = [feature.name for feature in choose_features(traces).features]
     settings = PhaseSettings(epochs=20, seed=1)
     model, choice = fit_best_count(traces, settings, names)
     assert len(model.phases) == choice.recommended

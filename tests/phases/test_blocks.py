@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.phases import WARM_UP, PhaseModel, PhaseSettings, predict
-from core.phases.crbm import Layout, initial
+from core.phases.crbm import Layout, initial_parameters
 from core.phases.encoders import CrbmEncoder, PcaEncoder
 from core.phases.model import Expansion
 from core.phases.prediction import labels_of, model_windows
@@ -24,7 +24,7 @@ from tests.phases.making import trace_set
 def a_model(layout, rng, k=4, warmup="label", encoder="crbm"):
     """A model with random parameters that spread its codes over the unit cube."""
     crbm = replace(
-        initial(layout, rng, spread=2.0 * layout.past**0.5),
+        initial_parameters(layout, rng, spread=2.0 * layout.past**0.5),
         hidden_bias=rng.normal(size=layout.hidden).astype(np.float32),
     )
     made = CrbmEncoder(crbm)

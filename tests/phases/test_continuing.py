@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import InputError, MismatchError
 from core.phases import expand, predict
-from core.phases.drift import continue_training, strange_samples, together
+from core.phases.drift import concatenate, continue_training, find_strange_samples
 from core.traces.model import Role
 from core.units import Unit
 from tests.builders import small_model, small_traces
@@ -27,21 +27,21 @@ def louder(traces, times=6.0):
 def test_old_phases_keep_their_numbers_and_new_ones_get_the_next(encoder, warmup):
     model = small_model(OLD, encoder=encoder, warmup=warmup, phases=3, epochs=6)
     new = louder(small_traces(3, seed=5, samples=160))
-    assert strange_samples(model, new).mean() > 0.5
-    both = together(model, [OLD, new])
+    assert find_strange_samples(model, new).mean() > 0.5
+    both = concatenate(model, [OLD, new])
     made = continue_training(model, both)
     assert made.phases == (0, 1, 2, 3)
     before, after = predict(model, OLD), predict(made, OLD)
     known = before >= 0
     assert (before == after)[known].mean() > 0.95
-    assert strange_samples(made, new).mean() < 0.1, "what was new is known now"
+    assert find_strange_samples(made, new).mean() < 0.1, "what was new is known now"
     own = predict(made, new)
     assert (own == 3).mean() > 0.6
 
 
 def test_more_of_the_same_adds_no_phase_and_changes_nothing():
     model = small_model(OLD, phases=3, epochs=6)
-    again = continue_training(model, together(model, [OLD, small_traces(8, seed=1, samples=160)]))
+    again = continue_training(model, concatenate(model, [OLD, small_traces(8, seed=1, samples=160)]))
     assert again.phases == model.phases
     assert (predict(model, OLD) == predict(again, OLD)).all()
     assert again.training.n_samples > OLD.n_samples
@@ -49,7 +49,7 @@ def test_more_of_the_same_adds_no_phase_and_changes_nothing():
 
 def test_it_is_the_same_each_time():
     model = small_model(OLD)
-    both = together(model, [OLD, louder(small_traces(2, seed=5, samples=80))])
+    both = concatenate(model, [OLD, louder(small_traces(2, seed=5, samples=80))])
     one, two = continue_training(model, both), continue_training(model, both)
     assert one.centres.tobytes() == two.centres.tobytes()
 
@@ -58,7 +58,7 @@ def test_trace_sets_are_put_together_by_what_the_model_reads():
     model = small_model(OLD)
     names = {feature.name: f"my_{feature.name}" for feature in OLD.features}
     renamed = replace(OLD, features=tuple(replace(each, name=names[each.name]) for each in OLD.features))
-    both = together(model, [OLD, renamed])
+    both = concatenate(model, [OLD, renamed])
     assert both.features == model.features
     assert both.n_samples == 2 * OLD.n_samples
     assert len(set(both.ids)) == both.n_executions == 2 * OLD.n_executions
@@ -74,7 +74,7 @@ def test_what_cannot_be_continued_is_refused(refuses):
     with refuses(InputError):
         continue_training(expand(model, OLD, model.phases[0], 2), OLD)
     with refuses(InputError):
-        together(model, [OLD, replace(OLD, period=1.0)])
+        concatenate(model, [OLD, replace(OLD, period=1.0)])
     shares = tuple(replace(each, unit=Unit.SHARE) if each.role is Role.CPU else each for each in OLD.features)
     with pytest.raises(MismatchError):
-        together(model, [OLD, replace(OLD, features=shares)])
+        concatenate(model, [OLD, replace(OLD, features=shares)])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.phases import PhaseSettings, fit
-from core.phases.drift import familiarity, warning
+from core.phases.drift import compare_with_training, drift_warning
 from core.store import load_model, save_model
 from tests.phases.making import GIB, three_phases
 
@@ -24,9 +24,9 @@ def model(traces):
 
 
 def test_a_model_knows_the_range_of_what_it_was_trained_on(model, traces, tmp_path):
-    found = familiarity(load_model(save_model(model, tmp_path / "m")), traces)
-    assert found.known
-    assert not found.far
+    found = compare_with_training(load_model(save_model(model, tmp_path / "m")), traces)
+    assert found.has_record
+    assert not found.is_far
     assert found.period_ratio == 1
     for each in found.outside:
         assert each.above == pytest.approx(0.01, abs=0.01)
@@ -35,51 +35,53 @@ def test_a_model_knows_the_range_of_what_it_was_trained_on(model, traces, tmp_pa
 
 def test_other_units_and_other_periods_are_told_in_numbers(model, traces):
     cpu, memory = traces.columns
-    larger = familiarity(model, replace(traces, columns=(cpu, memory * 1024)))
-    assert larger.far
-    assert [each.name for each in larger.strange] == ["memory"]
-    assert larger.strange[0].above == pytest.approx(np.mean(memory * 1024 > np.quantile(memory, 0.99)))
-    smaller = familiarity(model, replace(traces, columns=(cpu, memory / GIB)))
-    assert smaller.strange[0].below == 1.0
-    slower = familiarity(model, replace(traces, period=50.0))
-    assert slower.far
+    larger = compare_with_training(model, replace(traces, columns=(cpu, memory * 1024)))
+    assert larger.is_far
+    assert [each.name for each in larger.out_of_range] == ["memory"]
+    assert larger.out_of_range[0].above == pytest.approx(np.mean(memory * 1024 > np.quantile(memory, 0.99)))
+    smaller = compare_with_training(model, replace(traces, columns=(cpu, memory / GIB)))
+    assert smaller.out_of_range[0].below == 1.0
+    slower = compare_with_training(model, replace(traces, period=50.0))
+    assert slower.is_far
     assert slower.period_ratio == 5
-    assert not slower.strange
+    assert not slower.out_of_range
 
 
 def test_values_far_below_those_of_the_training_are_told(model, traces):
     """A share of one, read by a model of percentages: nothing is above what it knows, and little below."""
     cpu, memory = traces.columns
-    found = familiarity(
+    found = compare_with_training(
         model, replace(traces, columns=(np.maximum(cpu / 100, np.quantile(cpu, 0.01)), memory))
     )
     assert found.outside[0].share <= 0.02
     assert found.outside[0].reach == pytest.approx(0.01, rel=0.5)
-    assert [each.name for each in found.strange] == ["cpu"]
-    assert "its 99th percentile is 1" in warning(found, "jobs")[1]
-    assert "Is it in the same unit?" in warning(found, "jobs")[1]
-    assert not familiarity(model, replace(traces, columns=(cpu / 10 + cpu.mean() / 2, memory))).strange
+    assert [each.name for each in found.out_of_range] == ["cpu"]
+    assert "its 99th percentile is 1" in drift_warning(found, "jobs")[1]
+    assert "Is it in the same unit?" in drift_warning(found, "jobs")[1]
+    assert not compare_with_training(
+        model, replace(traces, columns=(cpu / 10 + cpu.mean() / 2, memory))
+    ).out_of_range
 
 
 def test_an_older_model_does_not_know(model, traces):
     older = replace(model, training=replace(model.training, ranges=()))
-    found = familiarity(older, traces)
-    assert not found.known
-    assert not found.far
+    found = compare_with_training(older, traces)
+    assert not found.has_record
+    assert not found.is_far
     unknown = replace(model, training=replace(model.training, period=0.0))
-    assert familiarity(unknown, replace(traces, period=50.0)).period_ratio is None
+    assert compare_with_training(unknown, replace(traces, period=50.0)).period_ratio is None
 
 
 def test_what_a_person_has_to_know_is_said_in_numbers(model, traces):
-    assert warning(familiarity(model, traces), "jobs") is None
+    assert drift_warning(compare_with_training(model, traces), "jobs") is None
     cpu, memory = traces.columns
-    headline, text = warning(
-        familiarity(model, replace(traces, columns=(cpu, memory * 1024), period=50.0)), "jobs"
+    headline, text = drift_warning(
+        compare_with_training(model, replace(traces, columns=(cpu, memory * 1024), period=50.0)), "jobs"
     )
     assert headline == "jobs was trained on other data."
     assert "50 s, its training was every 10 s (5.0 times as rarely)" in text
     assert "memory: 100.0% of samples are above the 99th percentile of the training, 0.0% below" in text
     older = replace(model, training=replace(model.training, ranges=(), period=0.0))
-    headline, text = warning(familiarity(older, traces), "jobs")
+    headline, text = drift_warning(compare_with_training(older, traces), "jobs")
     assert headline.endswith("what jobs was trained on is not known.")
     assert "stored without the range" in text

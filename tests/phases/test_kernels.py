@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.phases.crbm import Layout, for_training, initial
+from core.phases.crbm import Layout, initial_parameters, training_copy
 from core.phases.encoders import CrbmEncoder, PcaEncoder, WindowEncoder, nearest_of, packed_centres
 from core.phases.kernels import loops
 from core.phases.rows import Scaler, Windows, standardise, window_ends
@@ -21,10 +21,10 @@ def problems(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     lengths = draw(st.lists(st.integers(1, 12), min_size=1, max_size=3))
     executions = [rng.normal(size=(length, layout.features)).astype(np.float32) for length in lengths]
-    crbm = initial(layout, rng, spread=1.0)
+    crbm = initial_parameters(layout, rng, spread=1.0)
     segments = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     ends = window_ends(segments, layout.history).astype(np.int64)
-    rows = for_training(np.concatenate(executions).ravel())
+    rows = training_copy(np.concatenate(executions).ravel())
     windows = Windows(rows, ends, (ends - layout.history) * layout.features, sum(lengths))
     return layout, crbm, executions, windows
 
@@ -157,8 +157,8 @@ def test_a_hundred_epochs_follow_the_twins_error_curve():
     layout = Layout(8, 3, 10)
     rows = np.cumsum(rng.normal(size=(43, 8)), axis=0)
     rows = ((rows - rows.mean(axis=0)) / rows.std(axis=0)).astype(np.float32)
-    padded_rows = for_training(rows.ravel())
-    crbm, starts = initial(layout, rng), np.arange(40, dtype=np.int64) * 8
+    padded_rows = training_copy(rows.ravel())
+    crbm, starts = initial_parameters(layout, rng), np.arange(40, dtype=np.int64) * 8
     flat, slow = layout.pack(crbm), crbm
     ours, theirs = [], []
     for _ in range(100):

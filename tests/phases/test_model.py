@@ -12,9 +12,9 @@ from sklearn.cluster import KMeans
 
 from core.errors import Cancelled, InputError, MismatchError
 from core.phases import WARM_UP, PhaseModel, PhaseSettings, encode, expand, fit, predict
-from core.phases.clustering import fit_centres, lloyd
+from core.phases.clustering import fit_centres, run_lloyd
 from core.phases.encoders import CrbmEncoder, PcaEncoder
-from core.phases.matching import match
+from core.phases.matching import match_features
 from core.phases.prediction import reading_order
 from core.traces.model import Feature, Role
 from core.units import Unit
@@ -221,10 +221,10 @@ def test_another_unit_is_a_mismatch(model, refuses):
 
 def test_cpu_and_memory_are_found_by_role_when_units_agree(model, refuses):
     renamed = (Feature("container_cpu", Role.CPU, Unit.CORES), Feature("rss", Role.MEMORY, Unit.BYTES))
-    assert match(model.features, trace_set([np.ones((5, 2))], renamed)) == ("container_cpu", "rss")
+    assert match_features(model.features, trace_set([np.ones((5, 2))], renamed)) == ("container_cpu", "rss")
     shares = (Feature("container_cpu", Role.CPU, Unit.SHARE), Feature("rss", Role.MEMORY, Unit.BYTES))
     with refuses(MismatchError):
-        match(model.features, trace_set([np.ones((5, 2))], shares))
+        match_features(model.features, trace_set([np.ones((5, 2))], shares))
 
 
 def test_parts_that_do_not_belong_together_are_said(model, refuses):
@@ -321,13 +321,13 @@ def test_rounds_over_all_codes_do_what_scikit_learn_does(seed, k):
     codes = rng.uniform(size=(400, 3)).astype(np.float32)
     start = codes[:k].copy()
     theirs = KMeans(k, init=start, n_init=1, max_iter=300, tol=1e-4).fit(codes).cluster_centers_
-    np.testing.assert_allclose(lloyd(codes, start), theirs, atol=0.02)
+    np.testing.assert_allclose(run_lloyd(codes, start), theirs, atol=0.02)
 
 
 def test_a_centre_without_codes_stays():
     codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.float32)
     start = np.array([[0.4, 0.4], [9, 9]], np.float32)
-    np.testing.assert_array_equal(lloyd(codes, start), [[0.5, 0.5], [9, 9]])
+    np.testing.assert_array_equal(run_lloyd(codes, start), [[0.5, 0.5], [9, 9]])
 
 
 def test_clustering_can_be_cancelled_between_its_rounds(traces, monkeypatch):

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from core.errors import Cancelled, InputError
-from core.phases import PhaseSettings, SearchSpace, choose_k, choose_k_for, fit, search
+from core.phases import PhaseSettings, SearchSpace, choose_k, choose_k_for_model, fit, search
 from core.phases.choosing.hyper_parameters import split_executions
-from core.phases.choosing.phase_count import Candidate, elbow_of, recommend
+from core.phases.choosing.phase_count import Candidate, find_elbow, recommend_count
 from tests.phases.making import three_phases, trace_set
 
 
@@ -88,14 +88,14 @@ def test_phases_that_blend_are_said_to():
 def test_codes_of_a_model():
     traces = three_phases()
     model = fit(traces, PhaseSettings(encoder="pca", hidden=2))
-    assert 2 <= choose_k_for(model, traces).recommended <= 12
+    assert 2 <= choose_k_for_model(model, traces).recommended <= 12
 
 
 def test_elbow():
-    assert elbow_of([2, 3, 4, 5, 6], [1.0, 0.5, 0.1, 0.08, 0.06]) == 4
-    assert elbow_of([2], [0.0]) == 2
-    assert elbow_of([2, 3, 4], [0.05, 0.04, 0.03]) == 2  # two explain nearly everything
-    assert elbow_of([2, 3, 4], [0.2, 0.1, 0.09]) == 3
+    assert find_elbow([2, 3, 4, 5, 6], [1.0, 0.5, 0.1, 0.08, 0.06]) == 4
+    assert find_elbow([2], [0.0]) == 2
+    assert find_elbow([2, 3, 4], [0.05, 0.04, 0.03]) == 2  # two explain nearly everything
+    assert find_elbow([2, 3, 4], [0.2, 0.1, 0.09]) == 3
 
 
 def candidates(*rows):
@@ -103,7 +103,7 @@ def candidates(*rows):
 
 
 def test_the_elbow_is_recommended_if_it_is_stable_and_separates():
-    choice = recommend(candidates((2, 0.9, 0.8, 1.0), (3, 0.2, 0.6, 0.93), (4, 0.1, 0.9, 0.5)), 100)
+    choice = recommend_count(candidates((2, 0.9, 0.8, 1.0), (3, 0.2, 0.6, 0.93), (4, 0.1, 0.9, 0.5)), 100)
     assert (choice.recommended, choice.elbow) == (3, 3)
     assert choice.reason == (
         "3 phases are at the elbow and stable (silhouette 0.60, stability 0.93 over refits)."
@@ -112,23 +112,25 @@ def test_the_elbow_is_recommended_if_it_is_stable_and_separates():
 
 @pytest.mark.parametrize("elbow", [(3, 0.2, 0.3, 0.95), (3, 0.2, 0.7, 0.3)])
 def test_an_elbow_that_does_not_hold_gives_way_to_the_best_stable_silhouette(elbow):
-    choice = recommend(candidates((2, 0.9, 0.7, 0.97), elbow, (4, 0.1, 0.9, 0.5)), 100)
+    choice = recommend_count(candidates((2, 0.9, 0.7, 0.97), elbow, (4, 0.1, 0.9, 0.5)), 100)
     assert (choice.recommended, choice.elbow) == (2, 3)
     assert "2 phases separate best among the stable choices; the elbow at 3 does not qualify" in choice.reason
 
 
 def test_where_little_is_stable_the_steadiest_are_chosen_from():
-    choice = recommend(candidates((2, 0.9, 0.7, 0.8), (3, 0.5, 0.9, 0.1), (4, 0.1, 0.6, 0.77)), 100)
+    choice = recommend_count(candidates((2, 0.9, 0.7, 0.8), (3, 0.5, 0.9, 0.1), (4, 0.1, 0.6, 0.77)), 100)
     assert choice.recommended == 2
     assert not choice.doubt
 
 
 def test_where_nothing_is_found_again_the_least_is_taken_with_a_doubt():
-    choice = recommend(candidates((2, 0.9, 0.7, 0.4), (3, 0.5, 0.9, 0.1), (4, 0.1, 0.6, 0.6)), 100)
+    choice = recommend_count(candidates((2, 0.9, 0.7, 0.4), (3, 0.5, 0.9, 0.1), (4, 0.1, 0.6, 0.6)), 100)
     assert choice.recommended == 2
     assert "no number is found again" in choice.reason
     assert choice.doubt.startswith("No clear phases")
-    assert recommend(candidates((3, 0.2, 0.2, 0.95)), 100).doubt.startswith("No clear phases: samples lie")
+    assert recommend_count(candidates((3, 0.2, 0.2, 0.95)), 100).doubt.startswith(
+        "No clear phases: samples lie"
+    )
 
 
 # ── hyper-parameters ──
@@ -188,8 +190,8 @@ def test_a_new_process_computes_on_one_thread_from_the_beginning():
     """What is loaded within a limit is not limited: k-means took two to four times as long."""
     script = (
         "from threadpoolctl import threadpool_info\n"
-        "from core.phases.clustering import one_thread\n"
-        "with one_thread():\n"
+        "from core.phases.clustering import single_threaded\n"
+        "with single_threaded():\n"
         "    import sklearn.cluster\n"
         "    print(sorted({each['num_threads'] for each in threadpool_info()}))"
     )

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from core.phases import predict
-from core.phases.drift import PERCENTILE, is_strange, strange_samples, strangeness, with_limits
+from core.phases.drift import (
+    STRANGE_QUANTILE,
+    find_strange,
+    find_strange_samples,
+    measure_strangeness,
+    with_limits,
+)
 from core.phases.prediction import expand, model_windows
 from core.store.phase_models.archive import model_archive, read_model_archive
 from tests.builders import small_model, small_traces
@@ -48,7 +54,7 @@ def test_it_is_what_a_loop_over_samples_says(encoder, divided):
     if divided:
         model = expand(model, TRACES, model.phases[0], 2)
     windows = model_windows(model, TRACES)
-    found, size = strangeness(model, windows), (model.history + 1) * len(model.features)
+    found, size = measure_strangeness(model, windows), (model.history + 1) * len(model.features)
     for place in range(0, len(windows.starts), 37):
         window = windows.rows[windows.starts[place] : windows.starts[place] + size]
         distance, error = slowly(model, window)
@@ -61,17 +67,17 @@ def test_it_is_what_a_loop_over_samples_says(encoder, divided):
 def test_of_its_own_training_a_hundredth_is_strange_either_way(encoder, warmup):
     model = small_model(TRACES, encoder=encoder, warmup=warmup)
     windows = model_windows(model, TRACES)
-    found = strangeness(model, windows)
+    found = measure_strangeness(model, windows)
     for values, limit in zip(found, model.training.limits, strict=True):
-        assert (values > limit).mean() <= 1 - PERCENTILE + 1e-9
-    assert 0 < is_strange(model, windows).mean() <= 2 * (1 - PERCENTILE)
-    assert not strange_samples(model, TRACES)[: model.history].any(), "without a window nothing is said"
+        assert (values > limit).mean() <= 1 - STRANGE_QUANTILE + 1e-9
+    assert 0 < find_strange(model, windows).mean() <= 2 * (1 - STRANGE_QUANTILE)
+    assert not find_strange_samples(model, TRACES)[: model.history].any(), "without a window nothing is said"
 
 
 def test_what_the_training_never_did_is_strange():
     model = small_model(TRACES)
     loud = tuple(values * 8 for values in TRACES.columns)
-    assert strange_samples(model, replace(TRACES, columns=loud)).mean() > 0.5
+    assert find_strange_samples(model, replace(TRACES, columns=loud)).mean() > 0.5
 
 
 def test_a_model_keeps_its_limits_and_an_older_one_finds_nothing_strange():
@@ -79,7 +85,7 @@ def test_a_model_keeps_its_limits_and_an_older_one_finds_nothing_strange():
     again = read_model_archive(model_archive(model))
     assert again.training.limits == model.training.limits
     older = replace(model, training=replace(model.training, limits=()))
-    assert not strange_samples(older, TRACES).any()
+    assert not find_strange_samples(older, TRACES).any()
     assert with_limits(older, TRACES).training.limits == model.training.limits
     assert with_limits(model, TRACES) is model
     assert (predict(older, TRACES) == predict(model, TRACES)).all()

@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import Cancelled
 from core.phases import PhaseSettings, crbm
-from core.phases.crbm import SOLVERS, Layout, initial, reconstruction_error, train
+from core.phases.crbm import SOLVERS, Layout, initial_parameters, reconstruction_error, train
 from core.phases.fitting import training_windows
 from tests.phases.making import three_phases
 
@@ -120,7 +120,7 @@ def test_the_chunks_of_an_epoch_change_nothing(windows, monkeypatch):
 
 
 def test_packing_is_lossless():
-    crbm = initial(Layout(5, 2, 17), np.random.default_rng(0))
+    crbm = initial_parameters(Layout(5, 2, 17), np.random.default_rng(0))
     layout = crbm.layout
     again = layout.unpack(layout.pack(crbm))
     for name in ("W", "A", "B", "visible_bias", "hidden_bias"):
@@ -129,14 +129,14 @@ def test_packing_is_lossless():
 
 
 def test_first_weights_are_small_and_biases_zero():
-    crbm = initial(Layout(8, 3, 10), np.random.default_rng(0))
+    crbm = initial_parameters(Layout(8, 3, 10), np.random.default_rng(0))
     assert crbm.B.std() == pytest.approx(0.2 / 24, rel=0.15)
     assert not crbm.visible_bias.any()
     assert not crbm.hidden_bias.any()
 
 
 def test_the_error_of_nothing_is_zero(windows):
-    crbm = initial(LAYOUT, np.random.default_rng(0))
+    crbm = initial_parameters(LAYOUT, np.random.default_rng(0))
     nothing = replace(windows, starts=windows.starts[:0], samples=windows.samples[:0])
     assert reconstruction_error(crbm, nothing) == 0
     assert reconstruction_error(crbm, windows) > 0

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.progress import ProgressReader, count, find_loss, last_written
-from core.progress.patterns import LONGEST, Counted, Found
+from core.progress import ProgressReader, find_loss, find_steps, visible_text
+from core.progress.patterns import LONGEST, FoundSteps, FoundValue
 from tests.oracles.printed_loss import slow_last_written, slow_loss
 from tests.timing import cpu_seconds
 
@@ -49,7 +49,7 @@ LIGHTNING = "Epoch 3:  45%|████▌     | 45/100 [00:12<00:15,  3.60it/s,
     ],
 )
 def test_losses_of_real_programs_are_found(line: str, loss: float) -> None:
-    found = find_loss(last_written(line))
+    found = find_loss(visible_text(line))
     assert found is not None
     assert found.value == loss
 
@@ -79,29 +79,29 @@ def test_what_is_called_otherwise_is_no_loss(line: str) -> None:
 
 @pytest.mark.parametrize("word", ["nan", "NaN", "inf", "-inf", "Infinity", "1e999"])
 def test_a_loss_that_is_no_number_is_said_to_be_none(word: str) -> None:
-    assert find_loss(f"step 1/2 loss={word}") == Found("loss", None)
+    assert find_loss(f"step 1/2 loss={word}") == FoundValue("loss", None)
 
 
 @pytest.mark.parametrize(
     ("line", "counted"),
     [
-        ("step 12/200 loss=0.1234", Counted(12, 200)),
-        ("epoch 3/10", Counted(epoch=3, epochs=10)),
-        ("Epoch 3 of 10, step 7 of 50", Counted(7, 50, 3, 10)),
-        ("iteration: 17, loss 0.25", Counted(17)),
-        ("{'loss': 0.5, 'epoch': 0.32}", Counted()),
-        ("global_step=400 loss=0.1", Counted(400)),
-        (last_written(KERAS_3), Counted(13, 200, bar=True)),
-        (LIGHTNING, Counted(45, 100, epoch=3, bar=True)),
-        ("2024/01/12 started, loss=0.2", Counted()),
-        ("9/8 loss=0.2", Counted()),
-        ("half is 1/2 of it", Counted()),
-        ("version 1.2/3 loss=1", Counted()),
-        ("no digits", Counted()),
+        ("step 12/200 loss=0.1234", FoundSteps(12, 200)),
+        ("epoch 3/10", FoundSteps(epoch=3, epochs=10)),
+        ("Epoch 3 of 10, step 7 of 50", FoundSteps(7, 50, 3, 10)),
+        ("iteration: 17, loss 0.25", FoundSteps(17)),
+        ("{'loss': 0.5, 'epoch': 0.32}", FoundSteps()),
+        ("global_step=400 loss=0.1", FoundSteps(400)),
+        (visible_text(KERAS_3), FoundSteps(13, 200, bar=True)),
+        (LIGHTNING, FoundSteps(45, 100, epoch=3, bar=True)),
+        ("2024/01/12 started, loss=0.2", FoundSteps()),
+        ("9/8 loss=0.2", FoundSteps()),
+        ("half is 1/2 of it", FoundSteps()),
+        ("version 1.2/3 loss=1", FoundSteps()),
+        ("no digits", FoundSteps()),
     ],
 )
-def test_steps_and_epochs_are_found(line: str, counted: Counted) -> None:
-    assert count(line) == counted
+def test_steps_and_epochs_are_found(line: str, counted: FoundSteps) -> None:
+    assert find_steps(line) == counted
 
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)
@@ -135,16 +135,16 @@ LINES = st.text(alphabet="los=: 01.,e-+/_v\r\x08\x1b[m\"'n", max_size=60)
 @example("loss=1,000,000.5,1")
 @example("\r\r loss=1 \r")
 def test_patterns_find_what_a_slow_reader_finds(line: str) -> None:
-    assert last_written(line) == slow_last_written(line)
-    text = last_written(line)
+    assert visible_text(line) == slow_last_written(line)
+    text = visible_text(line)
     found = find_loss(text, ("loss",))
     assert (None if found is None else found.value) == slow_loss(text)
 
 
 @given(st.text(max_size=300))
 def test_no_text_is_too_odd(line: str) -> None:
-    text = last_written(line)
-    found, counted = find_loss(text), count(text)
+    text = visible_text(line)
+    found, counted = find_loss(text), find_steps(text)
     assert found is None or found.value is None or math.isfinite(found.value)
     assert counted.steps is None or 0 <= (counted.step or 0) <= counted.steps
 
@@ -167,4 +167,4 @@ def test_no_line_takes_long(piece: str, length: int) -> None:
 
 def test_what_is_too_long_is_not_searched() -> None:
     assert find_loss("x" * LONGEST + " loss=1") is None
-    assert find_loss(last_written("x" * LONGEST + "\rloss=1")) == Found("loss", 1.0)
+    assert find_loss(visible_text("x" * LONGEST + "\rloss=1")) == FoundValue("loss", 1.0)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.progress import Evaluation, Goal, Position, ProgressReader, read_goal, read_reported
+from core.progress import Goal, GoalReader, Position, ProgressReader, read_goal, read_reported
 from tests.timing import cpu_seconds
 
 
@@ -148,20 +148,20 @@ VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30)
 
 @given(VALUES)
 def test_a_score_up_to_one_is_turned_round(values: list[float]) -> None:
-    evaluate = Evaluation(Goal.MAX)
+    evaluate = GoalReader(Goal.MAX)
     assert [evaluate(value) for value in values] == [1 - value for value in values]
 
 
 @given(VALUES)
 def test_a_score_without_end_is_its_distance_to_the_best_before(values: list[float]) -> None:
-    evaluate = Evaluation(Goal.BEST)
+    evaluate = GoalReader(Goal.BEST)
     found = [evaluate(value) for value in values]
     expected = [abs(value - max(values[:place])) for place, value in enumerate(values) if place]
     assert found == [None, *expected]
 
 
 def test_a_score_that_nears_an_unknown_end_falls_as_a_loss_does() -> None:
-    evaluate = Evaluation(Goal.BEST)
+    evaluate = GoalReader(Goal.BEST)
     found = [evaluate(50 * (1 - math.exp(-0.3 * time))) for time in range(12)]
     falls = [late / early for early, late in pairwise(found) if early and late]
     assert falls == pytest.approx([math.exp(-0.3)] * 10)

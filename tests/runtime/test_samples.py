@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from core.phases import predict
-from core.phases.drift import familiarity, training_ranges
+from core.phases.drift import compare_with_training, measure_ranges
 from core.store import read_traces
 from core.store.phase_models.archive import load_model
 from core.traces.model import fingerprint
@@ -78,5 +78,5 @@ def test_the_bundled_model_knows_how_far_other_traces_are():
     )
     assert model.training.fingerprint == fingerprint(traces)
     columns = [traces.column(feature.name) for feature in model.features]
-    assert model.training.ranges == training_ranges(columns)
-    assert not familiarity(model, traces).far
+    assert model.training.ranges == measure_ranges(columns)
+    assert not compare_with_training(model, traces).is_far

@@ -9,7 +9,7 @@ from core.scheduling.actions import SetLimit
 from core.scheduling.loop import drive
 from core.scheduling.model import Failure, Hidden
 from core.scheduling.policies import POLICIES
-from core.scheduling.policies.slaq import Gain, divided
+from core.scheduling.policies.slaq import Gain, divide_units
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 from tests.scheduling.making import Table
 
@@ -76,12 +76,12 @@ def test_weights_leave_no_processor_idle() -> None:
 
 def test_slaq_gives_the_units_to_the_largest_marginal_gain() -> None:
     quick, slow = Gain(0.0, 0.0, 1.0, 0.1), Gain(0.0, 0.0, 1.0, 0.01)
-    assert divided({"a": quick, "b": slow}, 50, 0.2) == {"a": 49, "b": 1}
+    assert divide_units({"a": quick, "b": slow}, 50, 0.2) == {"a": 49, "b": 1}
 
 
 def test_slaq_divides_where_gains_fall() -> None:
     quick, slow = Gain(0.0, 0.0, 1.0, 0.1, decay=0.5), Gain(0.0, 0.0, 1.0, 0.05, decay=0.5)
-    got = divided({"a": quick, "b": slow}, 50, 0.2)
+    got = divide_units({"a": quick, "b": slow}, 50, 0.2)
     # equal marginal gains: 0.1·exp(−0.1·x) = 0.05·exp(−0.1·y), x + y = 50
     assert got["a"] + got["b"] == 50
     assert got["a"] - got["b"] == pytest.approx(6.93, abs=1.1)
@@ -89,12 +89,12 @@ def test_slaq_divides_where_gains_fall() -> None:
 
 def test_slaq_serves_those_it_knows_nothing_of_first_and_alike() -> None:
     known = Gain(0.0, 0.0, 1.0, 0.1)
-    got = divided({"a": known, "b": None, "c": None}, 51, 0.2)
+    got = divide_units({"a": known, "b": None, "c": None}, 51, 0.2)
     assert got == {"a": 1, "b": 25, "c": 25}
 
 
 def test_slaq_gives_each_job_a_unit_however_many_there_are() -> None:
-    assert set(divided({str(i): None for i in range(80)}, 50, 0.2).values()) == {1}
+    assert set(divide_units({str(i): None for i in range(80)}, 50, 0.2).values()) == {1}
 
 
 def test_slaq_measures_gain_per_core_second() -> None:

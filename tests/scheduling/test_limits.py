@@ -8,22 +8,22 @@ from hypothesis import strategies as st
 
 from core.scheduling.growth import extend_track
 from core.scheduling.placement import draw_below, draw_uniform, seed_state
-from core.scheduling.policies.flowcon.node import common_factor, quota, weight
+from core.scheduling.policies.flowcon.node import common_factor, quota_cores, share_weight
 
 shares = st.floats(0.01, 1.0)
 
 
 @given(share=shares, capacity=st.floats(0.01, 256.0))
 def test_a_quota_fits_the_node_and_is_near_its_share(share: float, capacity: float) -> None:
-    given_ = quota(share, capacity)
+    given_ = quota_cores(share, capacity)
     assert 0.01 <= given_ <= max(0.01, capacity)
     assert round(given_, 2) == pytest.approx(given_, abs=1e-9)
     assert given_ == pytest.approx(share * capacity, abs=0.0101)
 
 
 def test_a_weight_is_never_zero() -> None:
-    assert weight(0.0) == 0.01
-    assert weight(1 / 3) == 0.333
+    assert share_weight(0.0) == 0.01
+    assert share_weight(1 / 3) == 0.333
 
 
 @given(st.lists(st.tuples(shares, shares), min_size=1, max_size=12))

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 from core.scheduling.actions import Action, Migrate, Pause, Refuse, Resume, SetLimit, Start, Stop
 from core.scheduling.model import Failure, Hidden, Job, JobState, Observation, Trigger, Worker
 from core.scheduling.policies import POLICIES
-from core.scheduling.policy_exam import possible
+from core.scheduling.policy_exam import is_possible
 from tests.examples import fewer
 
 levels = st.one_of(st.floats(0.0, 2.0), st.sampled_from([float("nan"), float("inf"), -1.0, 0.0]))
@@ -144,7 +144,7 @@ class Chaos(RuleBasedStateMachine):
             self.jobs[name] = replace(job, readings=())
         self.count(answer.reasons)
         for place, action in enumerate(answer.actions):
-            assert possible(action, seen)
+            assert is_possible(action, seen)
             if fails and place % 2 == 0:
                 self.failures.append(Failure(action, "The engine did not answer."))
             else:

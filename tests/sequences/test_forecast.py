@@ -24,8 +24,8 @@ def test_a_forecast_equals_its_slow_twin(found, data, memory, steps, step):
     after = data.draw(st.lists(st.integers(0, 2), min_size=1, max_size=3))
     if after[-1] not in made.phase:
         return
-    outlook = forecaster(made, memory, step, least=2).ahead(after, steps)
-    executions = [made.of(i) for i in range(made.n_executions)]
+    outlook = forecaster(made, memory, step, least=2).forecast(after, steps)
+    executions = [made.runs_of(i) for i in range(made.n_executions)]
     exact = slow.forecast(executions, after, steps, memory, 2, step.value)
     assert {each.phase: each.probability for each in outlook.phases} == pytest.approx(
         {phase: float(chance) for phase, chance in exact.items()}
@@ -38,7 +38,7 @@ def test_a_forecast_equals_its_slow_twin(found, data, memory, steps, step):
 def test_too_few_observations_fall_back_to_a_shorter_memory():
     made = sequences([[0, 1, 2]] * 19 + [[2, 1, 0]] * 21)
     made_from = forecaster(made)
-    rare, frequent = made_from.ahead((0, 1)), made_from.ahead((2, 1))
+    rare, frequent = made_from.forecast((0, 1)), made_from.forecast((2, 1))
     assert (rare.used, rare.seen) == ((1,), 40)
     assert (frequent.used, frequent.seen) == ((2, 1), 21)
     assert [(each.phase, each.probability) for each in frequent.phases] == [(0, 1.0)]
@@ -46,7 +46,7 @@ def test_too_few_observations_fall_back_to_a_shorter_memory():
 
 
 def test_far_ahead_all_have_ended():
-    outlook = forecaster(sequences([[0, 1, 0], [0]])).ahead((0,), 200)
+    outlook = forecaster(sequences([[0, 1, 0], [0]])).forecast((0,), 200)
     assert outlook.phases[0].phase == END
     assert outlook.phases[0].probability == pytest.approx(1.0)
 
@@ -54,10 +54,10 @@ def test_far_ahead_all_have_ended():
 def test_what_cannot_be_forecast_is_said(refuses):
     made_from = forecaster(sequences([[0, 1]], phases=[0, 1, 2]))
     with refuses(NotFoundError):
-        made_from.ahead((2,))
+        made_from.forecast((2,))
     for after, steps in (((), 1), ((0,), 0)):
         with refuses(InputError):
-            made_from.ahead(after, steps)
+            made_from.forecast(after, steps)
     with refuses(InputError):
         forecaster(sequences([[0]]), step=Step.WINDOW)
 
@@ -68,7 +68,7 @@ def test_leaving_equals_its_slow_twin(found, phase, seconds, stayed, ends_leave)
     stays = dwell_times_after(made, (phase,), ends_leave=ends_leave)
     durations, left = [], []
     for i in range(made.n_executions):
-        runs = made.of(i)
+        runs = made.runs_of(i)
         for place, (each, _, lasted) in enumerate(runs):
             if each == phase:
                 durations.append(lasted)
@@ -83,7 +83,7 @@ def test_leaving_equals_its_slow_twin(found, phase, seconds, stayed, ends_leave)
         assert stays.leave_within(seconds) == pytest.approx(
             sum(lasted <= seconds for lasted in durations) / len(durations)
         )
-        assert stays.left_by[-1] == pytest.approx(1.0)
+        assert stays.share_left_by[-1] == pytest.approx(1.0)
 
 
 def test_stays_after_other_phases():

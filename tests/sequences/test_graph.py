@@ -24,7 +24,7 @@ def edges(graph):
 
 
 def slow_executions(made):
-    return [made.of(i) for i in range(made.n_executions)]
+    return [made.runs_of(i) for i in range(made.n_executions)]
 
 
 @given(executions, memories, steps)

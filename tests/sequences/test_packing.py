@@ -21,7 +21,7 @@ def slow_runs(found, skip=True):
 @given(executions, st.sampled_from(Warmup))
 def test_runs_equal_the_slow_twins(found, warmup):
     made = sequences(found, warmup=warmup)
-    assert [[list(run) for run in made.of(i)] for i in range(len(found))] == slow_runs(
+    assert [[list(run) for run in made.runs_of(i)] for i in range(len(found))] == slow_runs(
         found, warmup is Warmup.SKIP
     )
     assert made.durations.tolist() == [len(labels) * PERIOD for labels in found]
@@ -41,9 +41,9 @@ def test_packing_all_at_once_equals_packing_one_by_one(found):
     made = sequences(found)
     packed = pack_sequences(made)
     for i in range(len(found)):
-        phases = [phase for phase, _, _ in made.of(i)]
-        assert packed.of(i) == pack(phases)
-        assert list(unpack(packed.of(i))) == phases
+        phases = [phase for phase, _, _ in made.runs_of(i)]
+        assert packed.elements_of(i) == pack(phases)
+        assert list(unpack(packed.elements_of(i))) == phases
     for element, symbol in enumerate(packed.symbol):
         start, unit = packed.start[element], packed.unit[element]
         expected = Element(
@@ -70,14 +70,14 @@ def test_what_packing_looks_like(phases, said):
 
 def test_a_gap_within_a_phase_does_not_divide_its_run():
     made = sequences([[-1, 0, 0, -1, 0, 1]], breaks=[3])
-    assert made.of(0) == [(0, 3, 30.0), (1, 1, 10.0)]
-    assert sequences([[0, 0, 0]], breaks=[1]).of(0) == [(0, 3, 30.0)]
+    assert made.runs_of(0) == [(0, 3, 30.0), (1, 1, 10.0)]
+    assert sequences([[0, 0, 0]], breaks=[1]).runs_of(0) == [(0, 3, 30.0)]
 
 
 def test_an_execution_in_warm_up_has_no_runs_unless_warm_up_counts():
     assert sequences([[-1, -1], [0]], phases=[0]).offsets.tolist() == [0, 0, 1]
     own = sequences([[-1, -1], [0]], phases=[0], warmup=Warmup.OWN)
-    assert own.of(0) == [(-1, 2, 20.0)]
+    assert own.runs_of(0) == [(-1, 2, 20.0)]
     assert own.phases == (-1, 0)
 
 

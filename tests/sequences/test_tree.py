@@ -21,7 +21,7 @@ def grown(found, phases=None):
 def slow_paths(made):
     """Each execution's packed sequence without its repetition counts."""
     return [
-        tuple((unit, times > 1) for unit, times in slow.pack([phase for phase, _, _ in made.of(i)]))
+        tuple((unit, times > 1) for unit, times in slow.pack([phase for phase, _, _ in made.runs_of(i)]))
         for i in range(made.n_executions)
     ]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.moments import read_deadline, say_deadline
+from core.moments import format_deadline, read_deadline
 
 NOW = datetime(2027, 1, 15, 8, 0, tzinfo=UTC).timestamp()
 BERLIN = "Europe/Berlin"
@@ -81,10 +81,10 @@ def test_nothing_is_no_deadline():
 
 
 def test_a_moment_is_said_as_it_was_understood():
-    assert say_deadline(NOW + 3600, NOW, BERLIN) == "10:00 (in 1 h 00 min)"
-    assert say_deadline(NOW + 20 * 3600, NOW, BERLIN) == "tomorrow 05:00 (in 20 h 00 min)"
-    assert say_deadline(NOW - 60, NOW, "UTC") == "07:59 (over)"
-    assert say_deadline(NOW + 5 * 86400, NOW, "UTC").startswith("2027-01-20 08:00 (in 120 h")
+    assert format_deadline(NOW + 3600, NOW, BERLIN) == "10:00 (in 1 h 00 min)"
+    assert format_deadline(NOW + 20 * 3600, NOW, BERLIN) == "tomorrow 05:00 (in 20 h 00 min)"
+    assert format_deadline(NOW - 60, NOW, "UTC") == "07:59 (over)"
+    assert format_deadline(NOW + 5 * 86400, NOW, "UTC").startswith("2027-01-20 08:00 (in 120 h")
 
 
 def found(text):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.simulation.chance import noise_of, printed_by, printed_values
+from core.simulation.chance import sample_noise, sample_printed_values, sample_values
 from core.simulation.loss import FAMILIES, Exponential, Hyperbolic, Replayed, Weibull, curve, weibull_through
 from core.simulation.scenario import JobSpec
 from core.simulation.speedup import SpeedUp, speed_of
@@ -53,7 +53,7 @@ def test_impossible_curves_are_refused(make):
 
 
 def test_noise_is_ar1_with_the_given_deviation_and_correlation():
-    drawn = noise_of(JobSpec("j", 1.0, values=40_000, noise_sigma=0.003, noise_phi=0.5), 7)
+    drawn = sample_noise(JobSpec("j", 1.0, values=40_000, noise_sigma=0.003, noise_phi=0.5), 7)
     assert drawn.std() == pytest.approx(0.003, rel=0.02)
     assert np.corrcoef(drawn[1:], drawn[:-1])[0, 1] == pytest.approx(0.5, abs=0.02)
     assert abs(drawn.mean()) < 1e-4
@@ -62,8 +62,8 @@ def test_noise_is_ar1_with_the_given_deviation_and_correlation():
 @pytest.mark.parametrize("phi", [-0.6, 0.0, 0.5, 0.999])
 def test_noise_equals_its_recursion(phi):
     spec = JobSpec("j", 1.0, values=300, noise_sigma=1.0, noise_phi=phi)
-    drawn = noise_of(spec, 7)
-    fresh = noise_of(JobSpec("j", 1.0, values=300, noise_sigma=1.0, noise_phi=0.0), 7)
+    drawn = sample_noise(spec, 7)
+    fresh = sample_noise(JobSpec("j", 1.0, values=300, noise_sigma=1.0, noise_phi=0.0), 7)
     value, expected = fresh[0], [fresh[0]]
     for new in fresh[1:]:
         value = phi * value + np.sqrt(1 - phi**2) * new
@@ -73,12 +73,12 @@ def test_noise_equals_its_recursion(phi):
 
 def test_what_is_printed_without_noise_is_the_curve():
     spec = JobSpec("j", 1.0, values=4, noise_sigma=0.0, loss=Replayed(((0.0, 4.0), (1.0, 0.0))))
-    assert printed_values(spec, 1) == [3.0, 2.0, 1.0, 0.0]
+    assert sample_values(spec, 1) == [3.0, 2.0, 1.0, 0.0]
 
 
 def test_values_that_are_drawn_ahead_are_those_of_each_job_alone():
     specs = [JobSpec(f"j{i}", 1.0, values=5 + i % 3, noise_sigma=0.01) for i in range(70)]
-    assert list(printed_by(specs, 3)) == [printed_values(spec, 3) for spec in specs]
+    assert list(sample_printed_values(specs, 3)) == [sample_values(spec, 3) for spec in specs]
 
 
 def test_speed_by_cores_and_threads():

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.phases.crbm import Layout, initial
+from core.phases.crbm import Layout, initial_parameters
 from core.phases.encoders import CrbmEncoder
 from core.phases.model import Expansion, PhaseModel
 from core.phases.rows import Scaler
@@ -234,7 +234,7 @@ def _theirs() -> tuple[Any, ...]:
     """CRBM, centres, mean and scale of a model of AI4DL's eight features."""
     rng = np.random.default_rng(0)
     return (
-        initial(Layout(8, 2, 3), rng),
+        initial_parameters(Layout(8, 2, 3), rng),
         rng.uniform(size=(3, 3)),
         rng.uniform(10, 20, 8),
         rng.uniform(1, 3, 8),
@@ -250,7 +250,7 @@ def small_model() -> PhaseModel:
     model = PhaseModel(
         features,
         Scaler(np.zeros(2), np.ones(2)),
-        CrbmEncoder(initial(Layout(2, 1, 3), rng)),
+        CrbmEncoder(initial_parameters(Layout(2, 1, 3), rng)),
         centres,
         PhaseSettings(phases=3, hidden=3, history=1),
     )

@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import InputError, MismatchError, RefusedError
 from core.phases import PhaseSettings, encode, expand, fit, predict
-from core.phases.crbm import Layout, initial
+from core.phases.crbm import Layout, initial_parameters
 from core.phases.encoders import CrbmEncoder
 from core.store import import_ai4dl, load_model, read_crbm, read_kmeans, read_scaler, read_traces, save_model
 from core.traces.layouts.ai4dl import AI4DL_FEATURES
@@ -48,7 +48,7 @@ def test_the_published_model_gives_the_published_phases():
 
 def ours(n=8, history=3, hidden=10, seed=0):
     rng = np.random.default_rng(seed)
-    crbm = initial(Layout(n, history, hidden), rng, spread=20.0)
+    crbm = initial_parameters(Layout(n, history, hidden), rng, spread=20.0)
     crbm = replace(crbm, hidden_bias=rng.normal(size=hidden).astype(np.float32))
     return crbm, rng.uniform(size=(5, hidden)), rng.uniform(10, 20, n), rng.uniform(1, 3, n)
 

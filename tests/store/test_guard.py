@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from core.errors import MOST_SENTENCE, Cancelled, InputError, NotFoundError, listed, shortened
+from core.errors import MOST_SENTENCE, Cancelled, InputError, NotFoundError, format_names, shorten_sentence
 from core.store import (
     import_ai4dl,
     inspect_file,
@@ -93,10 +93,10 @@ def test_what_the_caller_of_a_reader_raises_passes(tmp_path):
 
 
 def test_names_are_listed_as_far_as_a_sentence_bears():
-    assert listed(["a", "b"]) == "“a”, “b”"
-    assert listed(["x" * 1_000] * 2) == f"“{'x' * 59}…”, “{'x' * 59}…”"
-    assert listed(f"column {i}" for i in range(1_000)).endswith("“column 13” …")
-    assert shortened("A short one, as it is: “name”.") == "A short one, as it is: “name”."
+    assert format_names(["a", "b"]) == "“a”, “b”"
+    assert format_names(["x" * 1_000] * 2) == f"“{'x' * 59}…”, “{'x' * 59}…”"
+    assert format_names(f"column {i}" for i in range(1_000)).endswith("“column 13” …")
+    assert shorten_sentence("A short one, as it is: “name”.") == "A short one, as it is: “name”."
 
 
 # ── the faults that were found, each with its own sentence ──

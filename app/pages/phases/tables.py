@@ -167,7 +167,7 @@ def _feature_columns(
 
     def one(part: str, head: str, take: Any) -> Column:
         def value(each: PhaseStatistics) -> float | None:
-            found = each.named(feature)
+            found = each.feature(feature)
             return take(found) if found is not None and each.samples else None
 
         return Column(f"{key}_{part}", head if lane else "", show, value)

@@ -11,7 +11,7 @@ from app.ui.basics import Node, aria, icon
 from app.ui.forms import control, field_id, read
 from core.provisioning.evaluation.exam import COMMON
 from core.provisioning.policies import POLICIES, checked_settings
-from core.settings_fields import FieldSpec, assigned, describe
+from core.settings_fields import FieldSpec, describe, parse_assignments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ def of_text(text: str | None) -> Own:
     InputError, NotFoundError
         If one of them is unknown or invalid.
     """
-    return checked_settings(assigned(part for part in (text or "").split(";") if part))
+    return checked_settings(parse_assignments(part for part in (text or "").split(";") if part))
 
 
 def text_of(own: Mapping[str, Mapping[str, Any]]) -> str | None:

@@ -79,7 +79,12 @@ def export_packed(trace_set_id: str, model_id: str) -> Response:
     analysis = view.analysis()
     sequences, packed = analysis.sequences, analysis.packed
     rows = (
-        (name, sequences.durations[i], len(sequences.of(i)), " ".join(str(each) for each in packed.of(i)))
+        (
+            name,
+            sequences.durations[i],
+            len(sequences.runs_of(i)),
+            " ".join(str(each) for each in packed.elements_of(i)),
+        )
         for i, name in enumerate(sequences.ids)
     )
     return _answer(view, "packed", ("execution", "duration_s", "runs", "packed"), rows)
@@ -127,14 +132,14 @@ def export_next(trace_set_id: str, model_id: str) -> Response:
             "No phases are named to start from.", "Give them as after=2.4, the present one last."
         )
     analysis = view.analysis()
-    outlook = analysis.forecaster.ahead(after, view.ahead)
+    outlook = analysis.forecaster.forecast(after, view.ahead)
     stays = analysis.dwell_times(outlook.used)
     rows: list[tuple[object, ...]] = [
         ("next", name_of(each.phase), "", each.probability, each.count) for each in outlook.phases
     ]
     rows += [
         ("left by", named(outlook.used), float(t), float(p), int(n))
-        for t, p, n in zip(stays.times, stays.left_by, stays.left, strict=True)
+        for t, p, n in zip(stays.times, stays.share_left_by, stays.counts, strict=True)
     ]
     return _answer(view, "next", ("what", "phase", "seconds", "probability", "count"), rows)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.pages.sequences.query import State, View
-    from core.sequences import DwellTimes, Outlook
+    from core.sequences import DwellTimes, PhaseForecast
     from core.workspace.sequences import SequenceAnalysis
 
 WITHIN = (30.0, 60.0, 120.0, 300.0)
@@ -87,7 +87,7 @@ def next_view(view: View, after: State) -> Node:
     """What comes after some phases: probabilities, counts, and when the present one is left."""
     analysis = view.analysis()
     try:
-        outlook = analysis.forecaster.ahead(after, view.ahead)
+        outlook = analysis.forecaster.forecast(after, view.ahead)
     except NotFoundError as error:
         return [_after_line(view, after, ""), notice("info", error.hint, strong=error.message)]
     descriptions = {
@@ -123,7 +123,7 @@ def _after_line(view: View, after: State, seen: str) -> Node:
     )
 
 
-def _next_row(analysis: SequenceAnalysis, outlook: Outlook, place: int, texts: dict[int, str]) -> Node:
+def _next_row(analysis: SequenceAnalysis, outlook: PhaseForecast, place: int, texts: dict[int, str]) -> Node:
     each = outlook.phases[place]
     one = outlook.steps == 1
     count = f"{each.count:,} segment{'' if each.count == 1 else 's'}" if one else ""
@@ -164,7 +164,7 @@ def _leave(used: State, stays: DwellTimes) -> list[Node]:
     name = name_of(used[-1])
     chances = [(seconds, stays.leave_within(seconds)) for seconds in WITHIN]
     typical = f"; dwell time: median {format_duration(stays.median)}, mean {format_duration(stays.mean)}"
-    figure = leaving(stays.times, stays.left_by, used[-1])
+    figure = leaving(stays.times, stays.share_left_by, used[-1])
     return [
         html.Hr(className="rule"),
         html.Div([f"Chance of leaving {name}", html.Span(typical)], className="ink3 small"),

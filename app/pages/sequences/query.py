@@ -108,7 +108,7 @@ def named(state: Sequence[int]) -> str:
 
 def written_path(elements: Sequence[Element]) -> str:
     """A path as people read it: ``φ3 (φ5·φ1)×n``."""
-    return " ".join(each.written("n") for each in elements) or "warm-up only"
+    return " ".join(each.to_text("n") for each in elements) or "warm-up only"
 
 
 def default_after(analysis: SequenceAnalysis, memory: int) -> State:

@@ -18,7 +18,7 @@ from core.scheduling import refusals
 from core.scheduling.actions import Refuse, Start
 from core.scheduling.model import Failure, Job, JobState, Observation, Trigger, Worker
 from core.scheduling.refusals import ActionRefused
-from core.simulation.replay import DONE, STOPPED, Submitted, shares
+from core.simulation.replay import DONE, STOPPED, Submitted, share_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -174,7 +174,7 @@ class DemoEngine:
         trigger = next((kind for kind in _ORDER if kind in self._happened), Trigger.TICK)
         number, self._number = self._number, self._number + 1
         plan = self._host.world.plan
-        used = min(sum(share for _, share in shares(plan, self._host.seen.replay)), plan.cores)
+        used = min(sum(share for _, share in share_cores(plan, self._host.seen.replay)), plan.cores)
         seen = Observation(
             number,
             now,

@@ -121,7 +121,7 @@ class DemoHost:
             replay.at,
             job.used,
             int(job.memory(recording)),
-            io_written=int(job.moved(recording)),
+            io_written=int(job.io_total(recording)),
             periods=int(job.limited * _PERIODS),
             throttled_periods=int(job.held_back * _PERIODS),
             throttled_seconds=job.withheld,
@@ -138,7 +138,7 @@ class DemoHost:
         job = _find(moment, container)
         if job is None:
             return []
-        lines = self.world.plan.recording(job).printed(job.left)
+        lines = self.world.plan.recording(job).values_at(job.left)
         return [(moment.unix(at), value) for at, value in lines]
 
     def ending(self, container: DemoContainer) -> Ending | None:

@@ -20,7 +20,7 @@ from core.engines.demo.host import DemoHost
 from core.engines.demo.world import DemoWorld
 from core.engines.errors import HostLost
 from core.engines.ports import EngineKind
-from core.simulation.replay import Place, Recording, ReplayPlan
+from core.simulation.replay import Recording, ReplayPlan, StartingPlace
 from core.units import GIB, MIB
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _ALONE: Final = "alone"
 _COLUMNS: Final = ("cpu_cores", "memory_bytes", "loss", "io_bytes_per_second")
 _ALLOWED: Final = 2560 * MIB
 _PLACES: Final = tuple(
-    Place(cores=1.0 if at in (2, 7) else None, memory=_ALLOWED, first=7.0 * at, labelled=at != 11)
+    StartingPlace(cores=1.0 if at in (2, 7) else None, memory=_ALLOWED, first=7.0 * at, labelled=at != 11)
     for at in range(12)
 )
 """Two places give one core, as an owner might; the containers of the last one are nobody's to change."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from core.engines.errors import HostLost
-from core.simulation.replay import Replay, ReplayedJob, Submitted, advance
+from core.simulation.replay import Replay, ReplayedJob, Submitted, advance_replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,11 +120,11 @@ class DemoWorld:
     def _now(self) -> Moment:
         seen, clock = self._read(), self._clock()
         if seen is None:
-            begun = advance(self.plan, Replay.start(self.plan), self._before)
+            begun = advance_replay(self.plan, Replay.start(self.plan), self._before)
             return Moment(begun, secrets.token_hex(8), clock)
         passed = clock - seen.seen
         passed = passed if 0.0 <= passed <= AWAKE else 0.0
-        return Moment(advance(self.plan, seen.replay, seen.replay.at + passed), seen.world, clock)
+        return Moment(advance_replay(self.plan, seen.replay, seen.replay.at + passed), seen.world, clock)
 
     def _read(self) -> Moment | None:
         """What the file has; None where there is none that this version and plan can go on with."""

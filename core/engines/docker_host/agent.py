@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from core.errors import InputError
-from core.progress import Evaluation, Goal, read_goal, read_reported
+from core.progress import Goal, GoalReader, read_goal, read_reported
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,9 +41,9 @@ class AgentReadings:
         self._path = path
         self._place = 0
         try:
-            self._evaluate = Evaluation(read_goal(goal))
+            self._evaluate = GoalReader(read_goal(goal))
         except InputError:
-            self._evaluate = Evaluation(Goal.MIN)
+            self._evaluate = GoalReader(Goal.MIN)
 
     def place(self) -> Place:
         """Nothing: the agent says how far the job is in another file."""

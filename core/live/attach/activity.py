@@ -26,7 +26,7 @@ from core.scheduling.actions import (
     Start,
     Stop,
 )
-from core.scheduling.policies.autopilot.steering_evidence import Book
+from core.scheduling.policies.autopilot.steering_evidence import EvidenceBook
 from core.units import format_cores
 from core.workspace.files import new_id
 from core.workspace.ledgers import Ledgers
@@ -124,7 +124,7 @@ class EvidenceLog:
     """Takes the entries of a policy."""
 
     def __init__(self, since: float) -> None:
-        self._book = Book()
+        self._book = EvidenceBook()
         self._begun = since
         self._every, self._due = 1.0, 0.0
         self.evidence: Evidence | None = None
@@ -132,7 +132,7 @@ class EvidenceLog:
 
     def take(self, entry: Entry) -> None:
         """Take the next entry."""
-        self._book.take(entry)
+        self._book.add_entry(entry)
         found = self._book.evidence()
         if found is None:
             return

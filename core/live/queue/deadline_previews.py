@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from core.live.queue.values import QueueState
 from core.live.view import FRESH_FOR, age, read_view
-from core.moments import say_deadline
+from core.moments import format_deadline
 from core.scheduling.model import Job, JobState, Observation, Terms, Trigger, Worker
 from core.scheduling.policies import POLICIES, display_name
 from core.scheduling.policies.deadline.outlook import predict_outlook
@@ -146,7 +146,7 @@ def sentences(found: Answer, zone: str = "") -> list[str]:
     out, now = found.outlook, found.now
 
     def when(moment: float) -> str:
-        return say_deadline(moment, now, zone)
+        return format_deadline(moment, now, zone)
 
     said = [_verdict(found, when), *([out.why] if out.promised is False and out.known else [])]
     if out.known and out.has and out.ends is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import InputError
-from core.phases.matching import LEFT_OUT
+from core.phases.matching import EXCLUDED_ROLES
 from core.traces.model import Role
 
 if TYPE_CHECKING:
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
     from core.traces.model import Feature, FloatArray, TraceSet
 
-SAME = 0.9999
+MAX_CORRELATION = 0.9999
 """Correlation from which two features are one: the second only counts it twice."""
-RESTLESS = 0.25
+MIN_PERSISTENCE = 0.25
 """Correlation of neighbouring samples below which a feature stays nowhere."""
-COUNTING = 0.5
+MIN_GROWING_SHARE = 0.5
 """What never falls and grows at more of its steps than this is a counter."""
-USAGE = (Role.CPU, Role.MEMORY, Role.GPU, Role.GPU_MEMORY)
+USAGE_ROLES = (Role.CPU, Role.MEMORY, Role.GPU, Role.GPU_MEMORY)
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class ExcludedFeature:
     """A feature that is not read, and why."""
 
     name: str
@@ -43,10 +43,10 @@ class UsefulFeatures:
     """The features to read, and those that are not, with reasons."""
 
     features: tuple[Feature, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[ExcludedFeature, ...]
 
 
-def useful_features(traces: TraceSet) -> UsefulFeatures:
+def choose_features(traces: TraceSet) -> UsefulFeatures:
     """The features of a set that a model should read.
 
     Raises
@@ -57,12 +57,12 @@ def useful_features(traces: TraceSet) -> UsefulFeatures:
     chosen: list[tuple[Feature, FloatArray]] = []
     left_out = []
     for feature, values in zip(traces.features, traces.columns, strict=True):
-        reason = _against(feature, values, chosen) or _of_executions(traces, feature, values)
+        reason = _why_excluded(feature, values, chosen) or _why_constant_or_counter(traces, feature, values)
         if reason:
-            left_out.append(LeftOut(feature.name, reason))
+            left_out.append(ExcludedFeature(feature.name, reason))
         else:
             chosen.append((feature, values))
-    chosen, restless = _settled(traces, chosen)
+    chosen, restless = _drop_restless(traces, chosen)
     left_out += restless
     if not chosen:
         raise InputError(
@@ -72,23 +72,23 @@ def useful_features(traces: TraceSet) -> UsefulFeatures:
     return UsefulFeatures(tuple(feature for feature, _ in chosen), tuple(left_out))
 
 
-def _settled(
+def _drop_restless(
     traces: TraceSet, chosen: list[tuple[Feature, FloatArray]]
-) -> tuple[list[tuple[Feature, FloatArray]], list[LeftOut]]:
+) -> tuple[list[tuple[Feature, FloatArray]], list[ExcludedFeature]]:
     """Without features that jump from sample to sample, if others are left."""
     restless = {
         feature.name
         for feature, values in chosen
-        if feature.role not in USAGE and persistence(traces, values) < RESTLESS
+        if feature.role not in USAGE_ROLES and measure_persistence(traces, values) < MIN_PERSISTENCE
     }
     kept = [one for one in chosen if one[0].name not in restless]
     if not kept:
         return chosen, []
     why = "it jumps from sample to sample, so it has no phases"
-    return kept, [LeftOut(feature.name, why) for feature, _ in chosen if feature.name in restless]
+    return kept, [ExcludedFeature(feature.name, why) for feature, _ in chosen if feature.name in restless]
 
 
-def persistence(traces: TraceSet, values: FloatArray) -> float:
+def measure_persistence(traces: TraceSet, values: FloatArray) -> float:
     """How alike neighbouring samples of an execution are: 1 − η/2, about the correlation at lag one.
 
     η is von Neumann's ratio (1941) of the mean squared successive difference to the variance, here about the
@@ -111,46 +111,46 @@ def persistence(traces: TraceSet, values: FloatArray) -> float:
     wide = values.astype(np.float64)
     means = np.add.reduceat(wide, bounds[:-1]) / lengths
     variance = float(np.mean((wide - np.repeat(means, lengths)) ** 2))
-    steps = np.diff(wide)[_inside(traces)]
+    steps = np.diff(wide)[_steps_inside(traces)]
     if variance <= 0 or not len(steps):
         return 1.0
     return 1.0 - float(np.mean(steps**2)) / (2.0 * variance)
 
 
-def _against(feature: Feature, values: FloatArray, chosen: list[tuple[Feature, FloatArray]]) -> str:
+def _why_excluded(feature: Feature, values: FloatArray, chosen: list[tuple[Feature, FloatArray]]) -> str:
     """Why a feature is not read, after those that are; "" where nothing speaks against it."""
-    if feature.role in LEFT_OUT:
+    if feature.role in EXCLUDED_ROLES:
         return "it is no usage"
     if not np.isfinite(values).all():
         return "it is missing in some samples"
     if not len(values) or values.min() == values.max():
         return "it never changes"
-    return next((f"it says the same as {each.name}" for each, of in chosen if _same(values, of)), "")
+    return next((f"it says the same as {each.name}" for each, of in chosen if _are_same(values, of)), "")
 
 
-def _of_executions(traces: TraceSet, feature: Feature, values: FloatArray) -> str:
+def _why_constant_or_counter(traces: TraceSet, feature: Feature, values: FloatArray) -> str:
     """Why a feature tells executions apart, or counts something, and nothing else; "" where it does not."""
-    if feature.role in USAGE or traces.n_executions == len(values):
+    if feature.role in USAGE_ROLES or traces.n_executions == len(values):
         return ""
-    steps = np.diff(values.astype(np.float64))[_inside(traces)]
+    steps = np.diff(values.astype(np.float64))[_steps_inside(traces)]
     if not len(steps):
         return ""
     if steps.min() == steps.max():
         return "it counts rows" if steps[0] else "it never changes within an execution"
-    counts = feature.role is Role.OTHER and steps.min() >= 0 and np.mean(steps > 0) > COUNTING
+    counts = feature.role is Role.OTHER and steps.min() >= 0 and np.mean(steps > 0) > MIN_GROWING_SHARE
     return "it only grows: it counts something, or is a time" if counts else ""
 
 
-def _inside(traces: TraceSet) -> npt.NDArray[np.bool_]:
+def _steps_inside(traces: TraceSet) -> npt.NDArray[np.bool_]:
     """Which steps from one sample to the next cross no gap and no end of an execution, shape (n − 1,)."""
     inside = np.ones(traces.n_samples - 1, dtype=bool)
     inside[traces.segments()[1:-1] - 1] = False
     return inside
 
 
-def _same(one: FloatArray, other: FloatArray) -> bool:
+def _are_same(one: FloatArray, other: FloatArray) -> bool:
     """Whether two features are the same but for their units."""
     a, b = one - one.mean(), other - other.mean()
     # by their sizes first, so that squares stay finite
     a, b = a / np.abs(a).max(), b / np.abs(b).max()
-    return float(abs(a @ b)) >= SAME * float(np.sqrt((a @ a) * (b @ b)))
+    return float(abs(a @ b)) >= MAX_CORRELATION * float(np.sqrt((a @ a) * (b @ b)))

@@ -126,15 +126,17 @@ def search(
     longest = max(settings.history for settings in trials)
     results = []
     for place, settings in enumerate(trials):
-        told = _within(progress, place, len(trials))
+        report = _report_trial(progress, place, len(trials))
         scaler, windows = training_windows(known, chosen, settings.history, "label")
-        judged = _held_out(unknown, chosen, scaler, settings.history, longest)
-        crbm, errors = train(windows, Layout(len(chosen), settings.history, settings.hidden), settings, told)
-        results.append(Trial(settings, reconstruction_error(crbm, judged), errors[-1]))
+        held_out_windows = _held_out_windows(unknown, chosen, scaler, settings.history, longest)
+        crbm, errors = train(
+            windows, Layout(len(chosen), settings.history, settings.hidden), settings, report
+        )
+        results.append(Trial(settings, reconstruction_error(crbm, held_out_windows), errors[-1]))
     return tuple(sorted(results, key=lambda trial: trial.held_out_error))
 
 
-def _within(progress: Progress, place: int, count: int) -> Progress:
+def _report_trial(progress: Progress, place: int, count: int) -> Progress:
     def told(fraction: float, message: str, /, **metrics: float) -> None:
         progress(
             (place + fraction) / count, f"Trial {place + 1} of {count}: {message}", trial=place + 1, **metrics
@@ -143,7 +145,7 @@ def _within(progress: Progress, place: int, count: int) -> Progress:
     return told
 
 
-def _held_out(
+def _held_out_windows(
     traces: TraceSet, features: Sequence[Feature], scaler: Scaler, history: int, longest: int
 ) -> Windows:
     columns = [traces.column(feature.name) for feature in features]

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import InputError
-from core.phases.clustering import distinct, fit_centres, one_thread, subsample, within_squares
+from core.phases.clustering import count_distinct, fit_centres, single_threaded, subsample, within_squares
 from core.phases.describe import phase_statistics
 from core.phases.encoders import nearest_of
-from core.phases.fitting import clustered, fit
+from core.phases.fitting import cluster_model, fit
 from core.phases.prediction import model_windows, predict
-from core.progress_reporting import Progress, part_of, silent
+from core.progress_reporting import Progress, scale_progress, silent
 from core.units import format_number
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
 
 SAMPLE, SILHOUETTE_SAMPLE = 5_000, 2_000
-KEPT_SILHOUETTE = 2 / 3
-STABLE, ALWAYS_STABLE = 0.05, 0.9
-UNSTABLE = 0.7
+MIN_SILHOUETTE_SHARE = 2 / 3
+STABILITY_MARGIN, MAX_REQUIRED_STABILITY = 0.05, 0.9
+MIN_STABILITY = 0.7
 """Refits that agree less than this on every number of phases find none again."""
-WEAK, NOTHING = 0.5, 0.25
-EXPLAINED = 0.1
+WEAK_SILHOUETTE, NO_STRUCTURE_SILHOUETTE = 0.5, 0.25
+MAX_UNEXPLAINED = 0.1
 """What is left of the sum of squares where the least number of phases explains nearly everything."""
-LEAST_SAMPLES = 10
+MIN_SAMPLES = 10
 """The least number of samples per phase."""
 
 
@@ -107,8 +107,8 @@ def choose_k(
         If the codes do not differ enough for two phases.
     """
     part = np.ascontiguousarray(codes[subsample(len(codes), SAMPLE, seed)], np.float32)
-    most = min(distinct(part, max(ks)), len(part) - 1)
-    usable = [k for k in ks if 2 <= k <= most and k <= max(min(ks), len(codes) // LEAST_SAMPLES)]
+    most = min(count_distinct(part, max(ks)), len(part) - 1)
+    usable = [k for k in ks if 2 <= k <= most and k <= max(min(ks), len(codes) // MIN_SAMPLES)]
     if not usable:
         raise InputError(
             "The codes do not differ enough for two phases.",
@@ -116,19 +116,19 @@ def choose_k(
         )
     total = float(((part - part.mean(axis=0, dtype=np.float64)) ** 2).sum()) or 1.0
     candidates = []
-    with one_thread():
+    with single_threaded():
         for place, k in enumerate(usable):
-            candidates.append(_candidate(part, k, total, seed, refits))
+            candidates.append(_evaluate_count(part, k, total, seed, refits))
             progress(
                 (place + 1) / len(usable),
                 f"k = {usable[0]} to {k} compared",
                 k=k,
                 silhouette=candidates[-1].silhouette,
             )
-    return recommend(candidates, len(codes))
+    return recommend_count(candidates, len(codes))
 
 
-def choose_k_for(
+def choose_k_for_model(
     model: PhaseModel, traces: TraceSet, *, seed: int = 0, progress: Progress = silent
 ) -> Choice:
     """Compare numbers of phases on the codes that a model gives the samples of a trace set.
@@ -141,7 +141,7 @@ def choose_k_for(
     return choose_k(model.encoder.codes(model_windows(model, traces)), seed=seed, progress=progress)
 
 
-def _candidate(codes: Codes, k: int, total: float, seed: int, refits: int) -> Candidate:
+def _evaluate_count(codes: Codes, k: int, total: float, seed: int, refits: int) -> Candidate:
     # see core.phases.clustering on late imports
     from sklearn.metrics import silhouette_score
 
@@ -153,11 +153,11 @@ def _candidate(codes: Codes, k: int, total: float, seed: int, refits: int) -> Ca
         k=k,
         within=within_squares(codes, centres, labels) / total,
         silhouette=float(silhouette_score(codes[few], labels[few])) if several else 0.0,
-        stability=_stability(codes, labels, k, seed, refits),
+        stability=_bootstrap_stability(codes, labels, k, seed, refits),
     )
 
 
-def _stability(codes: Codes, labels: Labels, k: int, seed: int, refits: int) -> float:
+def _bootstrap_stability(codes: Codes, labels: Labels, k: int, seed: int, refits: int) -> float:
     from sklearn.cluster import KMeans
     from sklearn.metrics import adjusted_rand_score
 
@@ -165,7 +165,7 @@ def _stability(codes: Codes, labels: Labels, k: int, seed: int, refits: int) -> 
     agreements = []
     for _ in range(refits):
         drawn = codes[rng.integers(0, len(codes), len(codes))]
-        if distinct(drawn, k) < k:
+        if count_distinct(drawn, k) < k:
             agreements.append(0.0)
             continue
         again = KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(drawn)
@@ -174,65 +174,65 @@ def _stability(codes: Codes, labels: Labels, k: int, seed: int, refits: int) -> 
     return float(np.mean(agreements)) if agreements else 0.0
 
 
-def elbow_of(ks: Sequence[int], within: Sequence[float]) -> int:
+def find_elbow(ks: Sequence[int], within: Sequence[float]) -> int:
     """The k whose point lies farthest below the chord between the first and the last.
 
     The first one lies on its chord and could never be the elbow; where it explains nearly everything, the
     chord begins at one cluster, which explains nothing.
     """
-    one = [(1, 1.0)] if len(ks) > 1 and within[0] <= EXPLAINED else []
+    one = [(1, 1.0)] if len(ks) > 1 and within[0] <= MAX_UNEXPLAINED else []
     points = np.array([*one, *zip(ks, within, strict=True)], np.float64)
-    x, y = _unit(points[:, 0]), _unit(points[:, 1])
+    x, y = _scale_to_unit(points[:, 0]), _scale_to_unit(points[:, 1])
     below = y[0] + (y[-1] - y[0]) * x - y
     return int(points[int(np.argmax(below)), 0])
 
 
-def _unit(values: FloatArray) -> FloatArray:
+def _scale_to_unit(values: FloatArray) -> FloatArray:
     span = float(values.max() - values.min())
     return np.asarray((values - values.min()) / (span or 1.0))
 
 
-def recommend(candidates: Sequence[Candidate], samples: int) -> Choice:
+def recommend_count(candidates: Sequence[Candidate], samples: int) -> Choice:
     """Choose among candidates of some samples, and say why."""
-    elbow = elbow_of([each.k for each in candidates], [each.within for each in candidates])
+    elbow = find_elbow([each.k for each in candidates], [each.within for each in candidates])
     most_stable = max(each.stability for each in candidates)
-    if most_stable < UNSTABLE:
+    if most_stable < MIN_STABILITY:
         least = candidates[0]
         why = "are the least there can be; no number is found again in refits"
-        doubt = _too_few(least, samples) or _UNCLEAR
-        return Choice(tuple(candidates), elbow, least.k, _reason(least, why), doubt)
-    enough = min(ALWAYS_STABLE, most_stable - STABLE)
+        doubt = _too_few_text(least, samples) or _UNCLEAR_TEXT
+        return Choice(tuple(candidates), elbow, least.k, _reason_text(least, why), doubt)
+    enough = min(MAX_REQUIRED_STABILITY, most_stable - STABILITY_MARGIN)
     stable = [each for each in candidates if each.stability >= enough]
     best = max(stable, key=lambda each: each.silhouette)
     bent = next((each for each in stable if each.k == elbow), None)
-    if bent is not None and bent.silhouette >= KEPT_SILHOUETTE * best.silhouette:
+    if bent is not None and bent.silhouette >= MIN_SILHOUETTE_SHARE * best.silhouette:
         chosen, why = bent, "are at the elbow and stable"
     else:
         chosen, why = best, f"separate best among the stable choices; the elbow at {elbow} does not qualify"
-    return Choice(tuple(candidates), elbow, chosen.k, _reason(chosen, why), _doubt(chosen, samples))
+    return Choice(tuple(candidates), elbow, chosen.k, _reason_text(chosen, why), _doubt_text(chosen, samples))
 
 
-_UNCLEAR = "No clear phases: refits on parts of these samples find other ones each time."
+_UNCLEAR_TEXT = "No clear phases: refits on parts of these samples find other ones each time."
 
 
-def _too_few(chosen: Candidate, samples: int) -> str:
-    few = samples < LEAST_SAMPLES * chosen.k
+def _too_few_text(chosen: Candidate, samples: int) -> str:
+    few = samples < MIN_SAMPLES * chosen.k
     return f"{samples:,} samples are too few to tell phases apart." if few else ""
 
 
-def _doubt(chosen: Candidate, samples: int) -> str:
-    few = _too_few(chosen, samples)
+def _doubt_text(chosen: Candidate, samples: int) -> str:
+    few = _too_few_text(chosen, samples)
     if few:
         return few
     silhouette = format_number(chosen.silhouette)
-    if chosen.silhouette <= NOTHING:
+    if chosen.silhouette <= NO_STRUCTURE_SILHOUETTE:
         return f"No clear phases: samples lie about as near to another phase as to their own ({silhouette})."
-    if chosen.silhouette <= WEAK:
+    if chosen.silhouette <= WEAK_SILHOUETTE:
         return f"The phases blend into each other (silhouette {silhouette}): where one ends is not sharp."
     return ""
 
 
-def _reason(chosen: Candidate, why: str) -> str:
+def _reason_text(chosen: Candidate, why: str) -> str:
     return (
         f"{chosen.k} phases {why} (silhouette {format_number(chosen.silhouette)}, "
         f"stability {format_number(chosen.stability)} over refits)."
@@ -240,7 +240,7 @@ def _reason(chosen: Candidate, why: str) -> str:
 
 
 COUNTS = range(2, 9)
-_TRAINED, _CHOSEN = 0.7, 0.95
+_TRAINED_SHARE, _CHOSEN_SHARE = 0.7, 0.95
 
 
 def fit_best_count(
@@ -271,17 +271,17 @@ def fit_best_count(
         As `core.phases.fit` and `choose_k`.
     """
     least = replace(settings, phases=min(counts))
-    trained = fit(traces, least, features, part_of(progress, 0.0, _TRAINED))
+    trained = fit(traces, least, features, scale_progress(progress, 0.0, _TRAINED_SHARE))
     windows = model_windows(trained, traces)
     choice = choose_k(
         trained.encoder.codes(windows),
         counts,
         seed=settings.seed,
-        progress=part_of(progress, _TRAINED, _CHOSEN),
+        progress=scale_progress(progress, _TRAINED_SHARE, _CHOSEN_SHARE),
     )
-    progress(_CHOSEN, f"{choice.recommended} phases")
+    progress(_CHOSEN_SHARE, f"{choice.recommended} phases")
     chosen = replace(settings, phases=choice.recommended)
-    model = clustered(traces, trained.features, trained.scaler, windows, trained.encoder, chosen)
+    model = cluster_model(traces, trained.features, trained.scaler, windows, trained.encoder, chosen)
     statistics = phase_statistics(traces, predict(model, traces), model.phases)
     progress(1.0, "Done")
     return replace(model, training=trained.training, statistics=statistics), choice

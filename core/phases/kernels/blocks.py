@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.np.numpy_support import carray
 
-from core.phases.crbm import aligned, padded
+from core.phases.crbm import aligned_empty, pad_size
 from core.phases.kernels.compiling import compiled, inlined
 from core.phases.kernels.lanes import (
     WIDTH,
@@ -195,7 +195,7 @@ def label_columns(
     history = len(affine[0]) // (len(affine[1]) * len(plain)) - 1
     # each stretch standardises its history again, so a long history gets a longer stretch
     stretch = BLOCK * max(1, 4 * history // BLOCK)
-    planes = aligned(len(plain) * padded(stretch + history)).ravel()
+    planes = aligned_empty(len(plain) * pad_size(stretch + history)).ravel()
     scaling = (scaler.mean, scaler.factor)
     total = label_windows(addresses, len(plain[0]), scaling, planes, affine, size, centres, labels)
     return len(plain[0]) > history and bool(np.isfinite(total))

@@ -13,7 +13,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.phases import encode, fit, predict
-from core.phases.matching import match
+from core.phases.matching import match_features
 from core.provisioning.building import prepare, require_past
 from core.provisioning.evaluation.comparison import Comparison
 from core.provisioning.evaluation.exam import settings_of, sit
@@ -240,7 +240,7 @@ def _refitted(
 ) -> PhaseModel:
     """A model with the same settings and features, fitted on training containers alone."""
     training = traces.only([found.fleet.ids[i] for i in divided.training])
-    return fit(training, model.settings, match(model.features, training, model.scaler), progress)
+    return fit(training, model.settings, match_features(model.features, training, model.scaler), progress)
 
 
 def _exams(

@@ -52,21 +52,21 @@ class RequestState:
     #: Of the last observation.
     number: int = -1
     #: Starts that were not confirmed, by the names of their jobs.
-    asked: Mapping[str, PendingStart] = field(default_factory=dict)
+    pending_starts: Mapping[str, PendingStart] = field(default_factory=dict)
     #: Why the first of the queue waits, as it was said last.
-    told: str = ""
+    last_text: str = ""
     #: When it last asked to be woken.
     wake: float | None = None
 
 
-class Scene:
+class RequestContext:
     """What is seen now; decisions change `free`, `memory` and `wanted`."""
 
     def __init__(self, state: RequestState, seen: Observation) -> None:
         self.settings, self.seen, self.now = state.settings, seen, seen.time
         self.capacity = {worker.id: worker.capacity for worker in seen.workers}
         self.free = dict(self.capacity)
-        self.largest = max(self.capacity.values(), default=0.0)
+        self.largest_capacity = max(self.capacity.values(), default=0.0)
         self.memory = {
             worker.id: inf
             if worker.memory is None
@@ -74,16 +74,16 @@ class Scene:
             for worker in seen.workers
         }
         self.wanted: list[tuple[Job, str, float]] = []
-        self.asked, self.reasons = update_pending_starts(state.asked, seen)
+        self.pending_starts, self.reasons = update_pending_starts(state.pending_starts, seen)
         self.jobs: list[Job] = []
         for job in seen.jobs:
-            self._count(job)
+            self._count_job(job)
 
     def request(self, job: Job) -> float:
         """Cores that a job asks for, at most those of the largest worker."""
-        return min(job.request or self.settings.unasked, self.largest)
+        return min(job.request or self.settings.unasked, self.largest_capacity)
 
-    def left(self, job: Job) -> float:
+    def seconds_left(self, job: Job) -> float:
         """Seconds to its end with its request; infinite where that is not known."""
         found = estimate_seconds_left(job, self.request(job))
         return inf if found is None else found
@@ -95,37 +95,37 @@ class Scene:
         )
         return room and self.request(job) <= self.free[worker] + TINY
 
-    def place(self, job: Job) -> str | None:
+    def choose_worker(self, job: Job) -> str | None:
         """The worker that a job would run on: its own, or the least requested one on which it fits."""
         if job.worker is not None:
             return job.worker if job.worker in self.free and self.fits(job, job.worker) else None
         able = [worker for worker in self.free if self.fits(job, worker)]
-        before = self.asked.get(job.id)
+        before = self.pending_starts.get(job.id)
         others = [worker for worker in able if before is None or worker != before.avoided_worker]
         return max(others or able, key=lambda each: self.free[each] / self.capacity[each], default=None)
 
-    def run(self, job: Job, worker: str, rule: str) -> None:
+    def run_job(self, job: Job, worker: str, rule: str) -> None:
         """Let a job run with its request."""
         cores = self.request(job)
         self.free[worker] -= cores
         self.wanted.append((job, worker, cores))
         if job.state is JobState.WAITING:
             self.memory[worker] -= job.terms_or_default.memory or 0.0
-            before = self.asked.get(job.id, PendingStart(None, 0.0))
-            self.asked[job.id] = before._replace(worker=worker, wait_until=self.now + START_TIMEOUT)
+            before = self.pending_starts.get(job.id, PendingStart(None, 0.0))
+            self.pending_starts[job.id] = before._replace(worker=worker, wait_until=self.now + START_TIMEOUT)
         if job.state is not JobState.RUNNING:
             verb = "starts" if job.state is JobState.WAITING else "goes on"
             text = f"{job.id} {verb} on {worker} with {format_cores(cores)}."
             self.reasons.append(Reason(rule, text, job.id, worker))
 
-    def rest(self, job: Job, rule: str) -> None:
+    def pause_job(self, job: Job, rule: str) -> None:
         """Let a job that runs be paused; any other stays where it is."""
         if job.state is JobState.RUNNING and job.worker is not None:
             self.wanted.append((job, job.worker, 0.0))
             self.reasons.append(Reason(rule, f"{job.id} is paused for others.", job.id, job.worker))
 
-    def _count(self, job: Job) -> None:
-        before, worker = self.asked.get(job.id), job.worker
+    def _count_job(self, job: Job) -> None:
+        before, worker = self.pending_starts.get(job.id), job.worker
         if job.state is JobState.WAITING:
             if before is not None and before.wait_until > self.now:
                 if before.worker in self.free:  # its start was asked for and not confirmed
@@ -145,7 +145,7 @@ class Scene:
 # reservation.
 
 
-class Shadow(NamedTuple):
+class Reservation(NamedTuple):
     """A reservation: on which worker, from when on, and how many cores it leaves free there."""
 
     worker: str
@@ -153,30 +153,32 @@ class Shadow(NamedTuple):
     spare: float
 
 
-def shadow(scene: Scene, first: Job) -> Shadow | None:
+def reserve_first(context: RequestContext, first: Job) -> Reservation | None:
     """The reservation of the first one; None where nobody's end is known."""
-    running: dict[str, list[tuple[float, float]]] = {worker: [] for worker in scene.free}
-    for job, worker, cores in scene.wanted:
-        running[worker].append((scene.now + scene.left(job), cores))
-    soonest: Shadow | None = None
+    running: dict[str, list[tuple[float, float]]] = {worker: [] for worker in context.free}
+    for job, worker, cores in context.wanted:
+        running[worker].append((context.now + context.seconds_left(job), cores))
+    soonest: Reservation | None = None
     for worker, ends in running.items():
-        free = scene.free[worker]
-        if scene.capacity[worker] < scene.request(first) - TINY:
+        free = context.free[worker]
+        if context.capacity[worker] < context.request(first) - TINY:
             continue
         for at, cores in sorted(ends):
             free += cores
-            if free >= scene.request(first) - TINY:
+            if free >= context.request(first) - TINY:
                 if at < inf and (soonest is None or at < soonest.begin):
-                    soonest = Shadow(worker, at, free - scene.request(first))
+                    soonest = Reservation(worker, at, free - context.request(first))
                 break
     return soonest
 
 
-def passing(scene: Scene, job: Job, worker: str, reserved: Shadow) -> tuple[Shadow, bool]:
+def try_backfill(
+    context: RequestContext, job: Job, worker: str, reserved: Reservation
+) -> tuple[Reservation, bool]:
     """Whether a job may begin on a worker now without delaying the first one, and what is left then."""
-    if worker != reserved.worker or scene.now + scene.left(job) <= reserved.begin:
+    if worker != reserved.worker or context.now + context.seconds_left(job) <= reserved.begin:
         return reserved, True
-    spare = reserved.spare - scene.request(job)
+    spare = reserved.spare - context.request(job)
     return (reserved._replace(spare=spare), True) if spare >= -TINY else (reserved, False)
 
 
@@ -188,13 +190,13 @@ def passing(scene: Scene, job: Job, worker: str, reserved: Shadow) -> tuple[Shad
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class QueueRule:
     """How such a policy differs from the others."""
 
     #: The policy's name.
     name: str
     #: Those with the least come first; of equal ones, those that were submitted first.
-    key: Callable[[Scene, Job], float]
+    key: Callable[[RequestContext, Job], float]
     #: Whether one that does not fit holds up all behind it.
     blocks: bool = False
     #: Whether those behind it may begin nevertheless if that does not delay it.
@@ -203,18 +205,18 @@ class Rule:
     preempts: bool = False
 
 
-def _arrival(_: Scene, job: Job) -> float:
+def _by_arrival(_: RequestContext, job: Job) -> float:
     return job.arrived
 
 
-def _deadline(_: Scene, job: Job) -> float:
+def _by_deadline(_: RequestContext, job: Job) -> float:
     return deadline_of(job)
 
 
-def _laxity(scene: Scene, job: Job) -> float:
+def _by_laxity(context: RequestContext, job: Job) -> float:
     """How long a job could rest and still be in time."""
-    left, until = scene.left(job), deadline_of(job)
-    return inf if until == inf else until - scene.now - (left if left < inf else 0.0)
+    left, until = context.seconds_left(job), deadline_of(job)
+    return inf if until == inf else until - context.now - (left if left < inf else 0.0)
 
 
 def begin(settings: RequestSettings, seed: int) -> RequestState:  # noqa: ARG001 - nothing is left to chance
@@ -222,56 +224,58 @@ def begin(settings: RequestSettings, seed: int) -> RequestState:  # noqa: ARG001
     return RequestState(settings)
 
 
-def decide(rule: Rule, state: RequestState, seen: Observation) -> Decision[RequestState]:
+def decide(rule: QueueRule, state: RequestState, seen: Observation) -> Decision[RequestState]:
     """Let jobs run in the order of the rule, as far as cores suffice."""
     if seen.number <= state.number:
         return Decision(state, wake=state.wake)
-    scene = Scene(state, seen)
-    queue = list(scene.jobs)
+    context = RequestContext(state, seen)
+    queue = list(context.jobs)
     if not rule.preempts:  # whoever runs keeps its cores
         for job in queue:
-            if job.state is JobState.RUNNING and job.worker in scene.free:
-                scene.run(job, job.worker, rule.name)
+            if job.state is JobState.RUNNING and job.worker in context.free:
+                context.run_job(job, job.worker, rule.name)
         queue = [job for job in queue if job.state is not JobState.RUNNING]
-    queue.sort(key=lambda job: (rule.key(scene, job), job.arrived, job.id))
-    told = _serve(rule, scene, queue)
-    if told and told != state.told:
-        scene.reasons.append(Reason(f"{rule.name}, queue", told))
+    queue.sort(key=lambda job: (rule.key(context, job), job.arrived, job.id))
+    text = _serve_queue(rule, context, queue)
+    if text and text != state.last_text:
+        context.reasons.append(Reason(f"{rule.name}, queue", text))
     waits = [
         each.wait_until
-        for each in scene.asked.values()
-        if each.wait_until > scene.now and each.worker is None
+        for each in context.pending_starts.values()
+        if each.wait_until > context.now and each.worker is None
     ]
-    if isinstance(scene.settings, LaxitySettings) and len(scene.jobs) > 1:
-        waits.append(scene.now + scene.settings.interval)
+    if isinstance(context.settings, LaxitySettings) and len(context.jobs) > 1:
+        waits.append(context.now + context.settings.interval)
     wake = min(waits, default=None)
-    after = replace(state, number=seen.number, asked=scene.asked, told=told, wake=wake)
-    return Decision(after, plan_changes(scene.wanted), tuple(scene.reasons), wake=wake)
+    after = replace(
+        state, number=seen.number, pending_starts=context.pending_starts, last_text=text, wake=wake
+    )
+    return Decision(after, plan_changes(context.wanted), tuple(context.reasons), wake=wake)
 
 
-def _serve(rule: Rule, scene: Scene, queue: list[Job]) -> str:
+def _serve_queue(rule: QueueRule, context: RequestContext, queue: list[Job]) -> str:
     """Go through the queue; a sentence of the first one that has to wait."""
-    told, reserved = "", None
+    text, reserved = "", None
     for job in queue:
-        worker = scene.place(job)
+        worker = context.choose_worker(job)
         if worker is not None and reserved is not None:
-            reserved, passes = passing(scene, job, worker, reserved)
+            reserved, passes = try_backfill(context, job, worker, reserved)
             worker = worker if passes else None
         if worker is not None:
-            scene.run(job, worker, rule.name)
+            context.run_job(job, worker, rule.name)
             continue
-        scene.rest(job, rule.name)
-        if not told:
-            told = f"{job.id} waits for {format_cores(scene.request(job))}."
+        context.pause_job(job, rule.name)
+        if not text:
+            text = f"{job.id} waits for {format_cores(context.request(job))}."
             if rule.backfills:
-                reserved = shadow(scene, job)
+                reserved = reserve_first(context, job)
             elif rule.blocks:
                 break
-    return told
+    return text
 
 
-def _policy(
-    rule: Rule, title: str, about: str, settings: type[RequestSettings] = RequestSettings
+def _make_policy(
+    rule: QueueRule, title: str, about: str, settings: type[RequestSettings] = RequestSettings
 ) -> SchedulingPolicy:
     return SchedulingPolicy(
         name=rule.name, title=title, about=about, begin=begin, decide=partial(decide, rule), settings=settings
@@ -279,33 +283,33 @@ def _policy(
 
 
 POLICIES = (
-    _policy(
-        Rule("fifo", _arrival, blocks=True),
+    _make_policy(
+        QueueRule("fifo", _by_arrival, blocks=True),
         "FIFO",
         "Jobs run in order of submission, with their requests; whoever does not fit holds up all behind it.",
     ),
-    _policy(
-        Rule("fifo.backfill", _arrival, backfills=True),
+    _make_policy(
+        QueueRule("fifo.backfill", _by_arrival, backfills=True),
         "FIFO, backfilling",
         "As fifo, but jobs further behind may begin as long as that does not delay the first one.",
     ),
-    _policy(
-        Rule("kube.default", _arrival),
+    _make_policy(
+        QueueRule("kube.default", _by_arrival),
         "Kubernetes’ default",
         "Jobs start in order of submission wherever their request fits; whoever does not fit stays pending.",
     ),
-    _policy(
-        Rule("edf", _deadline),
+    _make_policy(
+        QueueRule("edf", _by_deadline),
         "EDF",
         "Earliest deadline first: it starts first, with its request; what runs is left alone.",
     ),
-    _policy(
-        Rule("edf.preemptive", _deadline, preempts=True),
+    _make_policy(
+        QueueRule("edf.preemptive", _by_deadline, preempts=True),
         "EDF, preemptive",
         "Earliest deadline first: it runs, with its request; others are paused for it.",
     ),
-    _policy(
-        Rule("least.laxity", _laxity, preempts=True),
+    _make_policy(
+        QueueRule("least.laxity", _by_laxity, preempts=True),
         "Least laxity first",
         "Whoever can wait least runs, with its request; others are paused for it.",
         LaxitySettings,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from core.scheduling.model import Job, Observation
 
 
-_LOOKS = 4
+_LOOKS_PER_STAGE = 4
 """Looks between two changes, so that the first step, before which a job prepares, is seen where it is."""
 
 
@@ -56,7 +56,7 @@ class ResizesSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ResizesState:
     """Whose turn it is, and since when."""
 
     #: What was chosen.
@@ -66,17 +66,17 @@ class State:
     #: Whose turn it is; empty before the first.
     job: str = ""
     #: When its turn began, seconds of the run's clock.
-    since: float = 0.0
+    turn_began: float = 0.0
     #: How many of the numbers it was given.
-    done: int = 0
+    stages_done: int = 0
 
 
-def begin(settings: ResizesSettings, _seed: int) -> State:
+def begin(settings: ResizesSettings, _seed: int) -> ResizesState:
     """The state before the first observation."""
-    return State(settings)
+    return ResizesState(settings)
 
 
-def decide(state: State, seen: Observation) -> Decision[State]:
+def decide(state: ResizesState, seen: Observation) -> Decision[ResizesState]:
     """Give the job whose turn it is the cores of this moment; the next one's turn is when it has ended."""
     if seen.number <= state.number:
         return Decision(state)
@@ -84,22 +84,22 @@ def decide(state: State, seen: Observation) -> Decision[State]:
     job = next((job for job in seen.jobs if job.id == state.job), None)
     if job is None or job.state is JobState.WAITING:
         job = job or next(iter(seen.jobs), None)
-        state = replace(state, job=job.id if job else "", since=seen.time, done=0)
+        state = replace(state, job=job.id if job else "", turn_began=seen.time, stages_done=0)
     if job is None:
         return Decision(state)
     settings, numbers = state.settings, state.settings.sequence
-    due = min(int((seen.time - state.since) / settings.every + 1e-9) + 1, len(numbers))
-    change = state.since + due * settings.every
-    wake = min(change, seen.time + settings.every / _LOOKS) if due < len(numbers) else None
-    if due == state.done or job.state not in (JobState.WAITING, JobState.RUNNING):
+    due = min(int((seen.time - state.turn_began) / settings.every + 1e-9) + 1, len(numbers))
+    change = state.turn_began + due * settings.every
+    wake = min(change, seen.time + settings.every / _LOOKS_PER_STAGE) if due < len(numbers) else None
+    if due == state.stages_done or job.state not in (JobState.WAITING, JobState.RUNNING):
         return Decision(state, wake=wake)
-    action, cores = _given(job, numbers[due - 1], seen)
+    action, cores = _change_cores(job, numbers[due - 1], seen)
     text = f"{job.id} has {format_cores(cores)}, number {due} of {len(numbers)}."
     reason = Reason("resizes", text, job.id, job.worker, (("cores", cores),))
-    return Decision(replace(state, done=due), (action,), (reason,), wake=wake)
+    return Decision(replace(state, stages_done=due), (action,), (reason,), wake=wake)
 
 
-def _given(job: Job, cores: float, seen: Observation) -> tuple[Action, float]:
+def _change_cores(job: Job, cores: float, seen: Observation) -> tuple[Action, float]:
     """A start or a change of cores, at most those of the worker."""
     place = next((worker for worker in seen.workers if worker.id == job.worker), seen.workers[0])
     cores = min(cores, place.capacity)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from core.scheduling.model import Job, Observation, Worker
     from core.scheduling.weighing import Memory
 
-_LEAST_SECONDS = 1e-6
+_MIN_SECONDS = 1e-6
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ class Gain(NamedTuple):
     decay: float = 0.0
 
 
-def measured(before: Gain | None, job: Job, track: Track) -> Gain:
+def measure_gain(before: Gain | None, job: Job, track: Track) -> Gain:
     """A job's gain after another interval; as before if it had no processor time."""
     if before is None:
         return Gain(job.cpu_seconds, track.last)
     seconds = job.cpu_seconds - before.cpu_seconds
-    if seconds <= _LEAST_SECONDS:
+    if seconds <= _MIN_SECONDS:
         return before
     fallen = max(0.0, before.level - track.last) / (track.largest or 1.0)
     gain, decay = fallen / seconds, before.decay
@@ -69,16 +69,16 @@ def measured(before: Gain | None, job: Job, track: Track) -> Gain:
     return Gain(job.cpu_seconds, track.last, seconds, gain, decay)
 
 
-def learn(memory: Memory, jobs: Sequence[Job], tracks: Tracks) -> Memory:
+def learn_gains(memory: Memory, jobs: Sequence[Job], tracks: Tracks) -> Memory:
     """Measure the gain of every job that has printed something."""
     return {
-        job.id: measured(memory.get(job.id), job, track)
+        job.id: measure_gain(memory.get(job.id), job, track)
         for job in jobs
         if (track := tracks.get(job.id)) is not None
     }
 
 
-def divided(gains: Mapping[str, Gain | None], units: int, piece: float) -> dict[str, int]:
+def divide_units(gains: Mapping[str, Gain | None], units: int, piece: float) -> dict[str, int]:
     """Units of one worker for each job, greedily.
 
     Parameters
@@ -91,15 +91,17 @@ def divided(gains: Mapping[str, Gain | None], units: int, piece: float) -> dict[
         Core-seconds that one unit is in a quantum.
     """
     units = max(units, len(gains))
-    heap = [(_order(each, 1, piece), 1, place, name) for place, (name, each) in enumerate(gains.items())]
+    heap = [
+        (_negative_gain(each, 1, piece), 1, place, name) for place, (name, each) in enumerate(gains.items())
+    ]
     heapify(heap)
     for _ in range(units - len(heap)):
         _, got, place, name = heap[0]
-        heapreplace(heap, (_order(gains[name], got + 1, piece), got + 1, place, name))
+        heapreplace(heap, (_negative_gain(gains[name], got + 1, piece), got + 1, place, name))
     return {name: got for _, got, _, name in heap}
 
 
-def _order(gain: Gain | None, got: int, piece: float) -> float:
+def _negative_gain(gain: Gain | None, got: int, piece: float) -> float:
     """The negative marginal gain of one more unit; least is first."""
     if gain is None or gain.gain is None:
         return -inf
@@ -118,13 +120,13 @@ def decide(state: WeighingState, seen: Observation) -> Decision[WeighingState]:
     def weigh(worker: Worker, jobs: Sequence[Job], memory: Memory) -> dict[str, JobWeight]:
         gains: dict[str, Gain | None] = {job.id: memory.get(job.id) for job in jobs}
         units = max(settings.units, len(jobs))
-        got = divided(gains, units, settings.quantum * worker.capacity / units)
+        got = divide_units(gains, units, settings.quantum * worker.capacity / units)
         return {
             name: JobWeight(got[name] / units, Mark(name, growth=each.gain if each else None))
             for name, each in gains.items()
         }
 
-    return decide_by_weights(state, seen, "Greedy marginal loss reduction", weigh, learn)
+    return decide_by_weights(state, seen, "Greedy marginal loss reduction", weigh, learn_gains)
 
 
 SLAQ = SchedulingPolicy(

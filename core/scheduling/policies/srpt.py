@@ -36,13 +36,13 @@ def begin(settings: SrptSettings, seed: int) -> WeighingState:
     return WeighingState(settings, placer(settings.placement, seed))
 
 
-def _left(job: Job) -> float:
+def _work_left(job: Job) -> float:
     return inf if job.hidden is None else job.hidden.work_left
 
 
 def weigh(_worker: Worker, jobs: Sequence[Job], _memory: Memory) -> dict[str, JobWeight]:
     """The least work left first; among equals the one that came first."""
-    return weights_by_rank([job.id for job in sorted(jobs, key=_left)])
+    return weights_by_rank([job.id for job in sorted(jobs, key=_work_left)])
 
 
 def decide(state: WeighingState, seen: Observation) -> Decision[WeighingState]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.errors import InputError, listed
+from core.errors import InputError, format_names
 from core.traces.guessing.order import is_identity
 from core.traces.mapping import TIME_FACTORS
 from core.traces.model import Role
@@ -202,7 +202,7 @@ def _unclear(
     if unknown is None:
         return ()
     texts = sorted({one[unknown] for one in labels if one.get(unknown)})
-    message = f"Series differ in “{unknown}”, such as {listed(texts[:2])}: are these executions?"
+    message = f"Series differ in “{unknown}”, such as {format_names(texts[:2])}: are these executions?"
     return (problem("unclear_label", message, column=unknown, count=len(texts)),)
 
 
@@ -348,7 +348,7 @@ class SeriesTable:
         late = [metric for metric in self.metrics if metric not in header]
         if not late:
             return ()
-        message = f"{listed(late[:4])} first appear{'s' if len(late) == 1 else ''} too late to be seen."
+        message = f"{format_names(late[:4])} first appear{'s' if len(late) == 1 else ''} too late to be seen."
         return (problem("late_column", message, column=late[0], count=len(late)),)
 
     def _problems(self) -> tuple[Problem, ...]:

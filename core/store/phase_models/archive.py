@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import InputError, NotFoundError
-from core.phases.describe import PhaseStatistics, described
+from core.phases.describe import PhaseStatistics, with_descriptions
 from core.phases.encoders import ENCODERS
 from core.phases.model import Expansion, PhaseModel, TrainingRecord
 from core.phases.rows import Scaler
@@ -93,7 +93,7 @@ def model_of(facts: dict[str, Any], arrays: dict[str, ArrayMember]) -> PhaseMode
         centres=_centres(arrays["centres"]),
         settings=PhaseSettings.from_dict(facts["settings"]),
         training=_record(facts["training"]),
-        statistics=described([PhaseStatistics.from_dict(each) for each in facts["statistics"]]),
+        statistics=with_descriptions([PhaseStatistics.from_dict(each) for each in facts["statistics"]]),
         origin=str(facts["origin"]),
     )
     if len(facts["expansions"]) > MAX_EXPANSIONS:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.errors import listed
+from core.errors import format_names
 from core.traces.cleaning.resample import median_steps
 from core.traces.joining.stacks import NotJoinedError, Part, Stack, renamed, same_pods, shifts, stacked
 from core.traces.validation import HARMLESS, problem
@@ -99,7 +99,7 @@ def _common(stacks: Sequence[Stack]) -> tuple[str, ...]:
 
 def _some(stack: Stack) -> str:
     more = stack.traces.n_executions - 3
-    return listed(stack.traces.ids[:3]) + (f" and {more:,} more" if more > 0 else "")
+    return format_names(stack.traces.ids[:3]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _rows(stack: Stack, common: Sequence[str]) -> list[slice]:
@@ -212,9 +212,8 @@ def _of_file(
         message += (
             f"; {plural(len(gone), 'execution')} is" if len(gone) == 1 else f"; {len(gone):,} executions are"
         )
-        message += (
-            f" lost with them, {listed(gone[:3])}{f' and {len(gone) - 3:,} more' if len(gone) > 3 else ''}"
-        )
+        more = f" and {len(gone) - 3:,} more" if len(gone) > 3 else ""
+        message += f" lost with them, {format_names(gone[:3])}{more}"
     kind = "no_partner" if lost > HARMLESS * total or gone else "few_without_partner"
     return [*said, problem(kind, f"{message}.", count=lost)]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.errors import InputError, listed
+from core.errors import InputError, format_names
 from core.traces.cells.dates import CLOCK, MINUTES, is_date
 from core.traces.mapping import TIME_FACTORS
 from core.traces.model import Role
@@ -147,7 +147,9 @@ def differing(clocks: Mapping[str, str]) -> Iterator[Problem]:
         [file for file, clock in clocks.items() if clock == which] for which in (START, LOCAL, ZONED)
     )
     if own:
-        message = f"The times of {listed(own[:3])} count from a start: is it the same moment in all files?"
+        message = (
+            f"The times of {format_names(own[:3])} count from a start: is it the same moment in all files?"
+        )
         yield problem("own_starts", message, count=len(own))
     if local and zoned:
         message = f"{zoned[0]} names a time zone, and {local[0]} names none: is it the same?"
@@ -232,9 +234,9 @@ def _check_apart(groups: Sequence[tuple[frozenset[str], str]]) -> None:
             if names & others:
                 lacks, has = (file, other) if others - names else (other, file)
                 missing = sorted(others ^ names)
+                both = format_names(sorted(names & others)[:3])
                 raise NotJoinedError(
-                    f"{lacks} and {has} both have {listed(sorted(names & others)[:3])}, but {lacks} has no "
-                    f"{listed(missing[:3])}.",
+                    f"{lacks} and {has} both have {both}, but {lacks} has no {format_names(missing[:3])}.",
                     "Leave out the columns that only one of them has, or import the files one by one.",
                 )
 
@@ -271,7 +273,7 @@ def _pieces(parts: Sequence[Part]) -> dict[str, list[tuple[int, slice]]]:
         found.sort(key=lambda piece: float(parts[piece[0]].traces.time[piece[1].start]))
         for (p, before), (q, after) in pairwise(found):
             if parts[p].traces.time[before.stop - 1] >= parts[q].traces.time[after.start]:
-                columns = listed([feature.name for feature in parts[p].traces.features][:3])
+                columns = format_names([feature.name for feature in parts[p].traces.features][:3])
                 raise NotJoinedError(
                     f"{parts[p].file} and {parts[q].file} both have {columns} of “{name}” at the same time.",
                     "Leave one of them out; if they are of two containers, give these different names.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.errors import InputError, listed
+from core.errors import InputError, format_names
 from core.registry import Registry
 from core.traces.cells.dates import CLOCK, MINUTES, READERS
 from core.traces.cells.numbers import BINARY
@@ -92,7 +92,7 @@ def recognise(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...], made: 
             sure = with_varying(without_false_counters(mapping, header, rows), header, rows)
             return Recognition(name, layout.label, sure, _reasons(layout, sure))
     raise InputError(
-        f"None of the columns contains numbers: {listed(header)}.",
+        f"None of the columns contains numbers: {format_names(header)}.",
         "Choose a file whose header is its first row and whose columns hold measurements.",
     )
 

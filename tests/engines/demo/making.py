@@ -8,7 +8,7 @@ from core.engines.demo.kind import DemoAddress
 from core.engines.demo.world import DemoWorld
 from core.engines.docker_host import MemoryKeeper
 from core.engines.values import EngineKey, labelled
-from core.simulation.replay import Place, Recording, ReplayPlan
+from core.simulation.replay import Recording, ReplayPlan, StartingPlace
 
 KEY = EngineKey("demo", ENGINE_ID)
 
@@ -34,7 +34,7 @@ def flat(name: str, seconds: float = 30.0, steps: int = 20, memory: float = 100e
 
 def plan_of(*jobs: Recording, cores: float = 2.0, **place: object) -> ReplayPlan:
     """A host on which each job has a place."""
-    places = tuple(Place(**{"first": float(at) / 1000, **place}) for at in range(len(jobs)))
+    places = tuple(StartingPlace(**{"first": float(at) / 1000, **place}) for at in range(len(jobs)))
     return ReplayPlan(cores, 1e9, jobs, places, 5.0)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
 from core.scheduling.model import JobState, Observation, Trigger
-from core.simulation.replay import Place, ReplayPlan
+from core.simulation.replay import ReplayPlan, StartingPlace
 from tests.contracts.engine_exam import EngineExam, ExamJob
 from tests.engines.demo.making import Demo, flat, job_of
 
@@ -87,7 +87,7 @@ class TestExam(EngineExam):
         self.folder = tmp_path
 
     def engine(self, *jobs, workers=2):
-        places = tuple(Place(first=job.arrival) for job in jobs)
+        places = tuple(StartingPlace(first=job.arrival) for job in jobs)
         plan = ReplayPlan(
             float(workers), 1e9, tuple(flat(job.id, job.seconds) for job in jobs), places, math.inf
         )

@@ -235,7 +235,7 @@ def test_what_is_replayed_is_what_ran_alone():
         assert 175 <= recording.steps <= 600
         assert recording.work / recording.steps > 0.9
         assert math.isfinite(recording.loss[-1])
-        assert recording.printed(range(recording.steps))[0][1] > recording.loss[-1]
+        assert recording.values_at(range(recording.steps))[0][1] > recording.loss[-1]
     assert not all(place.labelled for place in plan.places)
 
 

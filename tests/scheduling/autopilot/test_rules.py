@@ -15,8 +15,8 @@ from core.provisioning.policies import POLICIES
 from core.provisioning.policy import fit_policy
 from core.scheduling.model import Use
 from core.scheduling.policies.autopilot import cpu, memory
-from core.scheduling.policies.autopilot.settings import AutopilotSettings, Clock, Held, growth
-from core.scheduling.policies.autopilot.steering_evidence import Account, evidence_of
+from core.scheduling.policies.autopilot.settings import AutopilotSettings, Clock, Limits, measure_growth
+from core.scheduling.policies.autopilot.steering_evidence import ContainerAccount, sum_evidence
 from core.units import GIB, MIB
 from tests.provisioning.making import demand_of, random_demand
 
@@ -37,10 +37,10 @@ def steer(cores, *, throttled=None, limited=True, policy="prev.step.max", most=6
         held = 0.0 if throttled is None else throttled[second]
         use = Use(float(second), used, 0.0, held, withheld=held * used)
         if state is None:
-            state, why = cpu.begin(advises, CLOCK, SETTINGS, use, most), ""
+            state, why = cpu.begin_cpu(advises, CLOCK, SETTINGS, use, most), ""
         else:
-            state, _, why = cpu.step(advises, CLOCK, SETTINGS, state, use, most, limited=limited)
-        found.append((state.wanted, why))
+            state, _, why = cpu.step_cpu(advises, CLOCK, SETTINGS, state, use, most, limited=limited)
+        found.append((state.target, why))
     return found
 
 
@@ -82,10 +82,10 @@ def test_a_policy_that_acts_on_events_hears_of_what_its_own_limit_holds_back(pol
 
 @given(st.floats(0, 64), st.floats(0, 64), st.floats(0.1, 64))
 def test_what_a_container_would_use_is_what_it_uses_and_what_was_withheld(cores, withheld, most):
-    wanted = cpu.would_use(cores, withheld, most)
+    wanted = cpu.estimate_unlimited_use(cores, withheld, most)
     assert cores <= wanted <= cores + withheld
     assert wanted <= max(most, cores), "not more than its worker has"
-    assert cpu.would_use(cores, 0.0, most) == cores
+    assert cpu.estimate_unlimited_use(cores, 0.0, most) == cores
 
 
 def test_no_container_gets_more_than_its_worker_has():
@@ -114,10 +114,12 @@ def remember(used, *, limit=None, cycle=CYCLE, policy="prev.step.max", most=inf,
     for second, each in enumerate(used):
         use = Use(float(second), 1.0, each)
         if state is None:
-            state, why = memory.begin(advises, Clock(1.0, cycle), use, limit), ""
+            state, why = memory.begin_memory(advises, Clock(1.0, cycle), use, limit), ""
         else:
-            state, why = memory.step(advises, Clock(1.0, cycle), SETTINGS, state, use, most, grows=grows)
-        found.append((state.wanted, why))
+            state, why = memory.step_memory(
+                advises, Clock(1.0, cycle), SETTINGS, state, use, most, growth_at=grows
+            )
+        found.append((state.target, why))
     return found
 
 
@@ -166,10 +168,10 @@ def test_what_it_could_come_to_never_makes_a_limit_grow():
 
 def test_what_was_used_at_most_is_remembered_when_another_rule_steers():
     advises = fit_policy(POLICIES["prev.step.max"], random_demand(1, resource=Resource.MEMORY)).adviser
-    before = memory.begin(advises, CLOCK, Use(0.0, 1.0, 4 * GIB), 16 * GIB)
-    after = memory.begin(advises, CLOCK, Use(7.0, 1.0, 1 * GIB), 16 * GIB, before)
-    assert memory.safe(after.peaks, SETTINGS) == pytest.approx(4 * GIB * 1.15 + 32 * MIB)
-    assert (after.begun, after.number) == (0.0, 1)
+    before = memory.begin_memory(advises, CLOCK, Use(0.0, 1.0, 4 * GIB), 16 * GIB)
+    after = memory.begin_memory(advises, CLOCK, Use(7.0, 1.0, 1 * GIB), 16 * GIB, before)
+    assert memory.safe_limit(after.peaks, SETTINGS) == pytest.approx(4 * GIB * 1.15 + 32 * MIB)
+    assert (after.first_seen, after.number) == (0.0, 1)
 
 
 @given(
@@ -177,13 +179,13 @@ def test_what_was_used_at_most_is_remembered_when_another_rule_steers():
     st.integers(0, 45),
 )
 def test_no_recorded_container_grew_more_after_an_age_than_is_said_of_it(fleets, age):
-    found = growth(demand_of(fleets))
+    found = measure_growth(demand_of(fleets))
     older = [each for each in fleets if len(each) > age]
     if not older:
-        assert found.at(float(age)) == inf
+        assert found.factor_at(float(age)) == inf
         return
     ahead = [max(*each, 1.0) / max(*each[: age + 1], 1.0) for each in older]
-    assert found.at(float(age)) == pytest.approx(max(ahead))
+    assert found.factor_at(float(age)) == pytest.approx(max(ahead))
     assert list(found.factors) == sorted(found.factors, reverse=True)
 
 
@@ -197,13 +199,13 @@ def test_a_memory_limit_is_never_below_what_is_safe(used, limit):
 
 
 def test_evidence_adds_up_what_is_freed_and_who_is_short():
-    calm, busy = Account(), Account()
+    calm, busy = ContainerAccount(), ContainerAccount()
     for second in range(10):
         use = Use(float(second), 1.0, 1e9)
-        calm = calm.after(1.0, use, Held(1.5, 2e9), Held(4.0, 8e9), short=0.0)
-        busy = busy.after(1.0, use, Held(0.5, None), Held(1.0, 8e9), short=0.5)
-    found = evidence_of({"calm": calm, "busy": busy}, 10.0, {"calm", "busy"})
+        calm = calm.after(1.0, use, Limits(1.5, 2e9), Limits(4.0, 8e9), short=0.0)
+        busy = busy.after(1.0, use, Limits(0.5, None), Limits(1.0, 8e9), short=0.5)
+    found = sum_evidence({"calm": calm, "busy": busy}, 10.0, {"calm", "busy"})
     assert (found.freed_cores, found.freed_bytes) == (3.0, 6e9)
     assert (found.freed_cores_now, found.freed_bytes_now) == (3.0, 6e9)
     assert (found.short_share, found.worst.name, found.worst.short_share) == (0.25, "busy", 0.5)
-    assert evidence_of({}, 0.0, set()).worst is None
+    assert sum_evidence({}, 0.0, set()).worst is None

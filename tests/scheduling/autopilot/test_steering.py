@@ -15,9 +15,9 @@ from core.scheduling.actions import SetLimit, SetMemory
 from core.scheduling.loop import drive, replay
 from core.scheduling.model import Failure, Job, JobState, Observation, Trigger, Use, Worker
 from core.scheduling.policies.autopilot import AUTOPILOT, ReadySettings
-from core.scheduling.policies.autopilot.policy import UNFAMILIAR
+from core.scheduling.policies.autopilot.policy import UNFAMILIAR_RULE
 from core.scheduling.policies.autopilot.settings import FittedPolicy, Growth
-from core.scheduling.policies.autopilot.steering_evidence import Book
+from core.scheduling.policies.autopilot.steering_evidence import EvidenceBook
 from core.store.ledger import pack, unpack
 from core.units import GIB
 from tests.provisioning.making import demand_of, random_demand
@@ -142,9 +142,9 @@ def test_memory_is_steered_where_that_is_chosen():
 def test_a_book_adds_up_what_an_evaluation_says():
     rng = np.random.default_rng(3)
     cores = {name: rng.gamma(4, 0.3, 60).tolist() for name in ("a", "b", "c")}
-    book = Book()
+    book = EvidenceBook()
     for entry in run(Shown(cores)):
-        book.take(entry)
+        book.add_entry(entry)
     found = book.evidence()
     demand = demand_of(list(cores.values()), cycle=CYCLE)
     policy = fit_policy(POLICIES["prev.step.max"], random_demand(11, 8, cycle=CYCLE))
@@ -160,16 +160,16 @@ def test_a_book_adds_up_what_an_evaluation_says():
 
 @pytest.mark.parametrize("obeys", [False, True], ids=["watch", "control"])
 def test_where_nobody_set_a_limit_the_most_that_was_used_is_what_it_has(obeys):
-    book = Book()
+    book = EvidenceBook()
     for entry in run(Shown({"a": [1.0] * 5 + [2.0] * 6}, limits=(None, None), obeys=obeys)):
-        book.take(entry)
+        book.add_entry(entry)
     assert book.evidence().freed_cores_now == pytest.approx(0.0)
 
 
 def test_watch_also_writes_down_that_a_container_would_have_its_own_limit_again():
-    book = Book()
+    book = EvidenceBook()
     for entry in run(Shown({"a": [1.0] * 10 + [4.0] * 10})):
-        book.take(entry)
+        book.add_entry(entry)
     found = book.evidence()
     assert found.freed_cores_now == 0.0
     assert found.short_share == pytest.approx(5 / 19), "until the next cycle"
@@ -180,19 +180,19 @@ def test_a_container_that_is_held_back_is_short_where_it_would_use_more_on_that_
     limit, withheld, short
 ):
     """Also where it has the limit that was decided because it had it before: so watch predicts control."""
-    book = Book()
+    book = EvidenceBook()
     engine = Shown({"a": [limit] * 12}, limits=(limit, 16 * GIB))
     for entry in run(engine)[6:]:  # after the cold start
         jobs = tuple(replace(job, use=replace(job.use, withheld=withheld)) for job in entry.observation.jobs)
-        book.take(replace(entry, observation=replace(entry.observation, jobs=jobs)))
+        book.add_entry(replace(entry, observation=replace(entry.observation, jobs=jobs)))
     assert book.evidence().short_share == short
 
 
 def test_a_sample_that_comes_soon_after_another_makes_no_gaps_of_all_others():
-    book = Book()
+    book = EvidenceBook()
     for entry in run(Shown({"a": [1.0] * 11})):
         second = entry.observation.time
-        book.take(at(entry, 4.3 if second == 5.0 else second))
+        book.add_entry(at(entry, 4.3 if second == 5.0 else second))
     assert book.evidence().seconds == pytest.approx(10.0)
 
 
@@ -203,7 +203,7 @@ def at(entry, moment):
 
 
 def test_containers_that_come_and_go_are_remembered():
-    book = Book()
+    book = EvidenceBook()
     entries = run(Shown({"short": [1.0] * 8, "long": [1.0] * 12}, obeys=True))
     held = [
         replace(entry, observation=replace(entry.observation, jobs=tuple(
@@ -213,7 +213,7 @@ def test_containers_that_come_and_go_are_remembered():
         for entry in entries
     ]  # fmt: skip
     for entry in held:
-        book.take(entry)
+        book.add_entry(entry)
     found = book.evidence()
     assert (found.worst.name, found.worst.short_share) == ("short", 3 / 7), "once it has what it uses"
     assert found.freed_cores_now == 3.0, "of those that run"
@@ -232,9 +232,9 @@ def test_a_container_that_ran_out_of_memory_has_its_limits_back_and_is_left_alon
     assert (after["b"].limit, after["b"].memory_limit) == (before["b"].limit, before["b"].memory_limit)
     said = [reason for entry in entries for reason in entry.reasons if "ran out of memory" in reason.text]
     assert [(each.job, each.rule) for each in said] == [("a", "autopilot, out of memory")]
-    book = Book()
+    book = EvidenceBook()
     for entry in entries:
-        book.take(entry)
+        book.add_entry(entry)
     assert (book.evidence().left, book.evidence().killed) == (("a",), 1)
 
 
@@ -252,7 +252,7 @@ def test_a_container_that_the_model_has_seen_nothing_like_is_steered_by_the_reac
     engine = Shown({"a": [1.0] * 280, "b": [1.0] * 280}, obeys=True)
     engine.strange = {"a": range(40, 80), "b": range(0, 280, 9)}  # a ninth of b's samples
     entries = run(engine, policy="phasedock", fallback="prev.step.max")
-    said = [reason for entry in entries for reason in entry.reasons if reason.rule == UNFAMILIAR]
+    said = [reason for entry in entries for reason in entry.reasons if reason.rule == UNFAMILIAR_RULE]
     assert [each.job for each in said] == ["a", "a"], "and familiar again later"
     assert "prev.step.max steers it" in said[0].text
     assert "phasedock steers it" in said[1].text
@@ -262,9 +262,9 @@ def test_a_container_that_the_model_has_seen_nothing_like_is_steered_by_the_reac
     first = labels.index("unfamiliar")
     assert limits[first + 1] >= limits[first], "it keeps what it has until the other rule knows better"
     assert limits[first + 12] == 1.0, "the most of the last cycle"
-    book = Book()
+    book = EvidenceBook()
     for entry in entries[: first + 5]:
-        book.take(entry)
+        book.add_entry(entry)
     assert book.evidence().unfamiliar == ("a",)
     assert list(replay(AUTOPILOT, chosen_with("phasedock", "prev.step.max"), 1, entries)) == []
 
@@ -282,5 +282,7 @@ def test_nothing_is_unfamiliar_before_enough_was_seen():
     engine = Shown({"a": [1.0] * 60})
     engine.strange = {"a": range(19)}
     entries = run(engine, policy="phasedock", fallback="prev.step.max")
-    ruled = [n for n, entry in enumerate(entries) if any(each.rule == UNFAMILIAR for each in entry.reasons)]
+    ruled = [
+        n for n, entry in enumerate(entries) if any(each.rule == UNFAMILIAR_RULE for each in entry.reasons)
+    ]
     assert ruled[0] >= 19

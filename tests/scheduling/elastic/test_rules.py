@@ -17,7 +17,7 @@ from core.scheduling.model import Failure, JobState, Terms, Trigger, Worker
 from core.scheduling.policies import POLICIES
 from core.scheduling.policies.elastic.admission import equal_shares
 from core.scheduling.policies.elastic.book import Claim
-from core.scheduling.policies.elastic.scene import Scene
+from core.scheduling.policies.elastic.scene import ElasticContext
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 from core.simulation.speedup import SpeedUp
 from tests.scheduling.making import PAUSED, RUNNING, Table
@@ -350,7 +350,7 @@ def test_a_look_at_what_changed_decides_what_a_look_at_all_does(scenario, values
     """A worker that is not looked at is one of which nothing changed."""
     shown = run(scenario, **values)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Scene, "_stirred", lambda self, *_: list(self.workers))
+        patch.setattr(ElasticContext, "_workers_to_read", lambda self, *_: list(self.workers))
         whole = run(scenario, **values)
     assert [sorted(map(str, entry.actions)) for entry in shown] == [
         sorted(map(str, entry.actions)) for entry in whole

@@ -55,7 +55,7 @@ def test_algorithm_3_line_2_who_joins_is_in_pc_and_not_decided() -> None:
     made.put("a")
     made.look(0.0)
     assert made.labels == {"a": "PC"}
-    assert not made.state.watched["a"].decided
+    assert not made.state.watched["a"].is_decided
 
 
 def test_algorithm_3_line_3_who_is_decided_is_not_looked_at_any_more() -> None:
@@ -160,7 +160,7 @@ def test_algorithm_3_lines_19_20_21_22_growing_quickly_again_returns_to_pc(make:
     ticks(made, {"a": 0.5}, start=made.answer.wake)
     assert made.labels["a"] == "PC"
     assert "Algorithm 3, lines 19–22" in made.rules("a")
-    assert made.state.watched["a"].converged is None
+    assert made.state.watched["a"].converged_at is None
 
 
 def test_algorithm_3_line_19_growth_of_exactly_alpha_is_quick() -> None:

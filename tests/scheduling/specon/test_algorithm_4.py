@@ -8,7 +8,7 @@ import pytest
 
 from core.scheduling.actions import Migrate
 from core.scheduling.model import Failure
-from core.scheduling.policies.specon import candidates, chosen, scores
+from core.scheduling.policies.specon import choose_worker, least_scored, score_workers
 from tests.scheduling.making import MIGRATING, Table, workers
 
 WEIGHTS = {"PC": 2.0, "WC": 1.5, "CC": 1.0}
@@ -54,12 +54,12 @@ def test_algorithm_4_line_1_weights_are_settings() -> None:
 
 
 def test_algorithm_4_lines_2_3_scores_of_the_thesis_example() -> None:
-    found = scores(EXAMPLE, FOUR, WEIGHTS)
+    found = score_workers(EXAMPLE, FOUR, WEIGHTS)
     assert list(found.values()) == [6.0, 3.5, 4.0, 11.0]
 
 
 def test_algorithm_4_lines_4_5_6_7_candidates_have_the_least_score() -> None:
-    assert candidates({"u": 3.0, "v": 1.5, "w": 1.5}) == ["v", "w"]
+    assert least_scored({"u": 3.0, "v": 1.5, "w": 1.5}) == ["v", "w"]
 
 
 def test_algorithm_4_lines_8_9_10_on_a_candidate_it_stays_and_is_decided() -> None:
@@ -68,17 +68,17 @@ def test_algorithm_4_lines_8_9_10_on_a_candidate_it_stays_and_is_decided() -> No
     made.look(150.0)
     assert made.moves == {}
     assert "Algorithm 4, lines 8–10" in made.rules("a")
-    assert made.state.watched["a"].decided
+    assert made.state.watched["a"].is_decided
 
 
 def test_algorithm_4_lines_8_9_10_its_own_worker_wins_a_tie() -> None:
-    to, why = chosen("a", "w2", {"w1": 4.0, "w2": 4.0}, workers(0.0, 1.0))
+    to, why = choose_worker("a", "w2", {"w1": 4.0, "w2": 4.0}, workers(0.0, 1.0))
     assert to == "w2"
     assert why.rule == "Algorithm 4, lines 8–10"
 
 
 def test_algorithm_4_lines_11_12_13_14_15_16_the_thesis_example_moves_to_the_second_worker() -> None:
-    to, why = chosen("Job-1", "w4", scores(EXAMPLE, FOUR, WEIGHTS), FOUR)
+    to, why = choose_worker("Job-1", "w4", score_workers(EXAMPLE, FOUR, WEIGHTS), FOUR)
     assert to == "w2"
     assert why.rule == "Algorithm 4, lines 11–16"
 
@@ -87,7 +87,7 @@ def test_algorithm_4_line_15_is_decided_as_soon_as_it_is_moved() -> None:
     made = converging(("d", "w2"))
     made.look(150.0)
     assert made.moves == {"a": "w3"}
-    assert made.state.watched["a"].decided
+    assert made.state.watched["a"].is_decided
 
 
 def test_algorithm_4_lines_17_18_19_20_21_of_several_the_one_that_uses_least() -> None:
@@ -136,11 +136,11 @@ def test_requests_are_served_one_at_a_time_and_scored_when_they_are() -> None:
 def test_a_request_of_one_that_progresses_again_is_dropped() -> None:
     made = converging()
     made.look(150.0)
-    asking = {**made.state.watched, "b": made.state.watched["b"]._replace(asked=True)}
+    asking = {**made.state.watched, "b": made.state.watched["b"]._replace(has_requested=True)}
     made.state = replace(made.state, watched=asking, moves={}, queue=("b",))
     made.look(151.0)
     assert made.rules("b") == ["Request dropped"]
-    assert not made.state.watched["b"].decided
+    assert not made.state.watched["b"].is_decided
 
 
 def test_a_failed_migration_leaves_it_at_its_origin_and_counts_as_decided() -> None:
@@ -151,7 +151,7 @@ def test_a_failed_migration_leaves_it_at_its_origin_and_counts_as_decided() -> N
     made.look(153.0, failures=(Failure(asked, "It wrote no checkpoint."),))
     assert "Migration failed" in made.rules("a")
     assert made.state.moves == {}
-    assert made.state.watched["a"].decided
+    assert made.state.watched["a"].is_decided
     for place in range(4):
         made.prints("a", 0.96 - 0.001 * place)
         made.prints("b", 0.5 - 0.05 * place)
@@ -192,14 +192,14 @@ def test_who_writes_no_checkpoints_stays_and_is_decided() -> None:
     made.look(150.0)
     assert made.moves == {}
     assert "Algorithm 4, cannot migrate" in made.rules("a")
-    assert made.state.watched["a"].decided
+    assert made.state.watched["a"].is_decided
 
 
 @pytest.mark.parametrize("count", [16, 200])
 def test_a_reason_carries_the_scores_that_decided(count: int) -> None:
     many = workers(*[0.0] * count)
     score = {worker.id: 5.0 for worker in many} | {"w1": 9.0, "w7": 1.0}
-    to, why = chosen("a", "w1", score, many)
+    to, why = choose_worker("a", "w1", score, many)
     assert to == "w7"
     assert dict(why.values)["score of w7"] == 1.0
     assert dict(why.values)["score of w1"] == 9.0

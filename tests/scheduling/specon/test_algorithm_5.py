@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.scheduling.policies.specon import Placed, as_printed, loads, resolved
+from core.scheduling.policies.specon import (
+    PlacedContainer,
+    count_containers,
+    rebalance_as_printed,
+    rebalance_as_resolved,
+)
 from tests.scheduling.making import MIGRATING, Table, workers
 
 
-def on(worker: str, *durations: float, rebalanced: bool = False) -> list[Placed]:
+def on(worker: str, *durations: float, rebalanced: bool = False) -> list[PlacedContainer]:
     """Containers on a worker, named by it and their place, converged so many seconds ago."""
     return [
-        Placed(f"{worker}-{place}", worker, each, rebalanced=rebalanced)
+        PlacedContainer(f"{worker}-{place}", worker, each, was_rebalanced=rebalanced)
         for place, each in enumerate(durations)
     ]
 
@@ -21,11 +26,15 @@ def moved(found: tuple[object, ...]) -> list[tuple[str, str]]:
 
 
 def test_algorithm_5_line_1_without_workers_nothing_is_done() -> None:
-    assert as_printed([], ()) == ()
+    assert rebalance_as_printed([], ()) == ()
 
 
 def test_algorithm_5_lines_2_3_count_the_containers_of_every_worker() -> None:
-    assert loads([*on("w1", 1.0, 2.0), *on("w3", 1.0)], workers(0, 0, 0)) == {"w1": 2, "w2": 0, "w3": 1}
+    assert count_containers([*on("w1", 1.0, 2.0), *on("w3", 1.0)], workers(0, 0, 0)) == {
+        "w1": 2,
+        "w2": 0,
+        "w3": 1,
+    }
 
 
 def converged(rebalance: str = "resolved", **where: str) -> Table:
@@ -53,82 +62,82 @@ def test_algorithm_5_lines_4_5_6_the_duration_is_the_time_since_convergence() ->
 
 def test_algorithm_5_lines_7_8_idle_workers_are_candidates() -> None:
     placed = [*on("w1", 5.0, 6.0), *on("w2", 7.0)]
-    assert moved(as_printed(placed, workers(0, 0, 0))) == [("w1-0", "w3")]
+    assert moved(rebalance_as_printed(placed, workers(0, 0, 0))) == [("w1-0", "w3")]
 
 
 def test_algorithm_5_line_9_as_printed_bf_is_rounded_down_and_may_never_allow_a_move() -> None:
     placed = on("w1", 5.0, 6.0)
-    assert as_printed(placed, workers(0, 0, 0)) == ()  # ⌊2 / 3⌋ = 0
-    assert moved(resolved(placed, workers(0, 0, 0))) == [("w1-0", "w2")]  # ⌈2 / 3⌉ = 1
+    assert rebalance_as_printed(placed, workers(0, 0, 0)) == ()  # ⌊2 / 3⌋ = 0
+    assert moved(rebalance_as_resolved(placed, workers(0, 0, 0))) == [("w1-0", "w2")]  # ⌈2 / 3⌉ = 1
 
 
 def test_algorithm_5_lines_10_11_12_each_idle_worker_below_bf_takes_one() -> None:
     placed = on("w1", 5.0, 6.0, 7.0, 8.0)
-    assert moved(as_printed(placed, workers(0, 0, 0))) == [("w1-0", "w2"), ("w1-1", "w3")]
+    assert moved(rebalance_as_printed(placed, workers(0, 0, 0))) == [("w1-0", "w2"), ("w1-1", "w3")]
 
 
 def test_algorithm_5_lines_13_14_the_shortest_duration_goes_and_leaves_d() -> None:
     placed = [*on("w1", 9.0, 3.0, 6.0), *on("w2", 1.0)]
-    assert moved(as_printed(placed, workers(0, 0, 0, 0))) == [("w2-0", "w3"), ("w1-1", "w4")]
+    assert moved(rebalance_as_printed(placed, workers(0, 0, 0, 0))) == [("w2-0", "w3"), ("w1-1", "w4")]
 
 
 def test_algorithm_5_lines_15_16_it_is_migrated_and_marked_as_rebalanced() -> None:
     made = converged("as-printed", a="w1", b="w1")
     assert made.moves == {"a": "w2"}
-    assert made.state.watched["a"].rebalanced
+    assert made.state.watched["a"].was_rebalanced
     assert made.rules("a")[-1] == "Algorithm 5 as printed, lines 10–16"
 
 
 def test_algorithm_5_lines_17_18_an_idle_worker_that_bf_does_not_allow_is_passed_over() -> None:
-    assert as_printed(on("w1", 5.0), workers(0, 0)) == ()
+    assert rebalance_as_printed(on("w1", 5.0), workers(0, 0)) == ()
 
 
 def test_algorithm_5_lines_19_20_21_22_without_idle_workers_those_below_bf_less_one_are_candidates() -> None:
     even = [*on("w1", 1.0, 2.0, 3.0), *on("w2", 4.0, 5.0)]
-    assert as_printed(even, workers(0, 0)) == ()  # bf = 2, and 2 is not below 1
+    assert rebalance_as_printed(even, workers(0, 0)) == ()  # bf = 2, and 2 is not below 1
     odd = [*on("w1", 1.0, 2.0, 3.0, 4.0, 5.0), *on("w2", 6.0)]
-    assert moved(as_printed(odd, workers(0, 0))) == [("w1-0", "w2")]  # bf = 3, and 1 is below 2
+    assert moved(rebalance_as_printed(odd, workers(0, 0))) == [("w1-0", "w2")]  # bf = 3, and 1 is below 2
 
 
 def test_algorithm_5_lines_23_24_25_only_containers_elsewhere_are_found() -> None:
     placed = [*on("w1", 7.0, 8.0, 9.0, 10.0, 11.0), *on("w2", 1.0)]
-    assert moved(as_printed(placed, workers(0, 0))) == [("w1-0", "w2")]
+    assert moved(rebalance_as_printed(placed, workers(0, 0))) == [("w1-0", "w2")]
 
 
 def test_algorithm_5_lines_26_27_as_printed_every_candidate_is_to_take_the_same_container() -> None:
     placed = [*on("w1", *range(1, 9)), *on("w2", 20.0), *on("w3", 21.0)]
-    assert moved(as_printed(placed, workers(0, 0, 0))) == [("w1-0", "w2"), ("w1-0", "w3")]  # bf = 3
+    assert moved(rebalance_as_printed(placed, workers(0, 0, 0))) == [("w1-0", "w2"), ("w1-0", "w3")]  # bf = 3
 
 
 def test_algorithm_5_line_28_as_printed_it_is_marked_as_rebalanced_and_may_move_again() -> None:
     placed = on("w1", 5.0, 6.0, rebalanced=True)
-    assert moved(as_printed(placed, workers(0, 0))) == [("w1-0", "w2")]
-    assert resolved(placed, workers(0, 0)) == ()
+    assert moved(rebalance_as_printed(placed, workers(0, 0))) == [("w1-0", "w2")]
+    assert rebalance_as_resolved(placed, workers(0, 0)) == ()
 
 
 def test_algorithm_5_lines_29_30_31_where_nobody_is_a_candidate_nothing_moves() -> None:
     placed = [*on("w1", 1.0, 2.0), *on("w2", 3.0, 4.0)]
-    assert as_printed(placed, workers(0, 0)) == ()
+    assert rebalance_as_printed(placed, workers(0, 0)) == ()
 
 
 def test_algorithm_5_resolved_moves_from_the_fullest_to_the_emptiest_once_an_interval() -> None:
     placed = [*on("w1", 1.0, 2.0, 3.0), *on("w2", 1.0, 2.0, 3.0, 4.0), *on("w3", 1.0)]
-    assert moved(resolved(placed, workers(0, 0, 0, 0))) == [("w2-0", "w4")]
+    assert moved(rebalance_as_resolved(placed, workers(0, 0, 0, 0))) == [("w2-0", "w4")]
 
 
 def test_algorithm_5_resolved_needs_a_difference_of_two() -> None:
-    assert resolved([*on("w1", 1.0, 2.0), *on("w2", 3.0)], workers(0, 0)) == ()
+    assert rebalance_as_resolved([*on("w1", 1.0, 2.0), *on("w2", 3.0)], workers(0, 0)) == ()
 
 
 def test_algorithm_5_resolved_passes_over_donors_that_have_nothing_to_give() -> None:
     placed = [*on("w1", 1.0, 2.0, 3.0, rebalanced=True), *on("w2", 9.0, 8.0)]
-    assert moved(resolved(placed, workers(0, 0, 0))) == [("w2-1", "w3")]
+    assert moved(rebalance_as_resolved(placed, workers(0, 0, 0))) == [("w2-1", "w3")]
 
 
 def test_algorithm_5_passes_over_containers_that_write_no_checkpoints() -> None:
-    placed = [each._replace(able=each.duration > 5.0) for each in on("w1", 5.0, 6.0)]
-    assert moved(as_printed(placed, workers(0, 0))) == [("w1-1", "w2")]
-    assert moved(resolved(placed, workers(0, 0))) == [("w1-1", "w2")]
+    placed = [each._replace(can_migrate=each.duration > 5.0) for each in on("w1", 5.0, 6.0)]
+    assert moved(rebalance_as_printed(placed, workers(0, 0))) == [("w1-1", "w2")]
+    assert moved(rebalance_as_resolved(placed, workers(0, 0))) == [("w1-1", "w2")]
 
 
 def test_algorithm_5_resolved_moves_each_container_once_and_one_at_a_time() -> None:
@@ -143,7 +152,7 @@ def test_algorithm_5_resolved_moves_each_container_once_and_one_at_a_time() -> N
     made.on("w2", "b")
     made.look(210.0, ended=("c", "d"))
     assert made.moves == {}  # both were moved before
-    assert made.state.watched["a"].rebalanced
+    assert made.state.watched["a"].was_rebalanced
 
 
 def test_algorithm_5_is_suspended_by_a_new_container_in_pc() -> None:
@@ -172,7 +181,7 @@ def test_algorithm_5_as_printed_can_move_a_container_to_and_fro() -> None:
     made.look(165.0, ended=("b",))
     made.put("c", state=made.jobs["a"].state, worker="w2")
     made.look(170.0)
-    long_ago = made.state.watched["a"]._replace(converged=-50.0)
+    long_ago = made.state.watched["a"]._replace(converged_at=-50.0)
     made.state = replace(made.state, watched={**made.state.watched, "c": long_ago})
     made.look(180.0)
     assert made.moves == {"a": "w1"}

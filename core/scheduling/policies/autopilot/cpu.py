@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from core.scheduling.policies.autopilot.settings import AutopilotSettings, Clock
 
 
-GAP = 3.0
+MAX_GAP_PERIODS = 3.0
 """Periods without a sample that are a gap."""
 
 
@@ -32,13 +32,13 @@ GAP = 3.0
 # what an evaluation of the recording would; and for the one to come, which is expected a period later.
 
 
-def first(adviser: Adviser, use: Use, value: float, period: float) -> tuple[Any, float]:
+def begin_advice(adviser: Adviser, use: Use, value: float, period: float) -> tuple[Any, float]:
     """The state at a container's first sample, and what it is given until the next one."""
     inner, given = adviser.begin(use.time)
-    return inner, _coming(adviser, inner, given, use, value, period)
+    return inner, _advise_next(adviser, inner, given, use, value, period)
 
 
-def following(
+def continue_advice(
     adviser: Adviser,
     inner: Any,
     given: float,
@@ -48,12 +48,12 @@ def following(
     """The state at a further sample, and what the container is given until the next one."""
     (last, before), (use, value) = samples
     passed = use.time - last.time
-    seconds = period if passed > GAP * period else passed
+    seconds = period if passed > MAX_GAP_PERIODS * period else passed
     inner, _ = adviser.advise(inner, Sample(last.time, before, seconds, last.phase, last.code), use.time)
-    return inner, _coming(adviser, inner, given, use, value, period)
+    return inner, _advise_next(adviser, inner, given, use, value, period)
 
 
-def _coming(adviser: Adviser, inner: Any, given: float, use: Use, value: float, period: float) -> float:
+def _advise_next(adviser: Adviser, inner: Any, given: float, use: Use, value: float, period: float) -> float:
     seen = Sample(use.time, value, period, use.phase, use.code)
     _, advised = adviser.advise(inner, seen, use.time + period)
     return advised if isfinite(advised) else given
@@ -69,34 +69,36 @@ class CpuState(NamedTuple):
     #: The policy's state, with all samples but the last.
     inner: Any
     #: What the policy said last.
-    advised: float
+    last_advice: float
     #: What the container is to have.
-    wanted: float
+    target: float
     #: The last sample, and the cores that it would have used in it.
     last: Use
     used: float
     #: When its first sample came, and the cycle that the next one is in.
-    begun: float
+    first_seen: float
     number: int = 0
     #: Since when it has been held back too much, seconds; None while it is not.
-    held_since: float | None = None
+    throttled_since: float | None = None
 
 
-def begin(adviser: Adviser, clock: Clock, settings: AutopilotSettings, use: Use, most: float) -> CpuState:
+def begin_cpu(
+    adviser: Adviser, clock: Clock, settings: AutopilotSettings, use: Use, capacity: float
+) -> CpuState:
     """A container's first sample; parameters as in `step`."""
-    inner, advised = first(adviser, use, use.cores, clock.period)
+    inner, advised = begin_advice(adviser, use, use.cores, clock.period)
     number = cycle_number(use.time + clock.period, use.time, clock.cycle)
-    wanted = min(max(advised, settings.floor), most)
+    wanted = min(max(advised, settings.floor), capacity)
     return CpuState(inner, advised, wanted, use, use.cores, use.time, number)
 
 
-def step(
+def step_cpu(
     adviser: Adviser,
     clock: Clock,
     settings: AutopilotSettings,
     state: CpuState,
     use: Use,
-    most: float,
+    capacity: float,
     *,
     limited: bool,
 ) -> tuple[CpuState, str, str]:
@@ -114,7 +116,7 @@ def step(
         As it was returned last.
     use
         The sample.
-    most
+    capacity
         Cores of its worker, which it never gets more than.
     limited
         Whether its limit is what was wanted, so that being held back is this policy's doing.
@@ -125,23 +127,23 @@ def step(
         The state after that; and the rule by which it wants other cores, and why, both empty where it does
         not.
     """
-    used = would_use(use.cores, use.withheld, most) if limited else use.cores
+    used = estimate_unlimited_use(use.cores, use.withheld, capacity) if limited else use.cores
     samples = (state.last, state.used), (use, used)
-    inner, advised = following(adviser, state.inner, state.advised, samples, clock.period)
-    number = cycle_number(use.time + clock.period, state.begun, clock.cycle)
-    wanted, rule, why = state.wanted, "", ""
-    target = min(max(advised, settings.floor), most)
-    if (advised != state.advised or number != state.number) and target != wanted:
+    inner, advised = continue_advice(adviser, state.inner, state.last_advice, samples, clock.period)
+    number = cycle_number(use.time + clock.period, state.first_seen, clock.cycle)
+    wanted, rule, why = state.target, "", ""
+    target = min(max(advised, settings.floor), capacity)
+    if (advised != state.last_advice or number != state.number) and target != wanted:
         wanted, rule, why = target, DECIDED, "The policy decided anew."
     held = limited and use.throttled > settings.throttled
-    since = (use.time if state.held_since is None else state.held_since) if held else None
+    since = (use.time if state.throttled_since is None else state.throttled_since) if held else None
     if since is not None and use.time - since >= settings.patience:
-        wanted, since, rule = min(max(wanted, state.wanted * settings.step), most), use.time, ROLLBACK
+        wanted, since, rule = min(max(wanted, state.target * settings.step), capacity), use.time, ROLLBACK
         why = f"It was held back in {use.throttled:.0%} of its periods."
-    return CpuState(inner, advised, wanted, use, used, state.begun, number, since), rule, why
+    return CpuState(inner, advised, wanted, use, used, state.first_seen, number, since), rule, why
 
 
-def would_use(cores: float, withheld: float, most: float) -> float:
+def estimate_unlimited_use(cores: float, withheld: float, capacity: float) -> float:
     """What a container would use without its limit, as far as can be told.
 
     The kernel counts on each processor for how long threads that could run were throttled there. Had they
@@ -153,7 +155,7 @@ def would_use(cores: float, withheld: float, most: float) -> float:
         What it uses.
     withheld
         Seconds for which its threads were throttled, per second.
-    most
+    capacity
         Cores of its worker.
     """
-    return max(cores, min(cores + withheld, most))
+    return max(cores, min(cores + withheld, capacity))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import InputError
 from core.phases import encode, predict
-from core.progress_reporting import part_of, silent
+from core.progress_reporting import scale_progress, silent
 from core.provisioning.advice import Scaled
 from core.provisioning.building import prepare, require_past
 from core.provisioning.evaluation.exam import calibration, settings_of
@@ -20,7 +20,7 @@ from core.provisioning.evaluation.metrics import factors
 from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import Need, PolicyKind, fit_policy
-from core.scheduling.policies.autopilot.settings import FittedPolicy, growth
+from core.scheduling.policies.autopilot.settings import FittedPolicy, measure_growth
 from core.units import Unit
 
 if TYPE_CHECKING:
@@ -74,16 +74,16 @@ def fit_to_steer(
         codes = encode(model, traces) if Need.CODES in policy.needs else None
         found = found.with_phases(predict(model, traces), codes)
     wanted = (Resource.CPU, Resource.MEMORY) if lesson.memory else (Resource.CPU,)
-    demands = {resource: _demand(found, resource) for resource in wanted}
+    demands = {resource: _require_demand(found, resource) for resource in wanted}
     fallback = None
     if model is not None:
         rule = _best_reactive(demands[Resource.CPU], lesson)
-        fallback = _fitted(rule, demands, lesson, silent)
-    grown = growth(demands[Resource.MEMORY]) if lesson.memory else None
-    return replace(_fitted(policy, demands, lesson, progress), fallback=fallback, growth=grown)
+        fallback = _fit_advisers(rule, demands, lesson, silent)
+    grown = measure_growth(demands[Resource.MEMORY]) if lesson.memory else None
+    return replace(_fit_advisers(policy, demands, lesson, progress), fallback=fallback, growth=grown)
 
 
-def _demand(found: Provisioning, resource: Resource) -> Demand:
+def _require_demand(found: Provisioning, resource: Resource) -> Demand:
     demand = found.demands.get(resource)
     if demand is None or demand.unit is not _UNITS[resource]:
         raise InputError(
@@ -93,13 +93,13 @@ def _demand(found: Provisioning, resource: Resource) -> Demand:
     return demand
 
 
-def _fitted(
+def _fit_advisers(
     policy: Policy, demands: Mapping[Resource, Demand], lesson: Lesson, progress: Progress
 ) -> FittedPolicy:
     advisers: dict[Resource, Adviser] = {}
     for number, (resource, demand) in enumerate(demands.items()):
-        part = part_of(progress, number / len(demands), (number + 1) / len(demands))
-        advisers[resource] = _adviser(policy, demand, lesson, part)
+        part = scale_progress(progress, number / len(demands), (number + 1) / len(demands))
+        advisers[resource] = _fit_adviser(policy, demand, lesson, part)
     period = demands[Resource.CPU].fleet.period
     return FittedPolicy(
         policy.name, lesson.cycle, period, advisers[Resource.CPU], advisers.get(Resource.MEMORY)
@@ -118,7 +118,7 @@ def _best_reactive(demand: Demand, lesson: Lesson) -> Policy:
     return min(rules, key=given)
 
 
-def _adviser(policy: Policy, demand: Demand, lesson: Lesson, progress: Progress) -> Adviser:
+def _fit_adviser(policy: Policy, demand: Demand, lesson: Lesson, progress: Progress) -> Adviser:
     settings = settings_of(policy, {}, _KAPPA, lesson.tolerance)
     fitted = fit_policy(policy, demand, settings, progress)
     if fitted.adviser is None:

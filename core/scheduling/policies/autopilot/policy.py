@@ -10,11 +10,16 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.phases.drift import MOST_STRANGE
+from core.phases.drift import MAX_STRANGE_SHARE
 from core.scheduling.actions import Mark, Reason, SetLimit, SetMemory, Start
 from core.scheduling.model import JobState
 from core.scheduling.policies.autopilot import cpu, memory
-from core.scheduling.policies.autopilot.settings import UNKNOWN, AutopilotSettings, Held, ReadySettings
+from core.scheduling.policies.autopilot.settings import (
+    UNKNOWN_GROWTH,
+    AutopilotSettings,
+    Limits,
+    ReadySettings,
+)
 from core.scheduling.ports import Decision, SchedulingPolicy
 from core.scheduling.refusals import START_TIMEOUT, PendingStart, update_pending_starts
 from core.scheduling.shares import plan_changes, threads_for
@@ -30,14 +35,14 @@ if TYPE_CHECKING:
     from core.scheduling.policies.autopilot.settings import FittedPolicy
 
 
-_TINY = 1e-9
+_TOLERANCE = 1e-9
 
 
-class Begun(NamedTuple):
+class WaitingStarts(NamedTuple):
     """Who begins now."""
 
     #: Starts that were not confirmed, by the names of their jobs.
-    asked: Mapping[str, PendingStart]
+    pending: Mapping[str, PendingStart]
     #: What is done, and why.
     starts: tuple[Start, ...]
     reasons: tuple[Reason, ...]
@@ -47,13 +52,13 @@ class Begun(NamedTuple):
 
 def start_waiting(
     settings: AutopilotSettings, before: Mapping[str, PendingStart], seen: Observation
-) -> Begun:
+) -> WaitingStarts:
     """Start waiting jobs in order of submission, each where its request is free."""
     waiting = [job for job in seen.jobs if job.state is JobState.WAITING]
     if not waiting:
-        return Begun({}, (), (), None)
+        return WaitingStarts({}, (), (), None)
     asked, reasons = update_pending_starts(before, seen)
-    room = _Room(settings, seen)
+    room = _FreeResources(settings, seen)
     starts = []
     for job in waiting:
         tried = asked.get(job.id)
@@ -74,10 +79,10 @@ def start_waiting(
     waits = [
         each.wait_until for each in asked.values() if each.worker is None and each.wait_until > seen.time
     ]
-    return Begun(asked, tuple(starts), tuple(reasons), min(waits, default=None))
+    return WaitingStarts(asked, tuple(starts), tuple(reasons), min(waits, default=None))
 
 
-class _Room:
+class _FreeResources:
     """Cores and bytes of each worker that nobody has a limit for."""
 
     def __init__(self, settings: AutopilotSettings, seen: Observation) -> None:
@@ -103,7 +108,7 @@ class _Room:
         able = [
             name
             for name, free in self._free.items()
-            if self.request(job) <= free + _TINY
+            if self.request(job) <= free + _TOLERANCE
             and (job.terms_or_default.memory or 0.0) <= self._memory[name]
         ]
         others = [name for name in able if name != avoids]
@@ -116,51 +121,51 @@ class _Room:
             self._memory[worker] -= job.terms_or_default.memory or 0.0
 
 
-EVERY = 1.0
+SAMPLE_SECONDS = 1.0
 """Seconds between two samples."""
-_AFTER = 0.15
+_SAMPLE_DELAY = 0.15
 """Seconds after a sample at which it can be seen."""
-LEFT = "autopilot, out of memory"
+OUT_OF_MEMORY_RULE = "autopilot, out of memory"
 """The rule by which a container is left alone."""
-UNFAMILIAR = "autopilot, unfamiliar"
+UNFAMILIAR_RULE = "autopilot, unfamiliar"
 """The rule by which a container is steered without its phases, and by them again."""
-STRANGER = "unfamiliar"
+UNFAMILIAR_MARK = "unfamiliar"
 """The mark of such a container; that of any other is its phase."""
-LATELY = 120
+STRANGE_WINDOW = 120
 """Labelled samples over which the share of strange ones is taken."""
-_ENOUGH = 20
+_MIN_LABELLED = 20
 """Labelled samples before which nothing is said of that."""
-_AGAIN = 0.5
+_FAMILIAR_RATIO = 0.5
 """A container is familiar again below this part of the share that made it unfamiliar."""
-_NOTHING = -1.0
+_NEVER_REQUESTED = -1.0
 """What is never asked for: what was asked for before is asked for again."""
-_ALIKE = 0.01
+_LIMIT_TOLERANCE = 0.01
 """Share by which a limit may differ from the one that was asked for: engines round."""
 
 
 @dataclass(frozen=True, slots=True)
-class Steered:
+class SteeredContainer:
     """What is remembered of a container."""
 
     #: Of its cores and of its memory; None where the policy says nothing of them.
     cpu: CpuState | None
     memory: MemoryState | None
     #: Its limits when it was first seen.
-    kept: Held
+    initial_limits: Limits
     #: How often one of its processes had been killed for want of memory by then.
     kills: int
     #: The limits that were asked for last.
-    asked: Held
+    requested_limits: Limits
     #: Whether it is left alone, with the limits that it had.
-    left: bool = False
+    is_left_alone: bool = False
     #: How many of its samples were labelled, at most `LATELY`, and the share of strange ones among the last.
-    looked: int = 0
-    strange: float = 0.0
+    labelled_samples: int = 0
+    strange_share: float = 0.0
     #: Whether it is steered by the reactive rule, because its phases mean nothing.
-    unfamiliar: bool = False
+    is_unfamiliar: bool = False
 
     @property
-    def seen(self) -> float:
+    def last_seen(self) -> float:
         """When its last sample was, seconds."""
         state = self.cpu or self.memory
         return inf if state is None else state.last.time
@@ -175,9 +180,9 @@ class AutopilotState:
     #: Of the last observation.
     number: int = -1
     #: Containers that are steered, by their jobs.
-    known: Mapping[str, Steered] = field(default_factory=dict)
+    containers: Mapping[str, SteeredContainer] = field(default_factory=dict)
     #: Starts that were not confirmed, by the names of their jobs.
-    asked: Mapping[str, PendingStart] = field(default_factory=dict)
+    pending_starts: Mapping[str, PendingStart] = field(default_factory=dict)
     #: When it last asked to be woken.
     wake: float | None = None
 
@@ -191,19 +196,19 @@ def decide(state: AutopilotState, seen: Observation) -> Decision[AutopilotState]
     """Give each container what its phase needs, and let those begin that wait for what is free."""
     if seen.number <= state.number:
         return Decision(state, wake=state.wake)
-    began = start_waiting(state.settings, state.asked, seen)
+    starts = start_waiting(state.settings, state.pending_starts, seen)
     fitted = state.settings.fitted if isinstance(state.settings, ReadySettings) else None
     if fitted is None:
-        after = replace(state, number=seen.number, asked=began.asked, wake=began.wake)
-        return Decision(after, began.starts, began.reasons, wake=began.wake)
-    look = _Look(fitted, state, seen)
-    wakes = [look.wake] + ([] if began.wake is None else [began.wake])
-    after = AutopilotState(state.settings, seen.number, look.known, began.asked, min(wakes))
-    reasons = (*look.reasons, *began.reasons)
-    return Decision(after, (*look.actions, *began.starts), reasons, tuple(look.marks), min(wakes))
+        after = replace(state, number=seen.number, pending_starts=starts.pending, wake=starts.wake)
+        return Decision(after, starts.starts, starts.reasons, wake=starts.wake)
+    round_ = _SteeringRound(fitted, state, seen)
+    wakes = [round_.wake] + ([] if starts.wake is None else [starts.wake])
+    after = AutopilotState(state.settings, seen.number, round_.containers, starts.pending, min(wakes))
+    reasons = (*round_.reasons, *starts.reasons)
+    return Decision(after, (*round_.actions, *starts.starts), reasons, tuple(round_.marks), min(wakes))
 
 
-class _Look:
+class _SteeringRound:
     """One decision about the containers that run."""
 
     def __init__(self, fitted: FittedPolicy, state: AutopilotState, seen: Observation) -> None:
@@ -211,57 +216,65 @@ class _Look:
         self._capacity = {each.id: each.capacity for each in seen.workers}
         self._bytes = {each.id: inf if each.memory is None else each.memory for each in seen.workers}
         alive = {job.id for job in seen.jobs}
-        self.known = {name: each for name, each in state.known.items() if name in alive}
+        self.containers = {name: each for name, each in state.containers.items() if name in alive}
         self.actions: list[Action] = []
         self.reasons: list[Reason] = []
         self.marks: list[Mark] = []
         self._now = seen.time
         for failure in seen.failures:
-            self._not_done(failure.action)
+            self._reset_refused(failure.action)
         for job in seen.jobs:
             if job.use is not None and job.state is JobState.RUNNING and job.worker in self._capacity:
-                self._look(job, job.use, job.worker)
+                self._steer(job, job.use, job.worker)
 
     @property
     def wake(self) -> float:
         """When the next sample can be seen."""
-        last = max((each.seen for each in self.known.values()), default=-inf)
-        coming = last + EVERY + _AFTER
-        return coming if self._now < coming < inf else self._now + EVERY
+        last = max((each.last_seen for each in self.containers.values()), default=-inf)
+        coming = last + SAMPLE_SECONDS + _SAMPLE_DELAY
+        return coming if self._now < coming < inf else self._now + SAMPLE_SECONDS
 
-    def _not_done(self, action: Action) -> None:
+    def _reset_refused(self, action: Action) -> None:
         """What was refused is asked for again at the next sample."""
-        known = self.known.get(action.job)
-        if known is None:
+        container = self.containers.get(action.job)
+        if container is None:
             return
         if isinstance(action, SetLimit):
-            self.known[action.job] = replace(known, asked=known.asked._replace(cores=_NOTHING))
+            self.containers[action.job] = replace(
+                container, requested_limits=container.requested_limits._replace(cores=_NEVER_REQUESTED)
+            )
         elif isinstance(action, SetMemory):
-            self.known[action.job] = replace(known, asked=known.asked._replace(memory=_NOTHING))
+            self.containers[action.job] = replace(
+                container, requested_limits=container.requested_limits._replace(memory=_NEVER_REQUESTED)
+            )
 
-    def _look(self, job: Job, use: Use, worker: str) -> None:
-        known = self.known.get(job.id)
-        if known is None:
-            known = self._first(job, use, worker)
-        elif known.left or job.kills > known.kills:
-            known = self._left_alone(job, known, worker)
-        elif use.time > known.seen:
-            noted = self._noted(job, known, use, worker)
-            if noted.unfamiliar == known.unfamiliar:
-                known = self._next(job, noted, use, worker)
+    def _steer(self, job: Job, use: Use, worker: str) -> None:
+        container = self.containers.get(job.id)
+        if container is None:
+            container = self._steer_new(job, use, worker)
+        elif container.is_left_alone or job.kills > container.kills:
+            container = self._leave_alone(job, container, worker)
+        elif use.time > container.last_seen:
+            noted = self._update_familiarity(job, container, use, worker)
+            if noted.is_unfamiliar == container.is_unfamiliar:
+                container = self._steer_next(job, noted, use, worker)
             else:
-                known = self._asked(job, worker, noted, (cpu.DECIDED, "Another rule steers it."), "")
-        self.known[job.id] = known
+                container = self._request_limits(
+                    job, worker, noted, (cpu.DECIDED, "Another rule steers it."), ""
+                )
+        self.containers[job.id] = container
         phase = "" if use.phase < 0 else phase_name(use.phase)
-        self.marks.append(Mark(job.id, STRANGER if known.unfamiliar else phase))
+        self.marks.append(Mark(job.id, UNFAMILIAR_MARK if container.is_unfamiliar else phase))
 
-    def _first(self, job: Job, use: Use, worker: str) -> Steered:
-        held = Held(job.limit, job.memory_limit)
-        states = self._begun(self._fitted, use, worker, job.memory_limit)
-        known = Steered(*states, held, job.kills, held)
-        return self._asked(job, worker, known, (cpu.DECIDED, "It was seen for the first time."), "")
+    def _steer_new(self, job: Job, use: Use, worker: str) -> SteeredContainer:
+        held = Limits(job.limit, job.memory_limit)
+        states = self._begin_states(self._fitted, use, worker, job.memory_limit)
+        container = SteeredContainer(*states, held, job.kills, held)
+        return self._request_limits(
+            job, worker, container, (cpu.DECIDED, "It was seen for the first time."), ""
+        )
 
-    def _begun(
+    def _begin_states(
         self,
         fitted: FittedPolicy,
         use: Use,
@@ -273,76 +286,82 @@ class _Look:
         settings, clock = self._settings, fitted.clock
         cores = bytes_ = None
         if fitted.cpu is not None:
-            cores = cpu.begin(fitted.cpu, clock, settings, use, self._capacity[worker])
+            cores = cpu.begin_cpu(fitted.cpu, clock, settings, use, self._capacity[worker])
         if fitted.memory is not None and settings.memory:
-            bytes_ = memory.begin(fitted.memory, clock, use, limit, before)
+            bytes_ = memory.begin_memory(fitted.memory, clock, use, limit, before)
         return cores, bytes_
 
-    def _noted(self, job: Job, known: Steered, use: Use, worker: str) -> Steered:
+    def _update_familiarity(
+        self, job: Job, container: SteeredContainer, use: Use, worker: str
+    ) -> SteeredContainer:
         """Whether the model has seen anything like a container; if not, the reactive rule steers it."""
         fallback = self._fitted.fallback
         if fallback is None or use.phase < 0:
-            return known
-        looked = min(known.looked + 1, LATELY)
-        strange = known.strange + (float(use.strange) - known.strange) / looked
-        known = replace(known, looked=looked, strange=strange)
-        most = MOST_STRANGE * (_AGAIN if known.unfamiliar else 1.0)
-        if looked < _ENOUGH or known.unfamiliar == (strange > most):
-            return known
-        to = self._fitted if known.unfamiliar else fallback
+            return container
+        looked = min(container.labelled_samples + 1, STRANGE_WINDOW)
+        strange = container.strange_share + (float(use.strange) - container.strange_share) / looked
+        container = replace(container, labelled_samples=looked, strange_share=strange)
+        most = MAX_STRANGE_SHARE * (_FAMILIAR_RATIO if container.is_unfamiliar else 1.0)
+        if looked < _MIN_LABELLED or container.is_unfamiliar == (strange > most):
+            return container
+        to = self._fitted if container.is_unfamiliar else fallback
         text = (
             f"{job.id} does what the phase model has seen again: {to.name} steers it from now on."
-            if known.unfamiliar
+            if container.is_unfamiliar
             else f"{job.id} does what the phase model has not seen in {strange:.0%} of its last samples: "
             f"{to.name} steers it from now on."
         )
-        self.reasons.append(Reason(UNFAMILIAR, text, job.id, worker, (("strange", strange),)))
-        wanted = None if known.memory is None else known.memory.wanted
-        cores, bytes_ = self._begun(to, use, worker, wanted, known.memory)
-        if cores is not None and known.cpu is not None:  # it keeps what it has until the rule knows better
-            cores = cores._replace(wanted=max(cores.wanted, known.cpu.wanted))
-        return replace(known, cpu=cores, memory=bytes_, unfamiliar=not known.unfamiliar)
+        self.reasons.append(Reason(UNFAMILIAR_RULE, text, job.id, worker, (("strange", strange),)))
+        wanted = None if container.memory is None else container.memory.target
+        cores, bytes_ = self._begin_states(to, use, worker, wanted, container.memory)
+        if (
+            cores is not None and container.cpu is not None
+        ):  # it keeps what it has until the rule knows better
+            cores = cores._replace(target=max(cores.target, container.cpu.target))
+        return replace(container, cpu=cores, memory=bytes_, is_unfamiliar=not container.is_unfamiliar)
 
-    def _next(self, job: Job, known: Steered, use: Use, worker: str) -> Steered:
+    def _steer_next(self, job: Job, container: SteeredContainer, use: Use, worker: str) -> SteeredContainer:
         settings, fallback, growth = self._settings, self._fitted.fallback, self._fitted.growth
-        fitted = fallback if known.unfamiliar and fallback is not None else self._fitted
+        fitted = fallback if container.is_unfamiliar and fallback is not None else self._fitted
         rule = why = why_bytes = ""
-        if fitted.cpu is not None and known.cpu is not None:
-            cores, rule, why = cpu.step(
+        if fitted.cpu is not None and container.cpu is not None:
+            cores, rule, why = cpu.step_cpu(
                 fitted.cpu,
                 fitted.clock,
                 settings,
-                known.cpu,
+                container.cpu,
                 use,
                 self._capacity[worker],
-                limited=alike(job.limit, known.asked.cores),
+                limited=is_same_limit(job.limit, container.requested_limits.cores),
             )
-            known = replace(known, cpu=cores)
-        if fitted.memory is not None and known.memory is not None:
-            bytes_, why_bytes = memory.step(
+            container = replace(container, cpu=cores)
+        if fitted.memory is not None and container.memory is not None:
+            bytes_, why_bytes = memory.step_memory(
                 fitted.memory,
                 fitted.clock,
                 settings,
-                known.memory,
+                container.memory,
                 use,
                 self._bytes[worker],
-                grows=(UNKNOWN if growth is None or known.unfamiliar else growth).at,
+                growth_at=(UNKNOWN_GROWTH if growth is None or container.is_unfamiliar else growth).factor_at,
             )
-            known = replace(known, memory=bytes_)
-        return self._asked(job, worker, known, (rule or cpu.DECIDED, why), why_bytes)
+            container = replace(container, memory=bytes_)
+        return self._request_limits(job, worker, container, (rule or cpu.DECIDED, why), why_bytes)
 
-    def _asked(self, job: Job, worker: str, known: Steered, why: tuple[str, str], why_bytes: str) -> Steered:
+    def _request_limits(
+        self, job: Job, worker: str, container: SteeredContainer, why: tuple[str, str], why_bytes: str
+    ) -> SteeredContainer:
         """Ask for what a container is to have, where that is something else than was asked for last."""
-        cores, bytes_ = known.asked
-        if known.cpu is not None and known.cpu.wanted != cores:
+        cores, bytes_ = container.requested_limits
+        if container.cpu is not None and container.cpu.target != cores:
             asked = replace(job, limit=cores)  # in watch it has another limit than what was decided
-            cores = known.cpu.wanted
+            cores = container.cpu.target
             self.actions += plan_changes([(asked, worker, cores)])
             phase = -1 if job.use is None else job.use.phase
             where = "" if phase < 0 else f", in {phase_name(phase)},"
             text = f"{job.id}{where} has {format_cores(cores)} from now on. {why[1]}"
             self.reasons.append(Reason(why[0], text.strip(), job.id, worker, (("cores", cores),)))
-        wanted = None if known.memory is None else known.memory.wanted
+        wanted = None if container.memory is None else container.memory.target
         if wanted is not None and wanted != bytes_:
             bytes_ = wanted
             self.actions.append(SetMemory(job.id, wanted))
@@ -350,24 +369,24 @@ class _Look:
             self.reasons.append(
                 Reason("autopilot, memory", text.strip(), job.id, worker, (("bytes", wanted),))
             )
-        return replace(known, asked=Held(cores, bytes_))
+        return replace(container, requested_limits=Limits(cores, bytes_))
 
-    def _left_alone(self, job: Job, known: Steered, worker: str) -> Steered:
+    def _leave_alone(self, job: Job, container: SteeredContainer, worker: str) -> SteeredContainer:
         """Give a container back the limits that it had, and steer it no more: it ran out of memory."""
-        kept = known.kept
-        if not known.left:
+        kept = container.initial_limits
+        if not container.is_left_alone:
             text = f"{job.id} ran out of memory. It has the limits back that it had, and is left alone."
-            self.reasons.append(Reason(LEFT, text, job.id, worker))
-        if kept.cores not in (job.limit, known.asked.cores):
+            self.reasons.append(Reason(OUT_OF_MEMORY_RULE, text, job.id, worker))
+        if kept.cores not in (job.limit, container.requested_limits.cores):
             self.actions.append(SetLimit(job.id, kept.cores, job.weight))
-        if kept.memory not in (job.memory_limit, known.asked.memory):
+        if kept.memory not in (job.memory_limit, container.requested_limits.memory):
             self.actions.append(SetMemory(job.id, kept.memory))
-        return replace(known, asked=kept, left=True)
+        return replace(container, requested_limits=kept, is_left_alone=True)
 
 
-def alike(limit: float | None, asked: float | None) -> bool:
+def is_same_limit(limit: float | None, asked: float | None) -> bool:
     """Whether a limit is the one that was asked for, as far as engines round."""
-    return limit is not None and asked is not None and abs(limit - asked) <= _ALIKE * asked
+    return limit is not None and asked is not None and abs(limit - asked) <= _LIMIT_TOLERANCE * asked
 
 
 AUTOPILOT = SchedulingPolicy(

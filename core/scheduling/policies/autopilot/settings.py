@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from core.provisioning.fleet import Demand, Floats
 
 
-REMEMBERED = 600.0
+PEAK_SECONDS = 600.0
 """Seconds for which the most that was used is remembered; who was seen for so long showed what it needs."""
 
 
@@ -40,23 +40,23 @@ class Growth:
     #: The age of the oldest recorded container, seconds.
     until: float
 
-    def at(self, age: float) -> float:
+    def factor_at(self, age: float) -> float:
         """The factor at an age, seconds; infinite where nothing that old was recorded."""
         if age > self.until:
             return inf
         return float(self.factors[max(int(self.ages.searchsorted(age, "right")) - 1, 0)])
 
 
-UNKNOWN = Growth(np.zeros(1), np.ones(1), -inf)
+UNKNOWN_GROWTH = Growth(np.zeros(1), np.ones(1), -inf)
 """Of containers like which none was recorded."""
 
 
-def growth(demand: Demand) -> Growth:
+def measure_growth(demand: Demand) -> Growth:
     """What a fleet's recorded memory shows, for the ages at which it is asked."""
     fleet = demand.fleet
     pairs = list(zip(fleet.offsets[:-1].tolist(), fleet.offsets[1:].tolist(), strict=True))
     until = max(float(fleet.time[end - 1] - fleet.time[begin]) for begin, end in pairs)
-    ages = np.arange(0.0, min(until, REMEMBERED) + fleet.period, fleet.period)
+    ages = np.arange(0.0, min(until, PEAK_SECONDS) + fleet.period, fleet.period)
     most = np.ones(len(ages))
     for begin, end in pairs:
         peaks = np.maximum(np.maximum.accumulate(demand.values[begin:end]), 1.0)
@@ -97,7 +97,7 @@ class FittedPolicy:
         return Clock(self.period, self.cycle)
 
 
-class Held(NamedTuple):
+class Limits(NamedTuple):
     """The limits of a container, in cores and bytes; None without one."""
 
     cores: float | None = None

@@ -7,9 +7,14 @@ from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.scheduling.actions import SetLimit, SetMemory
-from core.scheduling.policies.autopilot.cpu import GAP, ROLLBACK, would_use
-from core.scheduling.policies.autopilot.policy import EVERY, LEFT, STRANGER, alike
-from core.scheduling.policies.autopilot.settings import Held
+from core.scheduling.policies.autopilot.cpu import MAX_GAP_PERIODS, ROLLBACK, estimate_unlimited_use
+from core.scheduling.policies.autopilot.policy import (
+    OUT_OF_MEMORY_RULE,
+    SAMPLE_SECONDS,
+    UNFAMILIAR_MARK,
+    is_same_limit,
+)
+from core.scheduling.policies.autopilot.settings import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -19,7 +24,7 @@ if TYPE_CHECKING:
     from core.scheduling.model import Job, Use
 
 
-class Account(NamedTuple):
+class ContainerAccount(NamedTuple):
     """What was added up of one container."""
 
     #: For how long.
@@ -46,14 +51,16 @@ class Account(NamedTuple):
     #: Whether its phases mean nothing, so that a reactive rule steers it.
     unfamiliar: bool = False
     #: What it would have now, and what it has without being steered: cores, cores, bytes, bytes.
-    now: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    current: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
 
     @property
     def short_share(self) -> float:
         """The share of its time that was short."""
         return self.short / self.seconds if self.seconds > 0 else 0.0
 
-    def after(self, seconds: float, use: Use, wanted: Held, kept: Held, *, short: float) -> Account:
+    def after(
+        self, seconds: float, use: Use, wanted: Limits, kept: Limits, *, short: float
+    ) -> ContainerAccount:
         """Also with a sample.
 
         Parameters
@@ -81,23 +88,23 @@ class Account(NamedTuple):
             used=self.used + use.cores * seconds,
             short=self.short + short,
             held_back=self.held_back + use.throttled * seconds,
-            now=(mine, cores, bytes_, memory),
+            current=(mine, cores, bytes_, memory),
         )
 
 
 @dataclass
-class _Followed:
+class _FollowedContainer:
     """One container: its own limits, what it has unsteered, was to have, used last; its kills at first."""
 
-    own: Held
-    kept: Held
-    wanted: Held
-    last: Use
+    initial_limits: Limits
+    unsteered: Limits
+    target: Limits
+    last_use: Use
     kills: int
-    account: Account = field(default_factory=Account)
+    account: ContainerAccount = field(default_factory=ContainerAccount)
 
 
-class Book:
+class EvidenceBook:
     """Adds up what a run of a policy shows, entry by entry; of a recorded ledger as of a running one.
 
     What a container would have without being steered is the limit that it had when it was first seen; without
@@ -110,32 +117,32 @@ class Book:
 
     def __init__(self) -> None:
         self._period = inf
-        self._followed: dict[str, _Followed] = {}
+        self._followed: dict[str, _FollowedContainer] = {}
         self._begun: float | None = None
         self._now = 0.0
         self._alive: frozenset[str] = frozenset()
         self._capacity: dict[str, float] = {}
 
-    def take(self, entry: Entry) -> None:
+    def add_entry(self, entry: Entry) -> None:
         """Take the next entry."""
         self._alive = frozenset(job.id for job in entry.observation.jobs)
         self._capacity = {worker.id: worker.capacity for worker in entry.observation.workers}
         for job in entry.observation.jobs:
             if job.use is not None:
-                self._see(job, job.use)
+                self._add_use(job, job.use)
         refused = {failure.action for failure in entry.failures}
         for action in entry.actions:
             if action not in refused and action.job in self._followed:
-                self._decided(self._followed[action.job], action)
+                self._add_decision(self._followed[action.job], action)
         for mark in entry.marks:
             each = self._followed.get(mark.job)
-            if each is not None and each.account.unfamiliar != (mark.label == STRANGER):
-                each.account = each.account._replace(unfamiliar=mark.label == STRANGER)
+            if each is not None and each.account.unfamiliar != (mark.label == UNFAMILIAR_MARK):
+                each.account = each.account._replace(unfamiliar=mark.label == UNFAMILIAR_MARK)
         for reason in entry.reasons:
             each = self._followed.get(reason.job or "")
             if each is not None and reason.rule == ROLLBACK:
                 each.account = each.account._replace(violations=each.account.violations + 1)
-            elif each is not None and reason.rule == LEFT:
+            elif each is not None and reason.rule == OUT_OF_MEMORY_RULE:
                 each.account = each.account._replace(left=True)
 
     def evidence(self) -> Evidence | None:
@@ -143,49 +150,49 @@ class Book:
         if self._begun is None:
             return None
         accounts = {name: each.account for name, each in self._followed.items()}
-        return evidence_of(accounts, self._now - self._begun, self._alive)
+        return sum_evidence(accounts, self._now - self._begun, self._alive)
 
-    def _see(self, job: Job, use: Use) -> None:
+    def _add_use(self, job: Job, use: Use) -> None:
         self._begun, self._now = use.time if self._begun is None else self._begun, use.time
         each = self._followed.get(job.id)
         if each is None:
-            own = Held(job.limit, job.memory_limit)
-            self._followed[job.id] = _Followed(own, _kept(job, use), own, use, job.kills)
+            own = Limits(job.limit, job.memory_limit)
+            self._followed[job.id] = _FollowedContainer(own, _unsteered_limits(job, use), own, use, job.kills)
             return
-        if use.time <= each.last.time:
+        if use.time <= each.last_use.time:
             return
-        passed = use.time - each.last.time
-        self._period = max(EVERY, min(self._period, passed))
-        seconds = passed if passed <= GAP * self._period else self._period
-        would = self._would_use(job, use, each.wanted.cores)
-        short = seconds if each.wanted.cores is not None and would > each.wanted.cores else 0.0
-        if each.own.cores is None and job.request is None:
-            each.kept = each.kept._replace(cores=max(each.kept.cores or 0.0, would))
-        if each.own.memory is None and job.terms_or_default.memory is None:
-            each.kept = each.kept._replace(memory=max(each.kept.memory or 0.0, use.memory))
-        account = each.account.after(seconds, use, each.wanted, each.kept, short=short)
+        passed = use.time - each.last_use.time
+        self._period = max(SAMPLE_SECONDS, min(self._period, passed))
+        seconds = passed if passed <= MAX_GAP_PERIODS * self._period else self._period
+        would = self._estimate_use(job, use, each.target.cores)
+        short = seconds if each.target.cores is not None and would > each.target.cores else 0.0
+        if each.initial_limits.cores is None and job.request is None:
+            each.unsteered = each.unsteered._replace(cores=max(each.unsteered.cores or 0.0, would))
+        if each.initial_limits.memory is None and job.terms_or_default.memory is None:
+            each.unsteered = each.unsteered._replace(memory=max(each.unsteered.memory or 0.0, use.memory))
+        account = each.account.after(seconds, use, each.target, each.unsteered, short=short)
         each.account = account._replace(killed=max(account.killed, job.kills - each.kills))
-        each.last = use
+        each.last_use = use
 
-    def _would_use(self, job: Job, use: Use, decided: float | None) -> float:
-        if not alike(job.limit, decided):
+    def _estimate_use(self, job: Job, use: Use, decided: float | None) -> float:
+        if not is_same_limit(job.limit, decided):
             return use.cores
-        return would_use(use.cores, use.withheld, self._capacity.get(job.worker or "", inf))
+        return estimate_unlimited_use(use.cores, use.withheld, self._capacity.get(job.worker or "", inf))
 
-    def _decided(self, each: _Followed, action: Action) -> None:
+    def _add_decision(self, each: _FollowedContainer, action: Action) -> None:
         account = each.account
         if isinstance(action, SetLimit):
-            each.wanted = each.wanted._replace(cores=action.limit)
+            each.target = each.target._replace(cores=action.limit)
         elif isinstance(action, SetMemory):
-            each.wanted = each.wanted._replace(memory=action.limit)
+            each.target = each.target._replace(memory=action.limit)
         else:
             return
         each.account = account._replace(resizes=account.resizes + 1)
 
 
-def _kept(job: Job, use: Use) -> Held:
+def _unsteered_limits(job: Job, use: Use) -> Limits:
     cores = job.limit or job.request or use.cores
-    return Held(cores, job.memory_limit or job.terms_or_default.memory or use.memory)
+    return Limits(cores, job.memory_limit or job.terms_or_default.memory or use.memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,13 +263,13 @@ class Evidence:
         return tuple(each.name for each in self.containers if each.unfamiliar)
 
 
-def evidence_of(accounts: Mapping[str, Account], lasted: float, alive: Collection[str]) -> Evidence:
+def sum_evidence(accounts: Mapping[str, ContainerAccount], lasted: float, alive: Collection[str]) -> Evidence:
     """All containers together."""
     every = accounts.values()
     seconds = sum(each.seconds for each in every)
     if seconds <= 0:
         return Evidence(lasted)
-    now = [each.now for name, each in accounts.items() if name in alive]
+    now = [each.current for name, each in accounts.items() if name in alive]
     found = [_container(name, each) for name, each in accounts.items() if each.seconds > 0]
     return Evidence(
         lasted=lasted,
@@ -282,7 +289,7 @@ def evidence_of(accounts: Mapping[str, Account], lasted: float, alive: Collectio
     )
 
 
-def _container(name: str, account: Account) -> ContainerEvidence:
+def _container(name: str, account: ContainerAccount) -> ContainerEvidence:
     return ContainerEvidence(
         name,
         account.seconds,
@@ -296,7 +303,7 @@ def _container(name: str, account: Account) -> ContainerEvidence:
     )
 
 
-def evidence_from(plain: Mapping[str, Any] | None) -> Evidence | None:
+def evidence_from_dict(plain: Mapping[str, Any] | None) -> Evidence | None:
     """Evidence from plain values, as `dataclasses.asdict` gives them."""
     if plain is None:
         return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.scheduling.policies.elastic.queue_order import Turn
-from core.scheduling.policies.elastic.scene import ElasticState, Scene
+from core.scheduling.policies.elastic.queue_order import ElasticRound
+from core.scheduling.policies.elastic.scene import ElasticContext, ElasticState
 from core.scheduling.policies.elastic.settings import ElasticSettings
 from core.scheduling.ports import Decision, SchedulingPolicy
 from core.scheduling.shares import plan_changes
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from core.scheduling.model import Observation
 
 
-def actions(scene: Scene) -> tuple[Action, ...]:
+def plan_actions(context: ElasticContext) -> tuple[Action, ...]:
     """What was changed on the workers that were looked at, and who is turned away."""
     wanted = (
-        (scene.jobs[job], name, 0.0 if held.paused else held.cores)
-        for name in scene.changed
-        for job, held in scene.books[name].held.items()
+        (context.jobs[job], name, 0.0 if held.is_paused else held.cores)
+        for name in context.changed
+        for job, held in context.books[name].holdings.items()
     )
-    return plan_changes(wanted, scene.refused)
+    return plan_changes(wanted, context.refusals)
 
 
 __all__ = ["ELASTIC", "POLICIES", "ElasticSettings"]
@@ -44,27 +44,28 @@ def decide(state: ElasticState, seen: Observation) -> Decision[ElasticState]:
     """Let those that wait begin, in their order, and give free cores away."""
     if seen.number <= state.number:
         return Decision(state, wake=state.wake)
-    scene = Scene(state, seen)
-    turn = Turn(scene)
+    context = ElasticContext(state, seen)
+    round_ = ElasticRound(context)
     if state.settings.first == "running":
-        turn.grow()
-    turn.admit()
-    turn.preempt()
-    turn.grow()
-    turn.move()
-    wake = turn.wake()
+        round_.grow_jobs()
+    round_.admit_jobs()
+    round_.preempt_jobs()
+    round_.grow_jobs()
+    round_.move_cores()
+    wake = round_.next_wake()
     after = replace(
         state,
         number=seen.number,
-        books=scene.books,
+        books=context.books,
         queue={
-            name: each.tried(seen.time) if name in turn.begun else each for name, each in scene.queue.items()
+            name: each.after_start_request(seen.time) if name in round_.started else each
+            for name, each in context.queue.items()
         },
-        measured=scene.measured,
-        placed=scene.placed,
+        measured=context.measured,
+        placed=context.placed,
         wake=wake,
     )
-    return Decision(after, actions(scene), tuple(scene.reasons), wake=wake)
+    return Decision(after, plan_actions(context), tuple(context.reasons), wake=wake)
 
 
 ELASTIC = SchedulingPolicy(

@@ -9,19 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.scheduling.policies.elastic.book import TINY, floored
+from core.scheduling.policies.elastic.book import TINY, round_down
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from core.scheduling.policies.elastic.book import Book, Claim
+    from core.scheduling.policies.elastic.book import Claim, WorkerBook
 
 
-class Admitted(NamedTuple):
+class AdmissionResult(NamedTuple):
     """A job's cores on a worker, and the book of that worker with what was taken back for it."""
 
     cores: float
-    book: Book
+    book: WorkerBook
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,48 +36,50 @@ class Admission:
     #: ``proportional`` looks at it.
     factor: float = 1.0
 
-    def admitted(self, claim: Claim, book: Book) -> Admitted | None:
+    def try_admit(self, claim: Claim, book: WorkerBook) -> AdmissionResult | None:
         """The cores that a job begins with, or None if it has to wait for others."""
         shares = self._equal_shares(claim, book) if self.rule == "equal" else None
         if self.rule == "equal" and shares is None:
             return None
-        wanted = self.due(claim, book.grain) if shares is None else shares[claim.job]
-        enough = wanted if self.rule in ("strict", "equal") else claim.least
-        open_ = book.capacity - book.given  # below 0 where what was found running holds more than there is
+        wanted = self.entitled_cores(claim, book.grain) if shares is None else shares[claim.job]
+        enough = wanted if self.rule in ("strict", "equal") else claim.min_cores
+        open_ = (
+            book.capacity - book.allocated
+        )  # below 0 where what was found running holds more than there is
         if open_ < wanted - TINY and self.reclaims:
             dues = (
                 shares
                 if shares is not None
-                else {each.claim.job: self.due(each.claim, book.grain) for each in book.running}
+                else {each.claim.job: self.entitled_cores(each.claim, book.grain) for each in book.running}
             )
-            book = self._reclaimed(book, wanted - open_, dues)
+            book = self._reclaim(book, wanted - open_, dues)
         cores = min(wanted, book.free)
         if cores < wanted - TINY:
-            cores = max(floored(cores, book.grain), min(claim.least, cores))
-        return None if cores < enough - TINY or cores <= 0 else Admitted(cores, book)
+            cores = max(round_down(cores, book.grain), min(claim.min_cores, cores))
+        return None if cores < enough - TINY or cores <= 0 else AdmissionResult(cores, book)
 
-    def due(self, claim: Claim, grain: float) -> float:
+    def entitled_cores(self, claim: Claim, grain: float) -> float:
         """Cores that a job has a claim to while others wait."""
         if self.rule != "proportional" or self.factor <= 1.0:
-            return min(claim.request, claim.most)
-        part = floored(claim.request / self.factor, grain)
-        return min(max(part, claim.least), claim.most)
+            return min(claim.request, claim.max_cores)
+        part = round_down(claim.request / self.factor, grain)
+        return min(max(part, claim.min_cores), claim.max_cores)
 
-    def _equal_shares(self, claim: Claim, book: Book) -> Mapping[str, float] | None:
+    def _equal_shares(self, claim: Claim, book: WorkerBook) -> Mapping[str, float] | None:
         """Equal shares of a worker for its jobs and one more; None where somebody would have too little."""
         claims = sorted(
             [claim, *(each.claim for each in book.running)], key=lambda each: (each.arrived, each.job)
         )
-        fixed = sum(each.cores for each in book.held.values() if each.moving)
+        fixed = sum(each.cores for each in book.holdings.values() if each.is_moving)
         shares = equal_shares(book.capacity - fixed, claims, book.grain)
-        short = any(shares[each.job] < each.least - TINY for each in claims)
+        short = any(shares[each.job] < each.min_cores - TINY for each in claims)
         return None if short else shares
 
-    def _reclaimed(self, book: Book, missing: float, dues: Mapping[str, float]) -> Book:
+    def _reclaim(self, book: WorkerBook, missing: float, dues: Mapping[str, float]) -> WorkerBook:
         """The book after cores beyond their due were taken, grain by grain, from whom holds most of them."""
         grain = book.grain
         beyond = {
-            each.claim.job: floored(each.cores - max(dues[each.claim.job], each.claim.least), grain)
+            each.claim.job: round_down(each.cores - max(dues[each.claim.job], each.claim.min_cores), grain)
             for each in book.running
         }
         if sum(each for each in beyond.values() if each > 0) < grain - TINY:
@@ -100,7 +102,7 @@ def equal_shares(capacity: float, claims: Sequence[Claim], grain: float) -> dict
     shares = {each.job: 0.0 for each in claims}
     left = capacity
     while left >= grain - TINY:
-        hungry = [each for each in claims if shares[each.job] + grain <= each.most + TINY]
+        hungry = [each for each in claims if shares[each.job] + grain <= each.max_cores + TINY]
         if not hungry:
             break
         level = min(shares[each.job] for each in hungry)

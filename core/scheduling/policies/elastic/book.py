@@ -23,7 +23,7 @@ TINY = 1e-9
 _ORDER = attrgetter("order")
 
 
-def floored(cores: float, grain: float) -> float:
+def round_down(cores: float, grain: float) -> float:
     """The largest multiple of `grain` that is not above `cores`."""
     return floor(cores / grain + TINY) * grain
 
@@ -38,40 +38,40 @@ class Claim:
     arrived: float
     #: Cores that it asks for, and that it can run with at least and at most.
     request: float
-    least: float
-    most: float
+    min_cores: float
+    max_cores: float
     #: Bytes.
     memory: float = 0.0
     #: From 0 to 9.
     priority: int = 0
 
 
-def claim(job: Job, settings: ElasticSettings, capacity: float, found: float | None = None) -> Claim:
+def make_claim(job: Job, settings: ElasticSettings, capacity: float, found: float | None = None) -> Claim:
     """What a job asks for where there are `capacity` cores; `found`: what it had when it was found running.
 
     A program that cannot change its threads uses no more cores than it has threads.
     """
-    said, cap = job.terms_or_default, settings.cap or capacity
-    most = min(capacity, cap, said.max if said.max is not None else capacity)
+    terms, cap = job.terms_or_default, settings.cap or capacity
+    most = min(capacity, cap, terms.max if terms.max is not None else capacity)
     if not job.can_resize and job.threads is not None:
         most = min(most, float(job.threads))
     unsaid = found if found is not None else min(settings.unasked, capacity)
     request = job.request if job.request is not None else unsaid
     request = min(request, settings.cap or request)
-    least = said.min if said.min is not None else min(settings.grain, request, capacity)
+    least = terms.min if terms.min is not None else min(settings.grain, request, capacity)
     return Claim(
         job.id,
         job.arrived,
         max(request, least),
         least,
         max(most, least),
-        said.memory or 0.0,
-        said.priority,
+        terms.memory or 0.0,
+        terms.priority,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Holding:
     """A job that holds a place on a worker."""
 
     #: What it asks for here.
@@ -81,11 +81,11 @@ class Held:
     #: When it last began to run or to be paused, seconds.
     since: float
     #: Whether it is paused.
-    paused: bool = False
+    is_paused: bool = False
     #: Whether it is on its way to here, so that nothing can be done to it.
-    moving: bool = False
+    is_moving: bool = False
     #: When it got the cores that it holds, seconds.
-    given: float = 0.0
+    cores_since: float = 0.0
     #: How often it was run.
     runs: int = 1
 
@@ -96,7 +96,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Book:
+class WorkerBook:
     """A worker and who holds its cores."""
 
     #: Its name.
@@ -106,70 +106,70 @@ class Book:
     #: Cores are given in multiples of this, which is never more than the worker has.
     grain: float
     #: Its jobs by their names.
-    held: dict[str, Held]
+    holdings: dict[str, Holding]
     #: Cores that nobody holds.
     free: float
     #: Cores that the jobs which hold cores ask for together.
-    asked: float
+    requested: float
 
     @property
-    def given(self) -> float:
+    def allocated(self) -> float:
         """Cores that are held, which may be more than there are where jobs were found running."""
-        return sum(each.cores for each in self.held.values() if not each.paused)
+        return sum(each.cores for each in self.holdings.values() if not each.is_paused)
 
     @property
-    def running(self) -> list[Held]:
+    def running(self) -> list[Holding]:
         """Jobs that hold cores and can be given others, in order of arrival."""
-        able = [each for each in self.held.values() if not each.paused and not each.moving]
+        able = [each for each in self.holdings.values() if not each.is_paused and not each.is_moving]
         return sorted(able, key=_ORDER)
 
     @property
-    def stopped(self) -> list[Held]:
+    def paused_jobs(self) -> list[Holding]:
         """Jobs that are paused."""
-        return [each for each in self.held.values() if each.paused]
+        return [each for each in self.holdings.values() if each.is_paused]
 
-    def with_held(self, *changed: Held) -> Book:
+    def with_holdings(self, *changed: Holding) -> WorkerBook:
         """The same with other holdings of some jobs, or with new ones."""
-        return made(
+        return make_book(
             self.worker,
             self.capacity,
             self.grain,
-            {**self.held, **{each.claim.job: each for each in changed}},
+            {**self.holdings, **{each.claim.job: each for each in changed}},
         )
 
-    def with_cores(self, cores: dict[str, float]) -> Book:
+    def with_cores(self, cores: dict[str, float]) -> WorkerBook:
         """The same with other cores for some jobs."""
-        return self.with_held(*(replace(self.held[name], cores=each) for name, each in cores.items()))
+        return self.with_holdings(*(replace(self.holdings[name], cores=each) for name, each in cores.items()))
 
 
-def made(worker: str, capacity: float, grain: float, held: dict[str, Held]) -> Book:
+def make_book(worker: str, capacity: float, grain: float, holdings: dict[str, Holding]) -> WorkerBook:
     """A worker's book of these jobs."""
-    active = [each for each in held.values() if not each.paused]
+    active = [each for each in holdings.values() if not each.is_paused]
     free = max(0.0, capacity - sum(each.cores for each in active))
-    return Book(
-        worker, capacity, min(grain, capacity), held, free, sum(each.claim.request for each in active)
+    return WorkerBook(
+        worker, capacity, min(grain, capacity), holdings, free, sum(each.claim.request for each in active)
     )
 
 
-def book(
-    worker: Worker, jobs: Iterable[Job], settings: ElasticSettings, before: Book | None, now: float
-) -> Book:
+def read_book(
+    worker: Worker, jobs: Iterable[Job], settings: ElasticSettings, before: WorkerBook | None, now: float
+) -> WorkerBook:
     """Read who holds what from the jobs on a worker, as they are seen now."""
-    held = {}
+    holdings = {}
     for job in jobs:
         paused = job.state is JobState.PAUSED
-        known = None if before is None else before.held.get(job.id)
-        asks = claim(job, settings, worker.capacity, job.limit if known is None else known.claim.request)
+        known = None if before is None else before.holdings.get(job.id)
+        asks = make_claim(job, settings, worker.capacity, job.limit if known is None else known.claim.request)
         cores = job.limit if job.limit is not None else min(asks.request, worker.capacity)
         cores = 0.0 if paused else cores
-        same = known is not None and known.paused == paused
-        held[job.id] = Held(
+        same = known is not None and known.is_paused == paused
+        holdings[job.id] = Holding(
             asks,
             cores,
             known.since if same and known is not None else now,
             paused,
             job.state is JobState.MIGRATING,
-            known.given if same and known is not None and known.cores == cores else now,
+            known.cores_since if same and known is not None and known.cores == cores else now,
             1 if known is None else known.runs,
         )
-    return made(worker.id, worker.capacity, settings.grain, held)
+    return make_book(worker.id, worker.capacity, settings.grain, holdings)

@@ -12,9 +12,9 @@ from core.scheduling.actions import Reason
 from core.scheduling.forecasting import fit_step_time
 from core.scheduling.model import Trigger
 from core.scheduling.policies.elastic.admission import Admission
-from core.scheduling.policies.elastic.book import TINY, Book, Held, claim
-from core.scheduling.policies.elastic.reassignment import grown, moved
-from core.scheduling.policies.elastic.scene import Queued, order, paused, rank
+from core.scheduling.policies.elastic.book import TINY, Holding, WorkerBook, make_claim
+from core.scheduling.policies.elastic.reassignment import move_grain, reassign_free_cores
+from core.scheduling.policies.elastic.scene import QueuedJob, effective_priority, queue_key, requeue_paused
 from core.units import format_bytes, format_cores
 
 if TYPE_CHECKING:
@@ -22,61 +22,61 @@ if TYPE_CHECKING:
 
     from core.scheduling.forecasting import StepTime
     from core.scheduling.policies.elastic.book import Claim
-    from core.scheduling.policies.elastic.scene import Scene
+    from core.scheduling.policies.elastic.scene import ElasticContext
 
-_TRIES = 8
+_MAX_WORKERS_TRIED = 8
 """Workers on which cores are taken back for one job at most, those with the fewest cores asked for first."""
-_FREE, _HELD, _MEMORY = attrgetter("free"), attrgetter("held"), attrgetter("memory")
+_FREE, _HOLDINGS, _MEMORY = attrgetter("free"), attrgetter("holdings"), attrgetter("memory")
 
 
-def _load(book: Book) -> float:
-    return book.asked / book.capacity
+def _load(book: WorkerBook) -> float:
+    return book.requested / book.capacity
 
 
-def _least_asked(books: Iterable[Book]) -> list[str]:
-    return [each.worker for each in nsmallest(_TRIES, books, key=_load)]
+def _least_requested(books: Iterable[WorkerBook]) -> list[str]:
+    return [each.worker for each in nsmallest(_MAX_WORKERS_TRIED, books, key=_load)]
 
 
-class Turn:
+class ElasticRound:
     """One decision over a scene, which it changes."""
 
-    def __init__(self, scene: Scene) -> None:
-        self.scene, self.settings, self.now = scene, scene.settings, scene.now
-        self.books, self.queue = scene.books, scene.queue
-        self.begun: set[str] = set()
+    def __init__(self, context: ElasticContext) -> None:
+        self.context, self.settings, self.now = context, context.settings, context.now
+        self.books, self.queue = context.books, context.queue
+        self.started: set[str] = set()
         self._memory: dict[str, float] = {}
 
     @cached_property
     def rule(self) -> Admission:
         """By which jobs begin; asks all books where it is ``proportional``, so only once it is needed."""
-        factor = self.scene.factor if self.settings.admission == "proportional" else 1.0
+        factor = self.context.factor if self.settings.admission == "proportional" else 1.0
         return Admission(self.settings.admission, self.settings.first == "waiting", factor)
 
-    def admit(self) -> None:
+    def admit_jobs(self) -> None:
         """Begin those that wait, in their order; whom cores do not suffice for holds up all behind it.
 
         Whom memory does not suffice for lets those go on that are paused: they hold what it waits for.
         """
-        key = order(self.settings, self.now)
-        able = {name: each for name, each in self.queue.items() if each.again <= self.now}
+        key = queue_key(self.settings, self.now)
+        able = {name: each for name, each in self.queue.items() if each.retry_at <= self.now}
         while able:
             first = min(able.values(), key=key)
-            if not self._begin(first):
-                self._tell(first, len(able) - 1)
+            if not self._try_start(first):
+                self._explain_wait(first, len(able) - 1)
                 if not self._waits_for_memory(first):
                     return
                 able = {name: each for name, each in able.items() if each.worker is not None}
             able.pop(first.claim.job, None)
 
-    def _begin(self, first: Queued) -> bool:
-        for name in self._candidates(first):
-            found = self.rule.admitted(self._claim_on(first, name), self.scene.read(name))
+    def _try_start(self, first: QueuedJob) -> bool:
+        for name in self._candidate_workers(first):
+            found = self.rule.try_admit(self._claim_on(first, name), self.context.read_worker(name))
             if found is not None:
-                self._give(first, name, found.cores, found.book)
+                self._start(first, name, found.cores, found.book)
                 return True
         return False
 
-    def _candidates(self, first: Queued) -> Iterator[str]:
+    def _candidate_workers(self, first: QueuedJob) -> Iterator[str]:
         """Workers to try: the one that holds its place; or the freest, and those with least asked for.
 
         These come first where cores have to be taken back: of full workers none is the freest.
@@ -85,168 +85,174 @@ class Turn:
             yield first.worker
             return
         books = list(self.books.values())
-        if any(map(_MEMORY, self.scene.seen.workers)):
+        if any(map(_MEMORY, self.context.seen.workers)):
             books = [each for each in books if self._has_memory(each.worker, first.claim.memory)]
         if not books:
             return
         freest = max(books, key=_FREE)
         if self.rule.rule == "equal":
-            yield from _least_asked(books)
-        elif not self.rule.reclaims or self._suffices(freest, first):
+            yield from _least_requested(books)
+        elif not self.rule.reclaims or self._has_enough(freest, first):
             yield freest.worker
         else:
-            yield from _least_asked(books)
+            yield from _least_requested(books)
             yield freest.worker
 
-    def _suffices(self, book: Book, first: Queued) -> bool:
+    def _has_enough(self, book: WorkerBook, first: QueuedJob) -> bool:
         """Whether a worker has what is due to a job without taking anything back."""
-        return book.free >= self.rule.due(self._claim_on(first, book.worker), book.grain) - TINY
+        return book.free >= self.rule.entitled_cores(self._claim_on(first, book.worker), book.grain) - TINY
 
-    def _claim_on(self, first: Queued, name: str) -> Claim:
+    def _claim_on(self, first: QueuedJob, name: str) -> Claim:
         """What a job asks for on a worker that may be smaller than the largest."""
-        capacity = self.scene.workers[name].capacity
-        if first.claim.most <= capacity + TINY:
+        capacity = self.context.workers[name].capacity
+        if first.claim.max_cores <= capacity + TINY:
             return first.claim
-        return claim(self.scene.jobs[first.claim.job], self.settings, capacity)
+        return make_claim(self.context.jobs[first.claim.job], self.settings, capacity)
 
     def _has_memory(self, name: str, needed: float) -> bool:
-        worker = self.scene.workers[name]
+        worker = self.context.workers[name]
         if worker.memory is None:
             return True
-        said = sum(held.claim.memory for held in self.books[name].held.values())
+        said = sum(held.claim.memory for held in self.books[name].holdings.values())
         used = max((worker.memory_used or 0.0) + self._memory.get(name, 0.0), said)
         return bool(used + needed <= self.settings.memory * worker.memory)
 
-    def _waits_for_memory(self, first: Queued) -> bool:
+    def _waits_for_memory(self, first: QueuedJob) -> bool:
         """Whether no worker that is large enough for a job has the memory that it needs."""
-        large = (name for name, book in self.books.items() if book.capacity >= first.claim.least - TINY)
+        large = (name for name, book in self.books.items() if book.capacity >= first.claim.min_cores - TINY)
         return first.worker is None and not any(self._has_memory(name, first.claim.memory) for name in large)
 
-    def _give(self, first: Queued, name: str, cores: float, after: Book) -> None:
+    def _start(self, first: QueuedJob, name: str, cores: float, after: WorkerBook) -> None:
         asks = self._claim_on(first, name)
         for each in after.running:
-            before = self.books[name].held[each.claim.job].cores
+            before = self.books[name].holdings[each.claim.job].cores
             if each.cores < before - TINY:
                 text = f"{each.claim.job} gives back {format_cores(before - each.cores)} for {asks.job}."
-                self.scene.reasons.append(Reason("elastic, taken back", text, each.claim.job, name))
-        self.scene.placed += asks.job not in after.held
-        self.books[name] = after.with_held(Held(asks, cores, self.now, given=self.now, runs=first.runs + 1))
-        self.begun.add(asks.job)
+                self.context.reasons.append(Reason("elastic, taken back", text, each.claim.job, name))
+        self.context.placed += asks.job not in after.holdings
+        self.books[name] = after.with_holdings(
+            Holding(asks, cores, self.now, cores_since=self.now, runs=first.runs + 1)
+        )
+        self.started.add(asks.job)
         self._memory[name] = self._memory.get(name, 0.0) + (asks.memory if first.worker is None else 0.0)
         values = (("request", asks.request), ("cores", cores), ("factor", self.rule.factor))
         verb = "starts" if first.worker is None else "goes on"
         text = f"{asks.job} {verb} on {name} with {format_cores(cores)}, and asks for {asks.request:g}."
-        self.scene.reasons.append(
+        self.context.reasons.append(
             Reason(f"elastic, admission {self.settings.admission}", text, asks.job, name, values)
         )
 
-    def _tell(self, first: Queued, behind: int) -> None:
+    def _explain_wait(self, first: QueuedJob, behind: int) -> None:
         """Say once why the first one waits; a number that changes is said again."""
         free, asks = max(map(_FREE, self.books.values()), default=0.0), first.claim
         text = f"{asks.job} asks for {format_cores(asks.request)}; at most {format_cores(free)} are free."
         if self._waits_for_memory(first):
             text = f"{asks.job} waits for memory: no worker has {format_bytes(asks.memory)} to spare."
-        if text != first.told:
-            self.queue[asks.job] = replace(first, told=text)
+        if text != first.last_text:
+            self.queue[asks.job] = replace(first, last_text=text)
             values = (("free", free), ("waiting behind it", float(behind)))
-            self.scene.reasons.append(Reason("elastic, queue", text, asks.job, first.worker, values))
+            self.context.reasons.append(Reason("elastic, queue", text, asks.job, first.worker, values))
 
-    def preempt(self) -> None:
+    def preempt_jobs(self) -> None:
         """In turns: pause those whose quantum is over, while that lets one that waits begin."""
-        if not self._takes_turns:
+        if not self._rotates:
             return
-        key = order(self.settings, self.now)
+        key = queue_key(self.settings, self.now)
         while waiting := [
             each
             for name, each in self.queue.items()
-            if name not in self.begun and each.again <= self.now and each.since < self.now
+            if name not in self.started and each.retry_at <= self.now and each.since < self.now
         ]:
             first = min(waiting, key=key)
             places = [first.worker] if first.worker is not None else list(self.books)
             if not any(self._make_room(first, name) for name in places):
                 return
 
-    def _make_room(self, first: Queued, name: str) -> bool:
-        before, victims = self.scene.read(name), self._victims(first, name)
+    def _make_room(self, first: QueuedJob, name: str) -> bool:
+        before, victims = self.context.read_worker(name), self._preemptable(first, name)
         if first.worker is None and not self._has_memory(name, first.claim.memory):
             return False
         after, chosen = before, []
         for victim in victims:
             chosen.append(victim)
-            after = after.with_held(replace(victim, cores=0.0, since=self.now, paused=True))
-            found = self.rule.admitted(self._claim_on(first, name), after)
+            after = after.with_holdings(replace(victim, cores=0.0, since=self.now, is_paused=True))
+            found = self.rule.try_admit(self._claim_on(first, name), after)
             if found is not None:
                 for each in chosen:
-                    self.queue[each.claim.job] = paused(each, name, self.now)
+                    self.queue[each.claim.job] = requeue_paused(each, name, self.now)
                     text = f"{each.claim.job} is paused for {first.claim.job}: its turn is over."
-                    self.scene.reasons.append(Reason("elastic, turns", text, each.claim.job, name))
+                    self.context.reasons.append(Reason("elastic, turns", text, each.claim.job, name))
                 self.books[name] = after
-                self._give(first, name, found.cores, found.book)
+                self._start(first, name, found.cores, found.book)
                 return True
         return False
 
     @property
-    def _takes_turns(self) -> bool:
+    def _rotates(self) -> bool:
         return self.settings.order == "round-robin" or (
             self.settings.order == "priority" and self.settings.feedback
         )
 
-    def _victims(self, first: Queued, name: str) -> list[Held]:
+    def _preemptable(self, first: QueuedJob, name: str) -> list[Holding]:
         """Jobs of a worker that may be paused for another, in the order in which they are."""
         over = self.settings.quantum - TINY
         found = [each for each in self.books[name].running if self.now - each.since >= over]
         if self.settings.order == "priority":
-            mine = rank(first, self.settings, self.now)
+            mine = effective_priority(first, self.settings, self.now)
             found = [each for each in found if each.claim.priority - 1 < mine]
         if self.settings.victim == "smallest":
             return sorted(found, key=lambda each: (each.claim.request, each.order))
         return sorted(found, key=lambda each: (each.since, each.order))
 
-    def grow(self) -> None:
+    def grow_jobs(self) -> None:
         """Give away free cores on every worker of which something changed."""
         rule = self.settings.reassign
-        for name in self.scene.changed:
+        for name in self.context.changed:
             book = self.books[name]
             if book.free >= book.grain - TINY:
-                self._resize(book, grown(book, rule, self._speeds(book) if rule == "speedup" else {}))
+                self._resize(
+                    book, reassign_free_cores(book, rule, self._speeds(book) if rule == "speedup" else {})
+                )
 
-    def move(self) -> None:
+    def move_cores(self) -> None:
         """At an interval: move a grain on every worker to whom it helps clearly more than whom it costs."""
-        if self.settings.reassign != "speedup" or self.scene.seen.trigger is not Trigger.TICK:
+        if self.settings.reassign != "speedup" or self.context.seen.trigger is not Trigger.TICK:
             return
         for book in list(self.books.values()):
-            if len(book.held) > 1:
-                dues = {each.claim.job: self.rule.due(each.claim, book.grain) for each in book.running}
-                self._resize(book, moved(book, self._speeds(book), dues))
+            if len(book.holdings) > 1:
+                dues = {
+                    each.claim.job: self.rule.entitled_cores(each.claim, book.grain) for each in book.running
+                }
+                self._resize(book, move_grain(book, self._speeds(book), dues))
 
-    def _resize(self, before: Book, after: Book) -> None:
+    def _resize(self, before: WorkerBook, after: WorkerBook) -> None:
         self.books[before.worker] = after
-        for job, each in after.held.items():
-            cores = before.held[job].cores
+        for job, each in after.holdings.items():
+            cores = before.holdings[job].cores
             if abs(each.cores - cores) > TINY:
                 text = f"{job} has {format_cores(each.cores)} instead of {cores:g}."
                 rule = f"elastic, reassignment {self.settings.reassign}"
-                self.scene.reasons.append(Reason(rule, text, job, after.worker))
+                self.context.reasons.append(Reason(rule, text, job, after.worker))
 
-    def _speeds(self, seen: Book) -> dict[str, StepTime]:
+    def _speeds(self, seen: WorkerBook) -> dict[str, StepTime]:
         return {
-            name: fit_step_time(tuple(self.scene.measured[name].items()))
-            for name in seen.held
-            if name in self.scene.measured
+            name: fit_step_time(tuple(self.context.measured[name].items()))
+            for name in seen.holdings
+            if name in self.context.measured
         }
 
-    def wake(self) -> float | None:
+    def next_wake(self) -> float | None:
         """When it wants to be asked again: to try a start, to change turns, to look at speeds."""
-        waiting = [each for name, each in self.queue.items() if name not in self.begun]
-        moments = [each.again for each in waiting if each.again > self.now]
-        if waiting and self._takes_turns:
+        waiting = [each for name, each in self.queue.items() if name not in self.started]
+        moments = [each.retry_at for each in waiting if each.retry_at > self.now]
+        if waiting and self._rotates:
             ends = (
                 held.since + self.settings.quantum for book in self.books.values() for held in book.running
             )
             moments += [moment for moment in ends if moment > self.now + TINY]
         if (
             self.settings.reassign == "speedup"
-            and max(map(len, map(_HELD, self.books.values())), default=0) > 1
+            and max(map(len, map(_HOLDINGS, self.books.values())), default=0) > 1
         ):
             moments.append(self.now + self.settings.interval)
         return min(moments, default=None)

@@ -1,7 +1,7 @@
 """What ``elastic`` sees at one decision: the books of workers, and the queue of those that wait.
 
-Only workers of which something may have changed are read again (`Scene._stirred`), so that a decision about
-one of a thousand workers costs no look at the others.
+Only workers on which something may have changed are read again (`ElasticContext._workers_to_read`), so a
+decision about one of a thousand workers does not read the others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from core.scheduling import lookup
 from core.scheduling.actions import Reason, Resume, Start
 from core.scheduling.forecasting import SETTLE_SECONDS
 from core.scheduling.model import Trigger
-from core.scheduling.policies.elastic.book import TINY, Book, book, claim
+from core.scheduling.policies.elastic.book import TINY, WorkerBook, make_claim, read_book
 from core.scheduling.refusals import START_TIMEOUT, retry_delay
 from core.units import format_bytes, format_cores
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from core.scheduling.model import Job, Observation
-    from core.scheduling.policies.elastic.book import Claim, Held
+    from core.scheduling.policies.elastic.book import Claim, Holding
     from core.scheduling.policies.elastic.settings import ElasticSettings
 
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Queued:
+class QueuedJob:
     """A job that wants cores and has none."""
 
     #: What it asks for where it asks for most: on the largest worker.
@@ -48,49 +48,49 @@ class Queued:
     #: How often it was run before.
     runs: int = 0
     #: When it may be tried again after a start that failed or was not confirmed.
-    again: float = 0.0
+    retry_at: float = 0.0
     #: How many starts in a row failed.
     refusals: int = 0
     #: What was last said of why it waits.
-    told: str = ""
+    last_text: str = ""
 
-    def with_priority(self, priority: int) -> Queued:
+    def with_priority(self, priority: int) -> QueuedJob:
         """The same with the priority that its owner says now."""
         if priority == self.claim.priority:
             return self
         return replace(self, claim=replace(self.claim, priority=priority))
 
-    def tried(self, now: float) -> Queued:
+    def after_start_request(self, now: float) -> QueuedJob:
         """After a start was asked for: it is not asked for again at once."""
-        return replace(self, again=now + START_TIMEOUT)
+        return replace(self, retry_at=now + START_TIMEOUT)
 
-    def failed(self, now: float) -> Queued:
+    def after_failed_start(self, now: float) -> QueuedJob:
         """After a start failed: it is tried again after a pause that doubles."""
-        return replace(self, again=now + retry_delay(self.refusals), refusals=self.refusals + 1)
+        return replace(self, retry_at=now + retry_delay(self.refusals), refusals=self.refusals + 1)
 
 
-def paused(held: Held, worker: str, now: float) -> Queued:
+def requeue_paused(held: Holding, worker: str, now: float) -> QueuedJob:
     """A job that is paused queues up again."""
-    return Queued(held.claim, now, worker, held.runs)
+    return QueuedJob(held.claim, now, worker, held.runs)
 
 
-def order(settings: ElasticSettings, now: float) -> Callable[[Queued], tuple[float, float, str]]:
+def queue_key(settings: ElasticSettings, now: float) -> Callable[[QueuedJob], tuple[float, float, str]]:
     """The key by which those that wait are sorted."""
     if settings.order == "priority":
-        return lambda each: (-rank(each, settings, now), each.claim.arrived, each.claim.job)
+        return lambda each: (-effective_priority(each, settings, now), each.claim.arrived, each.claim.job)
     return lambda each: (each.since, each.claim.arrived, each.claim.job)
 
 
-def rank(each: Queued, settings: ElasticSettings, now: float) -> float:
+def effective_priority(each: QueuedJob, settings: ElasticSettings, now: float) -> float:
     """Priority with ageing and feedback; the highest comes first."""
     aged = (now - each.since) / settings.ageing if settings.ageing > 0 else 0.0
     return each.claim.priority + aged - (each.runs if settings.feedback else 0)
 
 
-_POINTS = 8
+_MAX_POINTS = 8
 """Numbers of cores for which a job's time per step is remembered."""
 # of a thousand workers, a lambda would take most of the time of a decision
-_ID, _ASKED, _CAPACITY = attrgetter("id"), attrgetter("asked"), attrgetter("capacity")
+_ID, _REQUESTED, _CAPACITY = attrgetter("id"), attrgetter("requested"), attrgetter("capacity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,9 @@ class ElasticState:
     #: Of the last observation.
     number: int = -1
     #: Of every worker, as it was left.
-    books: Mapping[str, Book] = field(default_factory=dict)
+    books: Mapping[str, WorkerBook] = field(default_factory=dict)
     #: Jobs that wait or are paused, by their names.
-    queue: Mapping[str, Queued] = field(default_factory=dict)
+    queue: Mapping[str, QueuedJob] = field(default_factory=dict)
     #: Seconds per step of each job, by the cores that it had.
     measured: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
     #: How many jobs the books hold together.
@@ -113,7 +113,7 @@ class ElasticState:
     wake: float | None = None
 
 
-class Scene:
+class ElasticContext:
     """What is seen, beside what is remembered; decisions change its books and its queue."""
 
     def __init__(self, state: ElasticState, seen: Observation) -> None:
@@ -122,22 +122,22 @@ class Scene:
         self.books = dict(state.books)
         for name in self.books.keys() - self.workers.keys():
             del self.books[name]
-        self.queue: dict[str, Queued] = {}
+        self.queue: dict[str, QueuedJob] = {}
         self.measured, self.placed = dict(state.measured), state.placed
         self.jobs: dict[str, Job] = {}
         self.changed: dict[str, None] = {}
-        self.refused: dict[str, str] = {}
+        self.refusals: dict[str, str] = {}
         self.reasons: list[Reason] = []
         waiting = lookup.waiting_jobs(seen)
-        for name in self._stirred(state, len(waiting)):
-            self.read(name)
+        for name in self._workers_to_read(state, len(waiting)):
+            self.read_worker(name)
         for job in seen.ended:
             self.measured.pop(job.id, None)
-        self._queue_up(state, waiting)
+        self._update_queue(state, waiting)
         self._take_failures()
 
     @cached_property
-    def largest(self) -> float:
+    def largest_capacity(self) -> float:
         """Cores of the largest worker."""
         return max(map(_CAPACITY, self.seen.workers), default=0.0)
 
@@ -146,18 +146,18 @@ class Scene:
         """All cores that are asked for in relation to all that there are, at least 1."""
         if not self.books:
             return 1.0
-        asked = sum(map(_ASKED, self.books.values())) + sum(
+        asked = sum(map(_REQUESTED, self.books.values())) + sum(
             each.claim.request for each in self.queue.values()
         )
         return max(1.0, float(asked / sum(map(_CAPACITY, self.books.values()))))
 
-    def read(self, name: str) -> Book:
+    def read_worker(self, name: str) -> WorkerBook:
         """The book of a worker, read once from what is seen."""
         if name not in self.changed:
             jobs, before = lookup.jobs_on(self.seen, name), self.books.get(name)
             self.jobs.update((job.id, job) for job in jobs)
-            self.books[name] = book(self.workers[name], jobs, self.settings, before, self.now)
-            self.placed += len(jobs) - (len(before.held) if before is not None else 0)
+            self.books[name] = read_book(self.workers[name], jobs, self.settings, before, self.now)
+            self.placed += len(jobs) - (len(before.holdings) if before is not None else 0)
             self.changed[name] = None
             self._measure(self.books[name])
         return self.books[name]
@@ -166,11 +166,11 @@ class Scene:
         for failure in self.seen.failures:
             name = failure.action.job
             if name in self.queue and isinstance(failure.action, Start | Resume):
-                self.queue[name] = self.queue[name].failed(self.now)
+                self.queue[name] = self.queue[name].after_failed_start(self.now)
                 text = f"{name} could not start: {failure.why}"
                 self.reasons.append(Reason("elastic, failed start", text, name, self.queue[name].worker))
 
-    def _stirred(self, state: ElasticState, waiting: int) -> Iterable[str]:
+    def _workers_to_read(self, state: ElasticState, waiting: int) -> Iterable[str]:
         """Workers to look at: all, or those on which something may have changed since the last look."""
         gone = [job.worker for job in self.seen.ended if job.worker is not None]
         news = self.seen.trigger in (Trigger.TICK, Trigger.OUTCOME) or bool(self.seen.failures)
@@ -182,39 +182,39 @@ class Scene:
             return list(self.workers)
         return [name for name in gone if name in self.workers]
 
-    def _queue_up(self, state: ElasticState, waiting: Iterable[Job]) -> None:
+    def _update_queue(self, state: ElasticState, waiting: Iterable[Job]) -> None:
         """Those that wait in order of submission, and those that are paused, each as it was remembered."""
         for job in waiting:
             self.jobs[job.id] = job
             known = state.queue.get(job.id)
             if known is None or known.worker is not None:
-                known = self._newcomer(job)
+                known = self._queue_new(job)
             if known is not None:
                 self.queue[job.id] = known.with_priority(job.terms_or_default.priority)
         holding = (known.worker for known in state.queue.values() if known.worker is not None)
         for worker in dict.fromkeys([*self.changed, *holding]):
-            for held in self.books[worker].stopped if worker in self.books else ():
+            for held in self.books[worker].paused_jobs if worker in self.books else ():
                 known = state.queue.get(held.claim.job)
                 if known is None or known.worker != worker:
-                    known = paused(held, worker, self.now)
+                    known = requeue_paused(held, worker, self.now)
                 self.queue[held.claim.job] = known
 
-    def _newcomer(self, job: Job) -> Queued | None:
+    def _queue_new(self, job: Job) -> QueuedJob | None:
         """A job that is seen for the first time; None if it is turned away."""
-        asks = claim(job, self.settings, self.largest)
-        why = self._impossible(job, asks) if self.largest else ""
+        asks = make_claim(job, self.settings, self.largest_capacity)
+        why = self._why_impossible(job, asks) if self.largest_capacity else ""
         if why:
-            self.refused[job.id] = why
+            self.refusals[job.id] = why
             self.reasons.append(Reason("elastic, refusal", why, job.id))
             return None
-        return Queued(asks, job.arrived)
+        return QueuedJob(asks, job.arrived)
 
-    def _impossible(self, job: Job, asks: Claim) -> str:
+    def _why_impossible(self, job: Job, asks: Claim) -> str:
         """Why no worker can ever take a job, and what would be accepted; empty if one can."""
-        most = min(self.largest, self.settings.cap or self.largest)
-        needed = asks.request if self.settings.admission == "strict" else asks.least
+        most = min(self.largest_capacity, self.settings.cap or self.largest_capacity)
+        needed = asks.request if self.settings.admission == "strict" else asks.min_cores
         if needed > most + TINY:
-            what = "asks for" if needed > asks.least else "needs at least"
+            what = "asks for" if needed > asks.min_cores else "needs at least"
             return (
                 f"{job.id} {what} {format_cores(needed)}, and no job can have more than {format_cores(most)} "
                 f"here: it would be accepted with {format_cores(most)}."
@@ -231,15 +231,15 @@ class Scene:
         every = [worker.memory for worker in self.seen.workers]
         return max(inf if memory is None else memory * self.settings.memory for memory in every)
 
-    def _measure(self, seen: Book) -> None:
+    def _measure(self, seen: WorkerBook) -> None:
         """Note the time per step of every job that has had its cores for a while."""
         if self.settings.reassign != "speedup":
             return
-        for name, each in seen.held.items():
+        for name, each in seen.holdings.items():
             seconds = self.jobs[name].step_seconds
-            if seconds is not None and each.cores > 0 and self.now - each.given >= SETTLE_SECONDS:
+            if seconds is not None and each.cores > 0 and self.now - each.cores_since >= SETTLE_SECONDS:
                 kept = {
                     cores: time for cores, time in self.measured.get(name, {}).items() if cores != each.cores
                 }
                 points = [*kept.items(), (each.cores, seconds)]
-                self.measured[name] = dict(points[-_POINTS:])
+                self.measured[name] = dict(points[-_MAX_POINTS:])

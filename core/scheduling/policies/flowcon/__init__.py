@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 from core.scheduling.actions import SetLimit
 from core.scheduling.growth import update_tracks
 from core.scheduling.placement import Placer, place, placer
-from core.scheduling.policies.flowcon.node import NOW, Node, Scene, Step, advance, refused
+from core.scheduling.policies.flowcon.node import (
+    TIME_TOLERANCE,
+    NodeDecision,
+    NodeSnapshot,
+    NodeState,
+    advance,
+    mark_refused,
+)
 from core.scheduling.policies.flowcon.settings import PRESETS, FlowConSettings
 from core.scheduling.ports import Decision, SchedulingPolicy
 
@@ -39,7 +46,7 @@ class FlowConState:
     #: What every job has printed.
     tracks: Tracks = field(default_factory=dict)
     #: The state of every worker that has containers.
-    nodes: Mapping[str, Node] = field(default_factory=dict)
+    nodes: Mapping[str, NodeState] = field(default_factory=dict)
     #: When it last asked to be woken.
     wake: float | None = None
 
@@ -57,35 +64,37 @@ def decide(state: FlowConState, seen: Observation) -> Decision[FlowConState]:
     tracks = update_tracks(state.tracks, seen)
     starting = frozenset(job.id for job, _ in placing.starts)
     failed = frozenset(f.action.job for f in seen.failures if isinstance(f.action, SetLimit))
-    here, workers = _by_worker(seen, placing), {worker.id: worker for worker in seen.workers}
+    here, workers = _group_by_worker(seen, placing), {worker.id: worker for worker in seen.workers}
     nodes = {name: node for name, node in state.nodes.items() if name in workers}
     if failed:
-        nodes = {name: refused(node, failed, seen.time, settings) for name, node in nodes.items()}
-    steps: list[Step] = []
-    for name in _touched(nodes, here, seen.time):
-        scene = Scene(workers[name], here.get(name, {}), starting, tracks, seen.time)
-        step = advance(nodes.get(name) or Node(itval=settings.itval), scene, settings)
+        nodes = {name: mark_refused(node, failed, seen.time, settings) for name, node in nodes.items()}
+    steps: list[NodeDecision] = []
+    for name in _workers_to_run(nodes, here, seen.time):
+        scene = NodeSnapshot(workers[name], here.get(name, {}), starting, tracks, seen.time)
+        step = advance(nodes.get(name) or NodeState(itval=settings.itval), scene, settings)
         steps.append(step)
         nodes[name] = step.node
         if not step.node.containers:
             del nodes[name]
-    return _answer(state, seen, placing, tracks, nodes, steps)
+    return _make_decision(state, seen, placing, tracks, nodes, steps)
 
 
-def _touched(nodes: Mapping[str, Node], here: Mapping[str, Mapping[str, Job]], now: float) -> list[str]:
+def _workers_to_run(
+    nodes: Mapping[str, NodeState], here: Mapping[str, Mapping[str, Job]], now: float
+) -> list[str]:
     """The workers whose containers changed, or that are due; the others are not even looked at."""
     left = [name for name in nodes if name not in here]
     return left + [
         name
         for name, jobs in here.items()
         if (node := nodes.get(name)) is None
-        or node.due <= now + NOW
-        or node.retry <= now + NOW
+        or node.due <= now + TIME_TOLERANCE
+        or node.retry <= now + TIME_TOLERANCE
         or jobs.keys() != node.containers.keys()
     ]
 
 
-def _by_worker(seen: Observation, placing: PlacementDecision) -> dict[str, dict[str, Job]]:
+def _group_by_worker(seen: Observation, placing: PlacementDecision) -> dict[str, dict[str, Job]]:
     """The jobs on each worker that has any, with those that start there now or were asked to."""
     known = {worker.id for worker in seen.workers}
     soon = {job.id: worker for job, worker in placing.starts}
@@ -100,13 +109,13 @@ def _by_worker(seen: Observation, placing: PlacementDecision) -> dict[str, dict[
     return here
 
 
-def _answer(
+def _make_decision(
     state: FlowConState,
     seen: Observation,
     placing: PlacementDecision,
     tracks: Tracks,
-    nodes: Mapping[str, Node],
-    steps: Sequence[Step],
+    nodes: Mapping[str, NodeState],
+    steps: Sequence[NodeDecision],
 ) -> Decision[FlowConState]:
     times = [min(node.due, node.retry) for node in nodes.values()]
     wake = min([*times, *([] if placing.wake is None else [placing.wake])], default=None)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 NEW, WATCHING, COMPLETING = "NL", "WL", "CL"
-LEAST_USAGE = 0.01
-_FULL = 0.95
+MIN_USAGE = 0.01
+_FULL_USAGE = 0.95
 
 
 # FlowCon, Algorithm 1, lines 2 to 13: growth efficiency, and the list that each container is in.
@@ -40,13 +40,13 @@ class Container(NamedTuple):
     #: What it was given: L, or more where the limits were raised.
     share: float = 1.0
     #: (limit in cores or None, weight) as last asked of the engine; None when that failed.
-    given: tuple[float | None, float] | None = None
+    enforced: tuple[float | None, float] | None = None
     #: E at the algorithm's previous run (raw), or None if it had printed nothing.
     level: float | None = None
     #: The counters at that run: core-seconds, sum and number of printed values.
     cpu_seconds: float = 0.0
     total: float = 0.0
-    printed: int = 0
+    n_printed: int = 0
     #: The largest growth so far.
     peak: float = 0.0
     #: Share of the node that it could use, as far as is known.
@@ -63,31 +63,31 @@ class Container(NamedTuple):
         return self.mark.growth
 
 
-def entered(job: Job, track: Track | None) -> Container:
+def new_container(job: Job, track: Track | None) -> Container:
     """A container at the run that first sees it: in NL, limit 1, growth unknown (Algorithm 2, line 7)."""
     fresh = Container(Mark(job.id, NEW), cpu_seconds=job.cpu_seconds)
     if track is None:
         return fresh
-    return fresh._replace(level=track.last, total=track.total, printed=track.n_printed)
+    return fresh._replace(level=track.last, total=track.total, n_printed=track.n_printed)
 
 
-def progress(container: Container, track: Track, seconds: float, means: bool) -> tuple[float, float]:
+def measure_progress(container: Container, track: Track, seconds: float, means: bool) -> tuple[float, float]:
     """P of equation 4.1, per second, and the value of E that the next run compares with.
 
     A container that had printed nothing at the previous run is taken to have stood at its first value then:
     every job starts at 1.
     """
-    level = track.mean_since(container.total, container.printed) if means else track.last
+    level = track.mean_since(container.total, container.n_printed) if means else track.last
     before = track.first if container.level is None else container.level
     return track.change(before, level) / seconds, level
 
 
-def usage(container: Container, job: Job, seconds: float, capacity: float) -> float:
+def measure_usage(container: Container, job: Job, seconds: float, capacity: float) -> float:
     """R: mean share of the node over the interval, from the cumulative counter, at least 0.01."""
-    return max(LEAST_USAGE, (job.cpu_seconds - container.cpu_seconds) / (seconds * capacity))
+    return max(MIN_USAGE, (job.cpu_seconds - container.cpu_seconds) / (seconds * capacity))
 
 
-def following_list(container: Container, growth: float, threshold: float) -> tuple[str, str]:
+def next_list(container: Container, growth: float, threshold: float) -> tuple[str, str]:
     """Algorithm 1, lines 4 to 13: the container's next list, and the lines that say so."""
     if growth >= threshold:
         return NEW, "10–13"
@@ -96,7 +96,7 @@ def following_list(container: Container, growth: float, threshold: float) -> tup
     return COMPLETING, "7–9" if container.list == WATCHING else "7–9 (stays)"
 
 
-def classified(
+def classify_container(
     container: Container,
     job: Job,
     track: Track | None,
@@ -107,12 +107,12 @@ def classified(
     """A container after lines 3 to 13, and why; unchanged while it has printed nothing."""
     if track is None:
         return container._replace(cpu_seconds=job.cpu_seconds), None
-    per_second, level = progress(container, track, seconds, settings.growth == "means")
-    used = usage(container, job, seconds, capacity)
+    per_second, level = measure_progress(container, track, seconds, settings.growth == "means")
+    used = measure_usage(container, job, seconds, capacity)
     growth = per_second / used
     peak = max(container.peak, growth)
     threshold = settings.alpha * (peak if settings.threshold == "peak" else 1.0)
-    name, lines = following_list(container, growth, threshold)
+    name, lines = next_list(container, growth, threshold)
     values = (("G", growth), ("P", per_second), ("R", used), ("threshold", threshold))
     compared = "at least" if growth >= threshold else "below"
     text = f"{job.id} grows {growth:.3g} per second, {compared} {threshold:.3g}: {container.list} → {name}."
@@ -121,28 +121,28 @@ def classified(
         level=level,
         cpu_seconds=job.cpu_seconds,
         total=track.total,
-        printed=track.n_printed,
+        n_printed=track.n_printed,
         peak=peak,
     )
     return after, Reason(f"Algorithm 1, lines {lines}", text, job.id, job.worker, values)
 
 
-def demanded(container: Container, used: float, idle: bool) -> float:
+def estimate_demand(container: Container, used: float, idle: bool) -> float:
     """What a container could use of the node: what it used, if nothing held it back, else all."""
-    held = used >= _FULL * container.share
+    held = used >= _FULL_USAGE * container.share
     return 1.0 if held or not idle else used
 
 
 def has_spare_time(used: float) -> bool:
     """True if the containers together left a part of the node idle."""
-    return used < _FULL
+    return used < _FULL_USAGE
 
 
-LEAST_CORES = 0.01
-LEAST_WEIGHT = 0.01
+MIN_CORES = 0.01
+MIN_WEIGHT = 0.01
 
 
-def quota(share: float, capacity: float) -> float:
+def quota_cores(share: float, capacity: float) -> float:
     """A share of a node in cores: two decimals, at least 0.01 core, never above the node.
 
     Parameters
@@ -153,12 +153,12 @@ def quota(share: float, capacity: float) -> float:
         The node's cores.
     """
     whole = min(capacity, floor(capacity * 100.0 + 1e-9) / 100.0)
-    return max(LEAST_CORES, min(round(share * capacity, 2), whole))
+    return max(MIN_CORES, min(round(share * capacity, 2), whole))
 
 
-def weight(share: float) -> float:
+def share_weight(share: float) -> float:
     """A share of a node as a weight against others: three decimals, at least 0.01."""
-    return max(LEAST_WEIGHT, round(share, 3))
+    return max(MIN_WEIGHT, round(share, 3))
 
 
 def common_factor(limits: Sequence[float], demands: Sequence[float]) -> float:
@@ -205,12 +205,12 @@ def line_of(container: Container, limit: float, bound: float) -> str:
     return "line 24" if container.list == WATCHING else "line 26"
 
 
-def assign(
+def assign_limits(
     containers: Mapping[str, Container], worker: str, settings: FlowConSettings
 ) -> tuple[dict[str, Container], list[Reason]]:
     """Give every container its limit, and say by which line."""
     if all_completing(containers):
-        return _free(containers, worker)
+        return _release_limits(containers, worker)
     n = len(containers)
     known = [each.growth for each in containers.values() if each.growth is not None]
     total, lower = sum(known), settings.unknown == "unknown-inf" and len(known) < n
@@ -226,14 +226,16 @@ def assign(
     return after, reasons
 
 
-def _free(containers: Mapping[str, Container], worker: str) -> tuple[dict[str, Container], list[Reason]]:
+def _release_limits(
+    containers: Mapping[str, Container], worker: str
+) -> tuple[dict[str, Container], list[Reason]]:
     """Lines 14 to 17: all in CL compete freely."""
     text = f"All {len(containers)} on {worker} complete: every limit is 1, the interval doubles."
     after = {name: each._replace(limit=1.0, share=1.0) for name, each in containers.items()}
     return after, [Reason("Algorithm 1, lines 14–17", text, worker=worker)]
 
 
-def raised(
+def raise_limits(
     containers: Mapping[str, Container], worker: str
 ) -> tuple[dict[str, Container], tuple[Reason, ...]]:
     """The variant `work_conserving`: one common factor where Σ min(limit, demand) is below 1."""
@@ -247,41 +249,45 @@ def raised(
     return after, (Reason("Work-conserving", text, worker=worker, values=(("factor", factor),)),)
 
 
-def enforced(container: Container, capacity: float, limits: str) -> tuple[float | None, float]:
+def enforce_share(container: Container, capacity: float, limits: str) -> tuple[float | None, float]:
     """A share as the engine takes it: (limit in cores or None, weight).
 
     `hard`: a quota. `soft`: a weight. `hybrid`: a weight, and a quota in CL only.
     """
     if limits == "hard":
-        return quota(container.share, capacity), 1.0
-    cap = quota(container.share, capacity) if limits == "hybrid" and container.list == COMPLETING else None
-    return cap, weight(container.share)
+        return quota_cores(container.share, capacity), 1.0
+    cap = (
+        quota_cores(container.share, capacity)
+        if limits == "hybrid" and container.list == COMPLETING
+        else None
+    )
+    return cap, share_weight(container.share)
 
 
-def ordered(
+def order_changes(
     changes: Mapping[str, tuple[Container, tuple[float | None, float]]],
 ) -> tuple[list[SetLimit], list[SetLimit]]:
     """The changes to ask for: those that shrink, and those that grow, which come after them."""
     shrinks: list[SetLimit] = []
     grows: list[SetLimit] = []
     for name, (container, wanted) in changes.items():
-        before = container.given
+        before = container.enforced
         smaller = before is not None and _size(wanted) < _size(before)
         (shrinks if smaller else grows).append(SetLimit(name, *wanted))
     return shrinks, grows
 
 
-def _size(given: tuple[float | None, float]) -> tuple[float, float]:
-    limit, weight_ = given
+def _size(setting: tuple[float | None, float]) -> tuple[float, float]:
+    limit, weight_ = setting
     return (float("inf") if limit is None else limit, weight_)
 
 
-NOW = 1e-9
+TIME_TOLERANCE = 1e-9
 """Times closer than this, in seconds, count as the same."""
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class NodeState:
     """What FlowCon remembers of one worker."""
 
     #: Those at the last run, by job, in order of arrival.
@@ -296,7 +302,7 @@ class Node:
     marks: tuple[Mark, ...] = ()
 
 
-class Scene(NamedTuple):
+class NodeSnapshot(NamedTuple):
     """One worker as it is seen now."""
 
     #: The machine.
@@ -311,46 +317,48 @@ class Scene(NamedTuple):
     now: float
 
 
-class Step(NamedTuple):
+class NodeDecision(NamedTuple):
     """What was decided for one worker."""
 
-    node: Node
+    node: NodeState
     actions: tuple[Action, ...] = ()
     reasons: tuple[Reason, ...] = ()
 
 
-def refused(node: Node, jobs: frozenset[str], now: float, settings: FlowConSettings) -> Node:
+def mark_refused(node: NodeState, jobs: frozenset[str], now: float, settings: FlowConSettings) -> NodeState:
     """Limits that the engine refused are unknown now, and are asked for again one interval later."""
-    hit = {name: each._replace(given=None) for name, each in node.containers.items() if name in jobs}
+    hit = {name: each._replace(enforced=None) for name, each in node.containers.items() if name in jobs}
     if not hit:
         return node
     return replace(node, containers={**node.containers, **hit}, retry=min(node.retry, now + settings.itval))
 
 
-def advance(node: Node, scene: Scene, settings: FlowConSettings) -> Step:
+def advance(node: NodeState, snapshot: NodeSnapshot, settings: FlowConSettings) -> NodeDecision:
     """What happens on one worker at this moment: a run by the listener, by time, a retry, or nothing."""
-    if scene.jobs.keys() != node.containers.keys():
-        changed, reasons = listen(node, scene, settings)
-        stayed = node.containers.keys() & scene.jobs.keys()
-        return run(changed, scene, settings, stayed, reasons)
-    if node.containers and scene.now >= node.due - NOW:
-        return run(node, scene, settings, node.containers.keys(), [])
-    if scene.now >= node.retry - NOW:
-        actions, containers = _asked(node.containers, scene, settings)
-        return Step(replace(node, containers=containers, retry=inf), actions)
-    return Step(node)
+    if snapshot.jobs.keys() != node.containers.keys():
+        changed, reasons = listen(node, snapshot, settings)
+        stayed = node.containers.keys() & snapshot.jobs.keys()
+        return run_algorithm(changed, snapshot, settings, stayed, reasons)
+    if node.containers and snapshot.now >= node.due - TIME_TOLERANCE:
+        return run_algorithm(node, snapshot, settings, node.containers.keys(), [])
+    if snapshot.now >= node.retry - TIME_TOLERANCE:
+        actions, containers = _plan_actions(node.containers, snapshot, settings)
+        return NodeDecision(replace(node, containers=containers, retry=inf), actions)
+    return NodeDecision(node)
 
 
-def listen(node: Node, scene: Scene, settings: FlowConSettings) -> tuple[Node, list[Reason]]:
+def listen(
+    node: NodeState, snapshot: NodeSnapshot, settings: FlowConSettings
+) -> tuple[NodeState, list[Reason]]:
     """Algorithm 2: put newcomers into NL, release those that left, and reset the interval.
 
     The sets of ids are compared: a count (lines 2 to 5 as printed) misses an arrival paired with a departure.
     """
-    worker = scene.worker.id
-    came = [name for name in scene.jobs if name not in node.containers]
-    left = [name for name in node.containers if name not in scene.jobs]
-    stay = {name: each for name, each in node.containers.items() if name in scene.jobs}
-    new = {name: entered(scene.jobs[name], scene.tracks.get(name)) for name in came}
+    worker = snapshot.worker.id
+    came = [name for name in snapshot.jobs if name not in node.containers]
+    left = [name for name in node.containers if name not in snapshot.jobs]
+    stay = {name: each for name, each in node.containers.items() if name in snapshot.jobs}
+    new = {name: new_container(snapshot.jobs[name], snapshot.tracks.get(name)) for name in came}
     reasons = [
         Reason("Algorithm 2, lines 5–9", f"{name} is new on {worker}: NL, limit 1.", name, worker)
         for name in came
@@ -362,63 +370,68 @@ def listen(node: Node, scene: Scene, settings: FlowConSettings) -> tuple[Node, l
     return replace(node, containers={**stay, **new}, itval=settings.itval), reasons
 
 
-def run(
-    node: Node, scene: Scene, settings: FlowConSettings, known: AbstractSet[str], reasons: list[Reason]
-) -> Step:
+def run_algorithm(
+    node: NodeState,
+    snapshot: NodeSnapshot,
+    settings: FlowConSettings,
+    known: AbstractSet[str],
+    reasons: list[Reason],
+) -> NodeDecision:
     """Algorithm 1 on one worker, now; `known` are the containers that were there at the previous run."""
     if not node.containers:
-        return Step(Node(itval=node.itval), reasons=tuple(reasons))
+        return NodeDecision(NodeState(itval=node.itval), reasons=tuple(reasons))
     containers = dict(node.containers)
-    if scene.now - node.last > NOW:
-        containers, why = _classify(node, known, scene, settings)
+    if snapshot.now - node.last > TIME_TOLERANCE:
+        containers, why = _classify_all(node, known, snapshot, settings)
         reasons = [*reasons, *why]
-    containers, why = assign(containers, scene.worker.id, settings)
+    containers, why = assign_limits(containers, snapshot.worker.id, settings)
     extra: tuple[Reason, ...] = ()
     if settings.work_conserving:
-        containers, extra = raised(containers, scene.worker.id)
+        containers, extra = raise_limits(containers, snapshot.worker.id)
     itval = node.itval
     if all_completing(containers):
         itval = min(2.0 * itval, settings.back_off * settings.itval)
-    actions, containers = _asked(containers, scene, settings)
+    actions, containers = _plan_actions(containers, snapshot, settings)
     marks = tuple(each.mark for each in containers.values())
-    after = Node(containers, itval, scene.now, scene.now + itval, inf, marks)
-    return Step(after, actions, (*reasons, *why, *extra))
+    after = NodeState(containers, itval, snapshot.now, snapshot.now + itval, inf, marks)
+    return NodeDecision(after, actions, (*reasons, *why, *extra))
 
 
-def _classify(
-    node: Node, known: AbstractSet[str], scene: Scene, settings: FlowConSettings
+def _classify_all(
+    node: NodeState, known: AbstractSet[str], snapshot: NodeSnapshot, settings: FlowConSettings
 ) -> tuple[dict[str, Container], list[Reason]]:
     """Lines 2 to 13 for every container that was there at the previous run."""
-    seconds, capacity = scene.now - node.last, scene.worker.capacity
+    seconds, capacity = snapshot.now - node.last, snapshot.worker.capacity
     containers = dict(node.containers)
     old = {name: each for name, each in containers.items() if name in known}
-    used = {name: usage(each, scene.jobs[name], seconds, capacity) for name, each in old.items()}
+    used = {name: measure_usage(each, snapshot.jobs[name], seconds, capacity) for name, each in old.items()}
     idle = has_spare_time(sum(used.values()))
     reasons = []
     for name, each in old.items():
-        job, track = scene.jobs[name], scene.tracks.get(name)
-        after, why = classified(each, job, track, seconds, capacity, settings)
-        containers[name] = after._replace(demand=demanded(each, used[name], idle))
+        job, track = snapshot.jobs[name], snapshot.tracks.get(name)
+        after, why = classify_container(each, job, track, seconds, capacity, settings)
+        containers[name] = after._replace(demand=estimate_demand(each, used[name], idle))
         if why is not None:
             reasons.append(why)
     return containers, reasons
 
 
-def _asked(
-    containers: Mapping[str, Container], scene: Scene, settings: FlowConSettings
+def _plan_actions(
+    containers: Mapping[str, Container], snapshot: NodeSnapshot, settings: FlowConSettings
 ) -> tuple[tuple[Action, ...], dict[str, Container]]:
     """Shrink, start, grow: what to ask of the engine, and the containers with what they then have."""
     wanted = {
-        name: enforced(each, scene.worker.capacity, settings.limits) for name, each in containers.items()
+        name: enforce_share(each, snapshot.worker.capacity, settings.limits)
+        for name, each in containers.items()
     }
     changed = {
         name: (each, wanted[name])
         for name, each in containers.items()
-        if each.given != wanted[name] and name not in scene.starting
+        if each.enforced != wanted[name] and name not in snapshot.starting
     }
-    shrinks, grows = ordered(changed)
+    shrinks, grows = order_changes(changed)
     starts = tuple(
-        Start(name, scene.worker.id, *wanted[name]) for name in containers if name in scene.starting
+        Start(name, snapshot.worker.id, *wanted[name]) for name in containers if name in snapshot.starting
     )
-    after = {name: each._replace(given=wanted[name]) for name, each in containers.items()}
+    after = {name: each._replace(enforced=wanted[name]) for name, each in containers.items()}
     return (*shrinks, *starts, *grows), after

@@ -19,11 +19,11 @@ from core.scheduling.placement import Placer, place, placer
 from core.scheduling.policies.specon.monitor import (
     CONVERGED,
     PRESETS,
-    Looked,
+    MonitorResult,
     SpeConSettings,
-    Watched,
-    joined,
-    look,
+    WatchedContainer,
+    run_monitor,
+    watch_container,
 )
 from core.scheduling.ports import Decision, SchedulingPolicy
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from core.scheduling.placement import PlacementDecision
 
 
-PATIENCE = 300.0
+MIGRATION_TIMEOUT = 300.0
 """Seconds after which a migration that never began, and was never refused, is given up."""
 
 
@@ -45,7 +45,7 @@ PATIENCE = 300.0
 # A migration that fails leaves the container where it was, and its decision stands: it is not tried again.
 
 
-class Move(NamedTuple):
+class PendingMigration(NamedTuple):
     """A migration that was asked for."""
 
     #: The target.
@@ -56,9 +56,9 @@ class Move(NamedTuple):
     begun: bool = False
 
 
-def followed(
-    moves: Mapping[str, Move], seen: Observation, jobs: Mapping[str, JobPosition]
-) -> tuple[Mapping[str, Move], tuple[Reason, ...]]:
+def update_migrations(
+    moves: Mapping[str, PendingMigration], seen: Observation, jobs: Mapping[str, JobPosition]
+) -> tuple[Mapping[str, PendingMigration], tuple[Reason, ...]]:
     """The migrations that are still under way, and a reason for each that is over."""
     if not moves:
         return moves, ()
@@ -66,7 +66,7 @@ def followed(
     open_, reasons = {}, []
     for name, move in moves.items():
         job = jobs.get(name)
-        end = _ending(job, move, failed.get((name, move.to)), seen.time)
+        end = _migration_end(job, move, failed.get((name, move.to)), seen.time)
         if job is not None and end is None:
             open_[name] = move._replace(begun=move.begun or job.state is JobState.MIGRATING)
         elif end is not None:
@@ -74,7 +74,9 @@ def followed(
     return open_, tuple(reasons)
 
 
-def _ending(job: JobPosition | None, move: Move, why: str | None, now: float) -> tuple[str, str] | None:
+def _migration_end(
+    job: JobPosition | None, move: PendingMigration, why: str | None, now: float
+) -> tuple[str, str] | None:
     """The rule and sentence of a migration that is over, or None while it is not."""
     if job is None:
         return "Migration, job ended", f"ended before it was on {move.to}."
@@ -84,12 +86,12 @@ def _ending(job: JobPosition | None, move: Move, why: str | None, now: float) ->
         return None
     if job.worker == move.to:
         return "Migration done", f"goes on on {move.to}."
-    if move.begun or now - move.since > PATIENCE:
+    if move.begun or now - move.since > MIGRATION_TIMEOUT:
         return "Migration failed", f"goes on on {job.worker}; it never came to {move.to}."
     return None
 
 
-_SHOWN = 16  # scores that a reason carries at most: of a thousand workers, those that decided
+_MAX_SCORES_SHOWN = 16  # scores that a reason carries at most: of a thousand workers, those that decided
 
 
 # SpeCon, Algorithm 4: the worker for a container that has converged, by weighted scores.
@@ -97,7 +99,7 @@ _SHOWN = 16  # scores that a reason carries at most: of a thousand workers, thos
 # S(w) = 2|PC| + 1.5|WC| + 1|CC| over the containers on w, the one that asks included on its own worker.
 
 
-def scores(
+def score_workers(
     categories: Iterable[tuple[str, str]], workers: Sequence[Worker], weights: Mapping[str, float]
 ) -> dict[str, float]:
     """Lines 2 and 3: the weighted score of every worker."""
@@ -108,38 +110,42 @@ def scores(
     return score
 
 
-def candidates(score: Mapping[str, float]) -> list[str]:
+def least_scored(score: Mapping[str, float]) -> list[str]:
     """Lines 4 to 7: the workers with the least score."""
     least = min(score.values())
     return [worker for worker, each in score.items() if each <= least + 1e-9]
 
 
-def chosen(job: str, own: str, score: Mapping[str, float], workers: Sequence[Worker]) -> tuple[str, Reason]:
+def choose_worker(
+    job: str, current: str, score: Mapping[str, float], workers: Sequence[Worker]
+) -> tuple[str, Reason]:
     """Lines 8 to 21: where the container shall run, which may be where it is.
 
     Parameters
     ----------
-    job, own
+    job, current
         The container, and its worker.
     score
         Of every worker.
     workers
         With the cores in use on each, for ties.
     """
-    targets = candidates(score)
-    shown = score if len(score) <= _SHOWN else dict.fromkeys((own, *targets[:_SHOWN]))
+    targets = least_scored(score)
+    shown = (
+        score if len(score) <= _MAX_SCORES_SHOWN else dict.fromkeys((current, *targets[:_MAX_SCORES_SHOWN]))
+    )
     values = tuple((f"score of {name}", score[name]) for name in shown)
-    if own in targets:
-        text = f"{job} stays: no worker is scored below {own}."
-        return own, Reason("Algorithm 4, lines 8–10", text, job, own, values)
+    if current in targets:
+        text = f"{job} stays: no worker is scored below {current}."
+        return current, Reason("Algorithm 4, lines 8–10", text, job, current, values)
     if len(targets) == 1:
         to, lines, why = targets[0], "11–16", "has the least score"
     else:
         used = {worker.id: worker.used for worker in workers}
         to = min(targets, key=lambda name: (used[name], name))
         lines, why = "17–21", f"uses least of the {len(targets)} with the least score"
-    text = f"{job} moves from {own} to {to}, which {why}."
-    return to, Reason(f"Algorithm 4, lines {lines}", text, job, own, values)
+    text = f"{job} moves from {current} to {to}, which {why}."
+    return to, Reason(f"Algorithm 4, lines {lines}", text, job, current, values)
 
 
 # SpeCon, Algorithm 5: spread containers again when all have converged; as resolved, and as printed.
@@ -150,7 +156,7 @@ def chosen(job: str, own: str, score: Mapping[str, float], workers: Sequence[Wor
 # convergence; one move per interval, and each container once.
 
 
-class Placed(NamedTuple):
+class PlacedContainer(NamedTuple):
     """A container as Algorithm 5 sees it."""
 
     #: The container, and the worker that it is on or on its way to.
@@ -159,12 +165,12 @@ class Placed(NamedTuple):
     #: Seconds since it converged.
     duration: float
     #: True if it writes checkpoints; what does not cannot be moved at all.
-    able: bool = True
+    can_migrate: bool = True
     #: True if Algorithm 5 has moved it before.
-    rebalanced: bool = False
+    was_rebalanced: bool = False
 
 
-class Rebalanced(NamedTuple):
+class RebalanceMove(NamedTuple):
     """A container to move, and why."""
 
     job: str
@@ -172,7 +178,7 @@ class Rebalanced(NamedTuple):
     reason: Reason
 
 
-def loads(placed: Sequence[Placed], workers: Sequence[Worker]) -> dict[str, int]:
+def count_containers(placed: Sequence[PlacedContainer], workers: Sequence[Worker]) -> dict[str, int]:
     """|w| of every worker (line 3)."""
     load = {worker.id: 0 for worker in workers}
     for each in placed:
@@ -180,9 +186,11 @@ def loads(placed: Sequence[Placed], workers: Sequence[Worker]) -> dict[str, int]
     return load
 
 
-def resolved(placed: Sequence[Placed], workers: Sequence[Worker]) -> tuple[Rebalanced, ...]:
+def rebalance_as_resolved(
+    placed: Sequence[PlacedContainer], workers: Sequence[Worker]
+) -> tuple[RebalanceMove, ...]:
     """One move at most."""
-    load = loads(placed, workers)
+    load = count_containers(placed, workers)
     used = {worker.id: worker.used for worker in workers}
     factor = -(-len(placed) // len(workers))
     target = min(load, key=lambda name: (load[name], used[name], name))
@@ -200,26 +208,30 @@ def resolved(placed: Sequence[Placed], workers: Sequence[Worker]) -> tuple[Rebal
         ("seconds since convergence", mover.duration),
     )
     text = f"{mover.job} moves from {donor} ({load[donor]} jobs) to {target} ({load[target]})."
-    return (Rebalanced(mover.job, target, Reason("Algorithm 5 as resolved", text, mover.job, donor, values)),)
+    return (
+        RebalanceMove(mover.job, target, Reason("Algorithm 5 as resolved", text, mover.job, donor, values)),
+    )
 
 
-def _movable(placed: Sequence[Placed], donors: Sequence[str]) -> dict[str, Placed]:
+def _movable(placed: Sequence[PlacedContainer], donors: Sequence[str]) -> dict[str, PlacedContainer]:
     """What each donor would give: of those never rebalanced, the one that converged last."""
-    best: dict[str, Placed] = {}
+    best: dict[str, PlacedContainer] = {}
     allowed = set(donors)
     for each in placed:
-        if each.able and not each.rebalanced and each.worker in allowed:
+        if each.can_migrate and not each.was_rebalanced and each.worker in allowed:
             before = best.get(each.worker)
             if before is None or each.duration < before.duration:
                 best[each.worker] = each
     return best
 
 
-def as_printed(placed: Sequence[Placed], workers: Sequence[Worker]) -> tuple[Rebalanced, ...]:
+def rebalance_as_printed(
+    placed: Sequence[PlacedContainer], workers: Sequence[Worker]
+) -> tuple[RebalanceMove, ...]:
     """Algorithm 5 word by word, with nothing added but a guard against no workers."""
     if not workers:
         return ()
-    load = loads(placed, workers)  # lines 2 to 8
+    load = count_containers(placed, workers)  # lines 2 to 8
     factor = len(placed) // len(workers)  # line 9
     empty = [name for name, count in load.items() if count == 0]
     if empty:
@@ -227,40 +239,44 @@ def as_printed(placed: Sequence[Placed], workers: Sequence[Worker]) -> tuple[Reb
     return _to_light(placed, load, factor)
 
 
-def _to_empty(placed: Sequence[Placed], empty: Sequence[str], factor: int) -> tuple[Rebalanced, ...]:
+def _to_empty(
+    placed: Sequence[PlacedContainer], empty: Sequence[str], factor: int
+) -> tuple[RebalanceMove, ...]:
     """Lines 10 to 18: each idle worker takes the container that converged last and is still in D."""
-    durations = [each for each in placed if each.able]
+    durations = [each for each in placed if each.can_migrate]
     moves = []
     for worker in empty:
         if factor > 0 and durations:
             mover = min(durations, key=lambda each: each.duration)
             durations.remove(mover)
-            moves.append(_printed(mover, worker, factor, "10–16"))
+            moves.append(_printed_move(mover, worker, factor, "10–16"))
     return tuple(moves)
 
 
-def _to_light(placed: Sequence[Placed], load: Mapping[str, int], factor: int) -> tuple[Rebalanced, ...]:
+def _to_light(
+    placed: Sequence[PlacedContainer], load: Mapping[str, int], factor: int
+) -> tuple[RebalanceMove, ...]:
     """Lines 19 to 31: one container is found, and every worker below bf − 1 is to take it."""
     light = [name for name, count in load.items() if count < factor - 1]
-    others = [each for each in placed if each.able and each.worker not in light]
+    others = [each for each in placed if each.can_migrate and each.worker not in light]
     if not light or not others:
         return ()
     mover = min(others, key=lambda each: each.duration)
-    return tuple(_printed(mover, worker, factor, "19–29") for worker in light)
+    return tuple(_printed_move(mover, worker, factor, "19–29") for worker in light)
 
 
-def _printed(mover: Placed, to: str, factor: int, lines: str) -> Rebalanced:
+def _printed_move(mover: PlacedContainer, to: str, factor: int, lines: str) -> RebalanceMove:
     values = (("bf", float(factor)), ("seconds since convergence", mover.duration))
     text = f"{mover.job} moves from {mover.worker} to {to}."
-    return Rebalanced(
+    return RebalanceMove(
         mover.job, to, Reason(f"Algorithm 5 as printed, lines {lines}", text, mover.job, mover.worker, values)
     )
 
 
-REBALANCE = {"resolved": resolved, "as-printed": as_printed}
+REBALANCE = {"resolved": rebalance_as_resolved, "as-printed": rebalance_as_printed}
 
 
-_NOW = 1e-9
+_TIME_TOLERANCE = 1e-9
 
 
 @fast_frozen_init
@@ -278,9 +294,9 @@ class SpeConState:
     read: Observation | None = None
     unread: tuple[Observation, ...] = ()
     #: Every container that was started.
-    watched: Mapping[str, Watched] = field(default_factory=dict)
+    watched: Mapping[str, WatchedContainer] = field(default_factory=dict)
     #: Migrations under way; requests are served one at a time.
-    moves: Mapping[str, Move] = field(default_factory=dict)
+    moves: Mapping[str, PendingMigration] = field(default_factory=dict)
     #: Containers whose requests wait.
     queue: tuple[str, ...] = ()
     #: When every E is looked at next: multiples of the interval.
@@ -291,7 +307,7 @@ class SpeConState:
     marks: tuple[Mark, ...] = ()
 
 
-class _Turn:
+class _SpeConRound:
     """One decision while it is made; what it begins with is never changed."""
 
     def __init__(self, state: SpeConState, seen: Observation, placing: PlacementDecision) -> None:
@@ -299,8 +315,8 @@ class _Turn:
         self.read, self.unread = state.read, (*state.unread, seen)
         self.jobs: dict[str, JobPosition] = {job.id: job for job in lookup.job_positions(seen)}
         self.soon = placing.starting_workers
-        self.watched = _known(state.watched, self)
-        self.moves, over = followed(state.moves, seen, self.jobs)
+        self.watched = _update_watched(state.watched, self)
+        self.moves, over = update_migrations(state.moves, seen, self.jobs)
         self.queue = state.queue
         self.actions: list[Action] = list(placing.actions)
         self.reasons: list[Reason | Callable[[], Reason]] = [*placing.reasons, *over]
@@ -315,7 +331,7 @@ class _Turn:
         self.actions.append(Migrate(name, to))
         self.reasons.append(why)
         if name not in self.moves:
-            self.moves = {**self.moves, name: Move(to, self.seen.time)}
+            self.moves = {**self.moves, name: PendingMigration(to, self.seen.time)}
 
 
 def begin(settings: SpeConSettings, seed: int) -> SpeConState:
@@ -327,123 +343,131 @@ def decide(state: SpeConState, seen: Observation) -> Decision[SpeConState]:
     """Start what waits; at a tick classify, then serve requests, then rebalance."""
     if seen.number <= state.number:
         return Decision(state, wake=state.wake)
-    turn = _Turn(state, seen, place(state.placer, seen))
-    ticks = state.tick is not None and seen.time >= state.tick - _NOW
+    round_ = _SpeConRound(state, seen, place(state.placer, seen))
+    ticks = state.tick is not None and seen.time >= state.tick - _TIME_TOLERANCE
     if ticks:
-        _look(turn)
-    if turn.queue and not turn.moves:
-        _serve(turn)
+        _classify_all(round_)
+    if round_.queue and not round_.moves:
+        _serve_requests(round_)
     if ticks:
-        _rebalance(turn)
-    return _answer(turn)
+        _rebalance(round_)
+    return _make_decision(round_)
 
 
-def _known(watched: Mapping[str, Watched], turn: _Turn) -> Mapping[str, Watched]:
+def _update_watched(
+    watched: Mapping[str, WatchedContainer], round_: _SpeConRound
+) -> Mapping[str, WatchedContainer]:
     """The watched containers: those that ended are forgotten, those that start or run join in PC.
 
     One that must wait again (a start that failed, a lost worker) stays known: it is decided on only once.
     """
-    if watched.keys() == turn.jobs.keys():
+    if watched.keys() == round_.jobs.keys():
         return watched
     new = [
-        name for name, job in turn.jobs.items() if name not in watched and (job.worker or name in turn.soon)
+        name
+        for name, job in round_.jobs.items()
+        if name not in watched and (job.worker or name in round_.soon)
     ]
-    gone = [name for name in watched if name not in turn.jobs]
+    gone = [name for name in watched if name not in round_.jobs]
     if not new and not gone:
         return watched
-    after = {**watched, **{name: joined(name) for name in new}}
+    after = {**watched, **{name: watch_container(name) for name in new}}
     for name in gone:
         del after[name]
     return after
 
 
-def _look(turn: _Turn) -> None:
-    undecided = {name for name, each in turn.watched.items() if not each.decided}
-    printed = lookup.values_since(turn.read, turn.unread, undecided)
-    turn.read, turn.unread = turn.seen, ()
-    looked: Looked = look(turn.watched, turn.jobs, printed, turn.seen.time, turn.state.settings)
-    turn.watched = looked.watched
-    turn.queue += looked.requests
-    turn.reasons += looked.reasons
+def _classify_all(round_: _SpeConRound) -> None:
+    undecided = {name for name, each in round_.watched.items() if not each.is_decided}
+    printed = lookup.values_since(round_.read, round_.unread, undecided)
+    round_.read, round_.unread = round_.seen, ()
+    looked: MonitorResult = run_monitor(
+        round_.watched, round_.jobs, printed, round_.seen.time, round_.state.settings
+    )
+    round_.watched = looked.watched
+    round_.queue += looked.requests
+    round_.reasons += looked.reasons
 
 
-def _serve(turn: _Turn) -> None:
+def _serve_requests(round_: _SpeConRound) -> None:
     """Algorithm 4 for the requests in order, until one needs a migration; scored as things are now."""
-    watched, workers = dict(turn.watched), turn.seen.workers
-    on = [(worker, each.category) for name, each in watched.items() if (worker := turn.worker_of(name))]
-    score, queue = scores(on, workers, turn.state.settings.weights), list(turn.queue)
-    while queue and not turn.moves:
+    watched, workers = dict(round_.watched), round_.seen.workers
+    on = [(worker, each.category) for name, each in watched.items() if (worker := round_.worker_of(name))]
+    score, queue = score_workers(on, workers, round_.state.settings.weights), list(round_.queue)
+    while queue and not round_.moves:
         name = queue.pop(0)
-        each, job = watched.get(name), turn.jobs.get(name)
+        each, job = watched.get(name), round_.jobs.get(name)
         if each is None or job is None or job.worker not in score:
             continue
         if each.category != CONVERGED:
-            watched[name] = each._replace(asked=False)
-            turn.reasons.append(Reason("Request dropped", f"{name} progresses again.", name, job.worker))
+            watched[name] = each._replace(has_requested=False)
+            round_.reasons.append(Reason("Request dropped", f"{name} progresses again.", name, job.worker))
             continue
-        watched[name] = each._replace(decided=True, asked=False, converged=turn.seen.time)
-        to, why = chosen(name, job.worker, score, workers)
+        watched[name] = each._replace(is_decided=True, has_requested=False, converged_at=round_.seen.time)
+        to, why = choose_worker(name, job.worker, score, workers)
         if to == job.worker:
-            turn.reasons.append(why)
+            round_.reasons.append(why)
         elif not job.can_migrate:
             text = f"{name} stays on {job.worker}: it writes no checkpoints."
-            turn.reasons.append(Reason("Algorithm 4, cannot migrate", text, name, job.worker, why.values))
+            round_.reasons.append(Reason("Algorithm 4, cannot migrate", text, name, job.worker, why.values))
         else:
-            turn.migrate(name, to, why)
-    turn.watched, turn.queue = watched, tuple(queue)
+            round_.migrate(name, to, why)
+    round_.watched, round_.queue = watched, tuple(queue)
 
 
-def _rebalance(turn: _Turn) -> None:
+def _rebalance(round_: _SpeConRound) -> None:
     """Algorithm 5, while every running container is decided or in CC and nothing is on its way."""
-    if turn.moves or turn.queue or not turn.watched or not turn.seen.workers:
+    if round_.moves or round_.queue or not round_.watched or not round_.seen.workers:
         return
-    if any(not each.settled and turn.worker_of(name) is not None for name, each in turn.watched.items()):
+    if any(
+        not each.is_settled and round_.worker_of(name) is not None for name, each in round_.watched.items()
+    ):
         return
-    workers = turn.seen.workers
+    workers = round_.seen.workers
     known = {worker.id for worker in workers}
-    here = [(turn.jobs[name], each, turn.worker_of(name)) for name, each in turn.watched.items()]
+    here = [(round_.jobs[name], each, round_.worker_of(name)) for name, each in round_.watched.items()]
     placed = [
-        Placed(
+        PlacedContainer(
             job.id,
             worker,
-            turn.seen.time - (each.converged or 0.0),
+            round_.seen.time - (each.converged_at or 0.0),
             job.can_migrate,
-            each.rebalanced,
+            each.was_rebalanced,
         )
         for job, each, worker in here
         if worker is not None and worker in known
     ]
-    for move in REBALANCE[turn.state.settings.rebalance](placed, workers):
-        turn.migrate(move.job, move.to, move.reason)
-        changed = turn.watched[move.job]._replace(rebalanced=True)
-        turn.watched = {**turn.watched, move.job: changed}
+    for move in REBALANCE[round_.state.settings.rebalance](placed, workers):
+        round_.migrate(move.job, move.to, move.reason)
+        changed = round_.watched[move.job]._replace(was_rebalanced=True)
+        round_.watched = {**round_.watched, move.job: changed}
 
 
-def _answer(turn: _Turn) -> Decision[SpeConState]:
+def _make_decision(round_: _SpeConRound) -> Decision[SpeConState]:
     """The decision; ticks are asked for only while something is there to look at."""
-    state, seen, interval = turn.state, turn.seen, turn.state.settings.interval
-    tick = (floor(seen.time / interval + _NOW) + 1) * interval
+    state, seen, interval = round_.state, round_.seen, round_.state.settings.interval
+    tick = (floor(seen.time / interval + _TIME_TOLERANCE) + 1) * interval
     marks = state.marks
-    if turn.watched is not state.watched:
-        marks = tuple([each.mark for each in turn.watched.values()])
-    wake = turn.placing.wake
-    if turn.watched and (wake is None or tick < wake):
+    if round_.watched is not state.watched:
+        marks = tuple([each.mark for each in round_.watched.values()])
+    wake = round_.placing.wake
+    if round_.watched and (wake is None or tick < wake):
         wake = tick
     after = SpeConState(
         state.settings,
-        turn.placing.placer,
+        round_.placing.placer,
         seen.number,
-        turn.read,
-        turn.unread,
-        turn.watched,
-        turn.moves,
-        turn.queue,
+        round_.read,
+        round_.unread,
+        round_.watched,
+        round_.moves,
+        round_.queue,
         tick,
         wake,
         marks,
     )
-    reasons = PartlyLazyTuple(turn.reasons) if turn.reasons else ()
-    return Decision(after, tuple(turn.actions), reasons, marks, wake)
+    reasons = PartlyLazyTuple(round_.reasons) if round_.reasons else ()
+    return Decision(after, tuple(round_.actions), reasons, marks, wake)
 
 
 SPECON = SchedulingPolicy(

@@ -72,14 +72,14 @@ PROGRESSING, WATCHING, CONVERGED = "PC", "WC", "CC"
 _RUNNING = (JobState.RUNNING, JobState.PAUSED)
 _SLOWER_STILL = "13–14"
 """In CC, and its growth has fallen again."""
-_LOWER = {
+_NEXT_LOWER = {
     PROGRESSING: (WATCHING, "6–9"),
     WATCHING: (CONVERGED, "10–12"),
     CONVERGED: (CONVERGED, _SLOWER_STILL),
 }
 
 
-class Watched(NamedTuple):
+class WatchedContainer(NamedTuple):
     """What SpeCon remembers of one container."""
 
     #: Its category and growth, as shown.
@@ -91,13 +91,13 @@ class Watched(NamedTuple):
     #: The largest magnitude that it has printed.
     largest: float = 0.0
     #: When it entered CC or was decided, seconds; None in PC and WC.
-    converged: float | None = None
+    converged_at: float | None = None
     #: True once Algorithm 4 has decided on it (the thesis' ``migrated``); happens once.
-    decided: bool = False
+    is_decided: bool = False
     #: True while its request waits to be served.
-    asked: bool = False
+    has_requested: bool = False
     #: True once Algorithm 5 has moved it.
-    rebalanced: bool = False
+    was_rebalanced: bool = False
 
     @property
     def category(self) -> str:
@@ -105,40 +105,40 @@ class Watched(NamedTuple):
         return self.mark.label
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """True if it is decided or in CC."""
-        return self.decided or self.mark.label == CONVERGED
+        return self.is_decided or self.mark.label == CONVERGED
 
 
-def joined(job: str) -> Watched:
+def watch_container(job: str) -> WatchedContainer:
     """A container that joins a worker: in PC, undecided (Algorithm 3, line 2)."""
-    return Watched(Mark(job, PROGRESSING))
+    return WatchedContainer(Mark(job, PROGRESSING))
 
 
-class Looked(NamedTuple):
+class MonitorResult(NamedTuple):
     """What a tick changed."""
 
     #: All containers after it.
-    watched: dict[str, Watched]
+    watched: dict[str, WatchedContainer]
     #: Those that ask to be reallocated, in order of submission.
     requests: tuple[str, ...]
     #: One for each container that was classified, and each request; most are still to be put into words.
     reasons: Sequence[Reason | Callable[[], Reason]]
 
 
-def look(
-    watched: Mapping[str, Watched],
+def run_monitor(
+    watched: Mapping[str, WatchedContainer],
     jobs: Mapping[str, JobPosition],
     printed: Mapping[str, Sequence[float]],
     now: float,
     settings: SpeConSettings,
-) -> Looked:
+) -> MonitorResult:
     """Algorithm 3 for every running container that is not decided (line 3)."""
     after, slowing, alpha = dict(watched), [], settings.alpha
     reasons: list[Reason | Callable[[], Reason]] = []
     for name, job in jobs.items():
         before = watched.get(name)
-        if before is None or before.decided:
+        if before is None or before.is_decided:
             continue
         last, magnitude = before.last, before.largest
         if name in printed and (values := keep_finite(printed[name])):
@@ -148,21 +148,21 @@ def look(
         if job.state not in _RUNNING:
             after[name] = before._replace(last=last, largest=magnitude)
             continue
-        found, lines = classified(before, last, magnitude, now, alpha)
+        found, lines = classify_container(before, last, magnitude, now, alpha)
         after[name] = found
         if lines is not None:
-            reasons.append(partial(_why, before, found, lines, alpha, job.worker))
-            if lines == _SLOWER_STILL and not before.asked:
+            reasons.append(partial(_classification_reason, before, found, lines, alpha, job.worker))
+            if lines == _SLOWER_STILL and not before.has_requested:
                 slowing.append((name, job.worker))
-    asking = _asking(slowing, _active(after, jobs)) if slowing else {}
+    asking = _choose_requests(slowing, _count_active(after, jobs)) if slowing else {}
     for name in asking:
-        after[name] = after[name]._replace(asked=True)
-    return Looked(after, tuple(asking), (*reasons, *asking.values()))
+        after[name] = after[name]._replace(has_requested=True)
+    return MonitorResult(after, tuple(asking), (*reasons, *asking.values()))
 
 
-def classified(
-    before: Watched, level: float, magnitude: float, now: float, alpha: float
-) -> tuple[Watched, str | None]:
+def classify_container(
+    before: WatchedContainer, level: float, magnitude: float, now: float, alpha: float
+) -> tuple[WatchedContainer, str | None]:
     """Lines 4 to 22 for one container, without the request of lines 15 and 16."""
     mark, earlier, _, _, converged, decided, asked, rebalanced = before
     lines = None
@@ -170,16 +170,20 @@ def classified(
         label, previous = mark.label, mark.growth
         category, growth = label, abs(level - earlier) / (magnitude or 1.0)
         if previous is not None:
-            category, lines = following(label, growth, previous, alpha)
+            category, lines = next_category(label, growth, previous, alpha)
             if category != CONVERGED:
                 converged = None
             elif label != CONVERGED:
                 converged = now
         mark = Mark(mark.job, category, growth)
-    return Watched._make((mark, level, level, magnitude, converged, decided, asked, rebalanced)), lines
+    return WatchedContainer._make(
+        (mark, level, level, magnitude, converged, decided, asked, rebalanced)
+    ), lines
 
 
-def _why(before: Watched, after: Watched, lines: str, alpha: float, worker: str | None) -> Reason:
+def _classification_reason(
+    before: WatchedContainer, after: WatchedContainer, lines: str, alpha: float, worker: str | None
+) -> Reason:
     """Why a container was classified, in words."""
     was, now = before.mark, after.mark
     # it was classified, so all of them are known
@@ -189,16 +193,18 @@ def _why(before: Watched, after: Watched, lines: str, alpha: float, worker: str 
     return Reason(f"Algorithm 3, lines {lines}", text, now.job, worker, values)
 
 
-def following(category: str, growth: float, previous: float, alpha: float) -> tuple[str, str]:
+def next_category(category: str, growth: float, previous: float, alpha: float) -> tuple[str, str]:
     """A container's next category, and the lines that say so."""
     if growth >= alpha:
         return PROGRESSING, "19–22"
     if growth >= previous:
         return category, "17–18"
-    return _LOWER[category]
+    return _NEXT_LOWER[category]
 
 
-def _active(watched: Mapping[str, Watched], jobs: Mapping[str, JobPosition]) -> dict[str | None, int]:
+def _count_active(
+    watched: Mapping[str, WatchedContainer], jobs: Mapping[str, JobPosition]
+) -> dict[str | None, int]:
     """|PC| + |WC| of every worker."""
     active: dict[str | None, int] = {}
     for name, each in watched.items():
@@ -207,7 +213,9 @@ def _active(watched: Mapping[str, Watched], jobs: Mapping[str, JobPosition]) -> 
     return active
 
 
-def _asking(slowing: Iterable[tuple[str, str | None]], active: Mapping[str | None, int]) -> dict[str, Reason]:
+def _choose_requests(
+    slowing: Iterable[tuple[str, str | None]], active: Mapping[str | None, int]
+) -> dict[str, Reason]:
     """Lines 15 and 16: those beside which others progress ask to be reallocated, and why."""
     return {
         name: Reason(

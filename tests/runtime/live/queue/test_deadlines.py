@@ -174,7 +174,7 @@ def test_a_run_that_was_followed_is_remembered(queue, follow, space):
     queue.submit("demo", MLP)
     steered = Steered(follow)
     steered.decide()
-    courses = steered.demo.fed._measurements._measurements
+    courses = steered.demo.fed._courses._measurements
     courses["mlp"] = replace(courses["mlp"], paces={1.0: Pace(0.2, 2.0)}, steps=600)
     steered.demo.fed.close()
     known = queue.earlier_on("demo").of(bundled("--steps", "3").kind)
@@ -188,5 +188,5 @@ def test_a_start_that_came_too_late_gives_nothing(queue, follow, space):
     assert queue.cancel("demo", job.id).state is QueueState.CANCELLED
     (failure,) = demo.fed.apply([Start("mlp", "demo", 2.0)])
     assert failure.why == "It was cancelled."
-    assert demo.fed._measurements._measurements["mlp"].cores == 0.0
+    assert demo.fed._courses._measurements["mlp"].cores == 0.0
     assert queue.find("demo", job.id).cores is None
