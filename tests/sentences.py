@@ -52,26 +52,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture
-def sentence(request: pytest.FixtureRequest) -> Callable[[object], None]:
-    """Compare a text with the next one that the golden file has for this test."""
+def sentence(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Compare texts with the next ones that the golden file has for this test."""
     texts = request.node.stash.setdefault(_TEXTS, [])
     folder = str(request.getfixturevalue("tmp_path")) if "tmp_path" in request.fixturenames else None
 
-    def compare(text: object) -> None:
-        plain = str(text).encode(errors="backslashreplace").decode()  # a lone surrogate is no text
-        texts.append(plain.replace(folder, "TMP") if folder else plain)
-        if not request.config.option.accept_sentences:
-            expected = _expected(request.node)
-            place = len(texts) - 1 if len(expected) > 1 else 0
-            assert texts[-1:] == expected[place : place + 1], (
-                f"{GOLDEN.name}: --accept-sentences writes it anew"
-            )
+    def compare(*shown: object) -> None:
+        for text in shown:
+            plain = str(text).encode(errors="backslashreplace").decode()  # a lone surrogate is no text
+            texts.append(plain.replace(folder, "TMP") if folder else plain)
+            if not request.config.option.accept_sentences:
+                expected = _expected(request.node)
+                place = len(texts) - 1 if len(expected) > 1 else 0
+                assert texts[-1:] == expected[place : place + 1], "--accept-sentences writes it anew"
 
     return compare
 
 
 @pytest.fixture
-def refuses(sentence: Callable[[object], None]) -> Callable[[Any], Any]:
+def refuses(sentence: Callable[..., None]) -> Callable[[Any], Any]:
     """As `pytest.raises`; what the error says is in the golden file."""
 
     @contextmanager

@@ -57,16 +57,15 @@ def table(path, executions, samples, level=0.5):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_file_without_rows(model, tmp_path, command):
+def test_a_file_without_rows(model, tmp_path, command, sentence):
     text = said(run(command, model, table(tmp_path / "empty.csv", 0, 0)))
-    assert "None of the columns contains numbers" in text
+    sentence(text)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_executions_of_one_sample(model, tmp_path, command):
+def test_executions_of_one_sample(model, tmp_path, command, sentence):
     text = said(run(command, model, table(tmp_path / "one.csv", 5, 1)))
-    assert "None of the 5 rows could be used." in text
-    assert "5 of 5 executions are one sample long" in text
+    sentence(text)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -96,17 +95,16 @@ def test_executions_of_one_phase(model, tmp_path, command):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_model_that_does_not_fit(model, tmp_path, command):
+def test_a_model_that_does_not_fit(model, tmp_path, command, sentence):
     path = table(tmp_path / "jobs.csv", 5, 60)
     path.write_text(path.read_text().replace("memory_bytes", "queue"))
     text = said(run(command, model, path))
     assert "The model needs “memory_bytes”, which these traces do not have." in text
-    assert "Choose another model" in text
+    sentence(text)
 
 
-def test_a_cycle_longer_than_every_execution(model, tmp_path):
+def test_a_cycle_longer_than_every_execution(model, tmp_path, sentence):
     path = table(tmp_path / "jobs.csv", 5, 60)
     options = ["--cycle", "3600", "--policies", POLICIES, "--json"]
     text = said(RUNNER.invoke(main.app, ["evaluate", str(model), str(path), *options]))
-    assert "No execution is longer than one cycle of 1 h 00 min" in text
-    assert "Choose a shorter cycle" in text
+    sentence(text)

@@ -154,13 +154,13 @@ def test_what_cannot_be_is_said_in_a_sentence(arguments, said):
     assert said in run_json("simulate", *arguments, code=1)["error"]["message"]
 
 
-def test_a_wrong_file_is_refused_with_its_line(tmp_path):
+def test_a_wrong_file_is_refused_with_its_line(tmp_path, sentence):
     path = tmp_path / "wrong.yaml"
     path.write_text(THREE.replace("at: 40 s", "at: 40 cores"), encoding="utf-8")
     said = run_json("simulate", path, code=1)["error"]
     assert said["message"].startswith("wrong.yaml: Line 11: Arrives at (at) cannot be in “cores”")
     path.write_bytes(b"\xff\xfe\x00\x01")
-    assert "not UTF-8 text" in run_json("simulate", path, code=1)["error"]["message"]
+    sentence(run_json("simulate", path, code=1)["error"]["message"])
     assert "no run" in run_json("replay", "0" * 16, code=1)["error"]["message"]
 
 

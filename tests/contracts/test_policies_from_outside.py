@@ -163,7 +163,9 @@ def test_a_policy_that_does_not_keep_the_port_is_refused(
     assert (list(PROVISIONING), list(SCHEDULING)) == before
 
 
-def test_a_policy_from_a_file_is_everywhere(file: Callable[[str], Path], settings: Settings) -> None:
+def test_a_policy_from_a_file_is_everywhere(
+    file: Callable[[str], Path], settings: Settings, sentence
+) -> None:
     path = file("POLICIES = (GOOD, replace(GOOD, name='vpa'))")
     opened = open_workspace(type(settings)(home=settings.home, policies=(path,)))
     opened.close()
@@ -171,7 +173,7 @@ def test_a_policy_from_a_file_is_everywhere(file: Callable[[str], Path], setting
     assert PROVISIONING.source("outside") == str(path)
     (listed,) = [each for each in listing() if each["policy"] == "outside"]
     assert (listed["for"], listed["kind"], listed["source"]) == ("provisioning", "reactive", str(path))
-    assert listed["settings"][0]["bounds"] == "a number from 0 to 9"
+    sentence(listed["settings"][0]["bounds"])
     assert [refused.name for refused in load_policies([path])] == ["vpa"]
 
 

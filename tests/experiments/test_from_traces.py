@@ -174,6 +174,6 @@ def test_an_experiment_of_traces_has_room_for_its_jobs(refuses):
         from_dict(values | {"kinds": {**values["kinds"], "x": {"losses": [1.0, 2.0]}}})
 
 
-def test_two_samples_at_one_time_are_refused():
+def test_two_samples_at_one_time_are_refused(sentence):
     made = jobs_from_traces(replace(traces(STEADY, [(5.0, 1.0), (5.0, 1.0)])))
-    assert "two samples at one time" in made.left_out[0].reason
+    sentence(made.left_out[0].reason)

@@ -27,9 +27,9 @@ def stages() -> list[Stage]:
     ]
 
 
-def test_stages_are_medians_over_repeats() -> None:
+def test_stages_are_medians_over_repeats(sentence) -> None:
     lines = table_of_resizes(stages()).splitlines()
-    assert lines[0] == "| library | threads | 2 cores | 1 cores | 0.5 cores | 1 cores | 2 cores |"
+    sentence(lines[0])
     assert lines[2].startswith("| NumPy | static | 200.0 ms, 1.50 | 400.0 ms, 1.00 | 800.0 ms, 0.50 |")
     assert len(lines) == 2 + len(ARMS)
 
@@ -38,12 +38,12 @@ def test_following_is_compared_with_one_thread_where_cores_are_fewest() -> None:
     assert shrinking(stages()) == pytest.approx({"NumPy": 0.5})
 
 
-def test_saving_is_told_by_program_and_by_progress() -> None:
+def test_saving_is_told_by_program_and_by_progress(sentence) -> None:
     found = [Saving("vae", share, 2.0 + share, 0.25 * share) for share in (0.3, 0.5, 0.7)]
     found += [Saving("mlp", share, 1.0, 0.5) for share in STAGES]
     lines = table_of_saving(found).splitlines()
-    assert lines[2:] == ["| `vae` | 2.30 s | 2.70 s | 0.17 s |", "| `mlp` | 1.00 s | 1.00 s | 0.50 s |"]
-    assert by_progress(found) == "`vae`: 2.30, 2.50, 2.70 s; mean 2.50, sd 0.20 s"
+    sentence(*lines[2:])
+    sentence(by_progress(found))
 
 
 def test_a_step_that_is_half_written_is_not_read(tmp_path: Path) -> None:

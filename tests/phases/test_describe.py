@@ -118,27 +118,18 @@ def block(cpu, memory, n=40):
     return np.column_stack([np.broadcast_to(cpu, n), np.broadcast_to(memory, n)])
 
 
-def test_levels_and_growth_in_words():
+def test_levels_and_growth_in_words(sentence):
     growing = np.linspace(1, 2, 40) * GIB
-    assert described(
-        block(4.0, 3 * GIB), block(0.5, growing), block(0.01, 2 * GIB), block(2.0, growing[::-1])
-    ) == [
-        "CPU-intensive, steady memory",
-        "Light CPU, memory growing",
-        "Idle CPU, steady memory",
-        "Moderate CPU, memory falling",
-    ]
+    sentence(
+        *described(block(4.0, 3 * GIB), block(0.5, growing), block(0.01, 2 * GIB), block(2.0, growing[::-1]))
+    )
 
 
-def test_spikes_and_uneven_levels_in_words():
+def test_spikes_and_uneven_levels_in_words(sentence):
     spikes = np.where(np.arange(40) % 8 == 0, 4.0, 0.1)
     sway = np.where(np.arange(40) % 2 == 0, 1.0, 3.9)
     uneven = np.tile([1.0, 2.0, 2.0, 1.0], 10) * GIB
-    assert described(block(4.0, GIB), block(spikes, GIB), block(sway, uneven)) == [
-        "CPU-intensive, steady memory",
-        "CPU spikes, steady memory",
-        "Moderate CPU, varying, uneven memory",
-    ]
+    sentence(*described(block(4.0, GIB), block(spikes, GIB), block(sway, uneven)))
 
 
 GPUS = (Feature("gpu0", Role.GPU, Unit.SHARE), Feature("gpu1", Role.GPU, Unit.SHARE))
@@ -207,11 +198,8 @@ def test_segments_last_until_the_next_one_begins_however_irregular_the_sampling(
     assert runs.seconds.tolist() == [20, 19, 11, 10]  # to the next; to the gap; to the next; to the end
 
 
-def test_phases_that_read_alike_are_told_apart_by_the_first_fact_that_differs():
-    assert described(block(4.0, 3 * GIB), block(3.9, GIB)) == [
-        "CPU-intensive, steady memory, about 3 GiB",
-        "CPU-intensive, steady memory, about 1 GiB",
-    ]
+def test_phases_that_read_alike_are_told_apart_by_the_first_fact_that_differs(sentence):
+    sentence(*described(block(4.0, 3 * GIB), block(3.9, GIB)))
     assert described(block(4.0, GIB), block(3.5, GIB))[1].endswith("about 3.5 cores")
     sway = 4.0 + 0.2 * np.where(np.arange(40) % 2 == 0, 1, -1)
     assert described(block(4.0, GIB), block(sway, GIB))[1].endswith("varying by 0.2 cores")
@@ -220,9 +208,9 @@ def test_phases_that_read_alike_are_told_apart_by_the_first_fact_that_differs():
     assert [text.rpartition(", ")[2] for text in same] == ["number 1", "number 2"]
 
 
-def test_without_cpu_and_memory_the_features_are_named():
+def test_without_cpu_and_memory_the_features_are_named(sentence):
     assert described(np.full((5, 1), 2.0), features=(Feature("net"),)) == ["Net about 2"]
-    assert described(np.zeros((5, 2))) == ["Idle CPU, steady memory"]
+    sentence(*described(np.zeros((5, 2))))
 
 
 @given(st.integers(0, 2**31 - 1), st.integers(2, 9))

@@ -47,7 +47,7 @@ def test_other_units_and_other_periods_are_told_in_numbers(model, traces):
     assert not slower.out_of_range
 
 
-def test_values_far_below_those_of_the_training_are_told(model, traces):
+def test_values_far_below_those_of_the_training_are_told(model, traces, sentence):
     """A share of one, read by a model of percentages: nothing is above what it knows, and little below."""
     cpu, memory = traces.columns
     found = compare_with_training(
@@ -56,8 +56,7 @@ def test_values_far_below_those_of_the_training_are_told(model, traces):
     assert found.outside[0].share <= 0.02
     assert found.outside[0].reach == pytest.approx(0.01, rel=0.5)
     assert [each.name for each in found.out_of_range] == ["cpu"]
-    assert "its 99th percentile is 1" in drift_warning(found, "jobs")[1]
-    assert "Is it in the same unit?" in drift_warning(found, "jobs")[1]
+    sentence(drift_warning(found, "jobs")[1])
     assert not compare_with_training(
         model, replace(traces, columns=(cpu / 10 + cpu.mean() / 2, memory))
     ).out_of_range
@@ -72,16 +71,16 @@ def test_an_older_model_does_not_know(model, traces):
     assert compare_with_training(unknown, replace(traces, period=50.0)).period_ratio is None
 
 
-def test_what_a_person_has_to_know_is_said_in_numbers(model, traces):
+def test_what_a_person_has_to_know_is_said_in_numbers(model, traces, sentence):
     assert drift_warning(compare_with_training(model, traces), "jobs") is None
     cpu, memory = traces.columns
     headline, text = drift_warning(
         compare_with_training(model, replace(traces, columns=(cpu, memory * 1024), period=50.0)), "jobs"
     )
-    assert headline == "jobs was trained on other data."
-    assert "50 s, its training was every 10 s (5.0 times as rarely)" in text
+    sentence(headline)
+    sentence(text)
     assert "memory: 100.0% of samples are above the 99th percentile of the training, 0.0% below" in text
     older = replace(model, training=replace(model.training, ranges=(), period=0.0))
     headline, text = drift_warning(compare_with_training(older, traces), "jobs")
     assert headline.endswith("what jobs was trained on is not known.")
-    assert "stored without the range" in text
+    sentence(text)

@@ -92,11 +92,11 @@ def test_what_the_caller_of_a_reader_raises_passes(tmp_path):
         read_with_report(path, progress=raising)
 
 
-def test_names_are_listed_as_far_as_a_sentence_bears():
+def test_names_are_listed_as_far_as_a_sentence_bears(sentence):
     assert format_names(["a", "b"]) == "“a”, “b”"
     assert format_names(["x" * 1_000] * 2) == f"“{'x' * 59}…”, “{'x' * 59}…”"
     assert format_names(f"column {i}" for i in range(1_000)).endswith("“column 13” …")
-    assert shorten_sentence("A short one, as it is: “name”.") == "A short one, as it is: “name”."
+    sentence(shorten_sentence("A short one, as it is: “name”."))
 
 
 # ── the faults that were found, each with its own sentence ──
@@ -144,12 +144,12 @@ def test_a_date_of_sar_that_is_none_counts_from_1970(tmp_path, date):
     assert read_traces(path).time[0] == 86_390
 
 
-def test_blocks_of_sadf_without_a_timestamp_are_reported(tmp_path):
+def test_blocks_of_sadf_without_a_timestamp_are_reported(tmp_path, sentence):
     path = tmp_path / "sar.csv"
     path.write_text(formats()["sadf"].content.decode().replace("timestamp;kbmemfree", "when;kbmemfree"))
     traces, report = read_with_report(path)
     assert traces.n_samples == report.count("ragged") == 9
-    assert "Row 13 belongs to a header without a timestamp" in " ".join(report.sentences())
+    sentence(" ".join(report.sentences()))
 
 
 @pytest.mark.parametrize("size", [".", "1.2.3MiB", ".GiB"])

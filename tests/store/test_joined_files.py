@@ -63,14 +63,12 @@ def test_cpu_here_and_memory_there_are_one_set(tmp_path: Path) -> None:
     assert part.traces.n_samples == 40
 
 
-def test_rows_without_a_partner_are_counted_by_file_and_are_no_green_tick(tmp_path: Path) -> None:
+def test_rows_without_a_partner_are_counted_by_file_and_are_no_green_tick(tmp_path: Path, sentence) -> None:
     folder = write(tmp_path / "two", {"cpu.csv": cpu(n=20), "memory.csv": memory(n=7, step=30)})
     traces, report = read_with_report(folder)
     assert traces.n_samples == 14
     assert not report.faultless
-    assert [one.message for one in report.harmful if one.kind == "no_partner"] == [
-        "cpu.csv: 26 of 40 rows have no partner in memory.csv."
-    ]
+    sentence(*[one.message for one in report.harmful if one.kind == "no_partner"])
     assert report.rows_kept == 28
 
 

@@ -130,15 +130,15 @@ def with_arrays(model, change):
     return zipped({"model.json": json.dumps(facts).encode(), "arrays.npz": buffer.getvalue()})
 
 
-def test_other_files_are_not_models(tmp_path, model, refuses):
-    assert "zip is damaged" in refused(b"")
-    assert "zip is damaged" in refused(b"hello")
-    assert "zip is damaged" in refused(model_archive(model)[:-30])
-    assert "holds “a.txt”" in refused(zipped({"a.txt": b"x"}))
+def test_other_files_are_not_models(tmp_path, model, refuses, sentence):
+    sentence(refused(b""))
+    sentence(refused(b"hello"))
+    sentence(refused(model_archive(model)[:-30]))
+    sentence(refused(zipped({"a.txt": b"x"})))
     assert "holds nothing" in refused(zipped({}))
-    assert "not a PhaseDock model" in refused(changed(model, format="other"))
-    assert "description is damaged" in refused(zipped({**parts_of(model), "model.json": b"{"}))
-    assert "not a PhaseDock model" in refused(zipped({**parts_of(model), "model.json": b"[]"}))
+    sentence(refused(changed(model, format="other")))
+    sentence(refused(zipped({**parts_of(model), "model.json": b"{"})))
+    sentence(refused(zipped({**parts_of(model), "model.json": b"[]"})))
     with refuses(InputError):
         load_model(tmp_path / "nowhere")
     with refuses(InputError):
@@ -152,15 +152,15 @@ def test_names_that_leave_the_folder_are_refused(model, tmp_path, monkeypatch):
     assert not list(tmp_path.parent.glob("evil"))
 
 
-def test_a_newer_version_is_said(model):
-    assert refused(changed(model, version=2)) == "The model is of format version 2; this program reads 1."
+def test_a_newer_version_is_said(model, sentence):
+    sentence(refused(changed(model, version=2)))
 
 
-def test_changed_arrays_are_noticed(model):
+def test_changed_arrays_are_noticed(model, sentence):
     parts = parts_of(model)
     arrays = bytearray(parts["arrays.npz"])
     arrays[60] ^= 1
-    assert "not the ones it was saved with" in refused(zipped({**parts, "arrays.npz": bytes(arrays)}))
+    sentence(refused(zipped({**parts, "arrays.npz": bytes(arrays)})))
 
 
 def test_bombs_are_refused(model, monkeypatch):
@@ -236,7 +236,7 @@ def test_expansions_that_cannot_be_are_refused(model, traces):
 
 
 @pytest.mark.parametrize("encoder", ["window", "pca"])
-def test_encoders_that_cannot_be_are_refused(traces, encoder):
+def test_encoders_that_cannot_be_are_refused(traces, encoder, sentence):
     model = fit(traces, PhaseSettings(phases=3, encoder=encoder))
     key = "encoder_history" if encoder == "window" else "encoder_components"
     assert refused(with_arrays(model, lambda a: {**a, key: a[key].ravel()[:0]}))
@@ -246,7 +246,7 @@ def test_encoders_that_cannot_be_are_refused(traces, encoder):
         def odd(a):
             return {**a, key: a[key][:, :3], "encoder_mean": a["encoder_mean"][:3]}
 
-        assert "does not fit" in refused(with_arrays(model, odd))
+        sentence(refused(with_arrays(model, odd)))
     else:
         assert "history" in refused(with_arrays(model, lambda a: {**a, key: np.array([0])}))
 

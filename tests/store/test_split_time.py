@@ -57,13 +57,13 @@ def test_it_is_what_one_column_says(tmp_path_factory, seconds):
 
 
 @pytest.mark.parametrize("exactly", [False, True])
-def test_a_cell_that_is_no_time_is_reported_by_row(tmp_path, exactly):
+def test_a_cell_that_is_no_time_is_reported_by_row(tmp_path, exactly, sentence):
     text = table(range(0, 60, 5)).replace("00:00:20", "25:61:00").replace("00:00:30", "")
     values = text.replace(",0.5\n", ',"0.5"\n\n') if exactly else text  # a blank line: rows are no positions
     _, report = read_with_report(write(tmp_path, "two.csv", values))
     said = next(one for one in report.problems if one.kind == "unparsable_time")
     assert (said.row, said.column) == (8 + exactly, "Date Time")
-    assert "“2026-03-15 25:61:00”, which is no date" in said.message
+    sentence(said.message)
     assert next(one for one in report.problems if one.kind == "missing_time").row == 10 + exactly
 
 

@@ -79,12 +79,12 @@ def test_seconds_by_name_that_are_thousands_apart_are_asked(tmp_path):
 
 
 @pytest.mark.parametrize(("separator", "name"), [(";", "t.csv"), ("\t", "t.tsv")])
-def test_points_with_three_digits_beside_decimal_commas_are_marked(tmp_path, separator, name):
+def test_points_with_three_digits_beside_decimal_commas_are_marked(tmp_path, separator, name, sentence):
     def row(i):
         return i, f"{cpu(i):.2f}".replace(".", ","), f"{412 + i}.125"
 
     text = table(separator.join(("time_s", "cpu_cores", "memory_mib")), row, separator)
-    assert "read as thousands separators" in read(tmp_path, text, name)[1]["assumed_thousands"]
+    sentence(read(tmp_path, text, name)[1]["assumed_thousands"])
 
 
 def test_thousands_that_another_cell_shows_are_not_marked(tmp_path):
@@ -127,9 +127,9 @@ def test_two_columns_of_names_tell_executions_apart(tmp_path):
 @pytest.mark.parametrize(
     ("name", "size"), [("gpu_memory_gb", 24), ("gpu_memory_mib", 81559), ("vram_gib", 16)]
 )
-def test_the_size_of_a_card_is_doubted_as_usage(tmp_path, name, size):
+def test_the_size_of_a_card_is_doubted_as_usage(tmp_path, name, size, sentence):
     said = read(tmp_path, table(f"time_s,gpu_util_percent,{name}", lambda i: (i, 20 + i, size)))[1]
-    assert f"is “{name}” the size of the card?" in said["doubtful"]
+    sentence(said["doubtful"])
 
 
 @pytest.mark.parametrize("name", ["gpu_memory_used_mib", "gpu_memory_allocated_mib"])
@@ -147,9 +147,9 @@ def test_cpu_of_batch_jobs_that_may_be_in_cores_is_asked(tmp_path, factor, open_
     assert ("cpu" in asked(tmp_path, text)) is open_
 
 
-def test_cpu_of_batch_jobs_that_is_never_near_100_is_marked(tmp_path):
+def test_cpu_of_batch_jobs_that_is_never_near_100_is_marked(tmp_path, sentence):
     _, said = read(tmp_path, table(BATCH, lambda i: ("a", 1_700_000_000 + i, 20 + i, 3000 + i, 0.2)))
-    assert "% of the machine" in said["assumed_unit"]
+    sentence(said["assumed_unit"])
 
 
 def test_cpu_of_batch_jobs_that_is_busy_is_a_percentage(tmp_path):
@@ -192,9 +192,9 @@ def test_what_begins_with_node_is_a_machine_where_nodes_have_names(tmp_path):
 
 
 @pytest.mark.parametrize("names", ["container", "name"])
-def test_memory_of_the_host_beside_containers_is_marked(tmp_path, names):
+def test_memory_of_the_host_beside_containers_is_marked(tmp_path, names, sentence):
     text = table(f"time_s,{names},cpu_cores,host_memory_mib", lambda i: (i, "a", cpu(i), 3000 + i))
-    assert "is of the host" in read(tmp_path, text)[1]["assumed_role"]
+    sentence(read(tmp_path, text)[1]["assumed_role"])
 
 
 @pytest.mark.parametrize("names", ["host,cpu_cores", "name,host_cpu_cores"])
@@ -234,9 +234,9 @@ def test_rates_are_read_as_their_letters_say(tmp_path, name, role, factor, marke
 
 @pytest.mark.parametrize("zone", ["IST", "CST"])
 @pytest.mark.parametrize("form", ["2026-01-15 10:00:{:02} {}", "Thu Jan 15 10:00:{:02} {} 2026"])
-def test_a_zone_that_is_several_is_marked(tmp_path, zone, form):
+def test_a_zone_that_is_several_is_marked(tmp_path, zone, form, sentence):
     traces, said = read(tmp_path, table("time,cpu_cores", lambda i: (form.format(i, zone), cpu(i))))
-    assert "names a zone that is several" in said["assumed_zone"]
+    sentence(said["assumed_zone"])
     assert traces.time[0] == 1_768_471_200
 
 
@@ -257,9 +257,9 @@ def test_the_memory_of_a_machine_tells_what_gb_are(tmp_path, total, unit):
 
 
 @pytest.mark.parametrize("name", ["mem_used_gb", "Memory (MB)", "rss_kb"])
-def test_what_is_called_gb_alone_is_marked(tmp_path, name):
+def test_what_is_called_gb_alone_is_marked(tmp_path, name, sentence):
     text = table(f"time_s,cpu_cores,{name}", lambda i: (i, cpu(i), 5000 + i))
-    assert "many programs mean" in read(tmp_path, text)[1]["assumed_unit"]
+    sentence(read(tmp_path, text)[1]["assumed_unit"])
     assert any("many programs mean" in one for one in look(tmp_path, text)[0].reasons)
 
 
@@ -277,9 +277,9 @@ def test_two_units_of_cpu_in_a_name_are_asked(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["memory_size_mib", "physical_memory_mib", "memory_rate_mib"])
-def test_memory_that_may_be_a_size_or_a_change_is_marked(tmp_path, name):
+def test_memory_that_may_be_a_size_or_a_change_is_marked(tmp_path, name, sentence):
     text = table(f"time_s,cpu_cores,{name}", lambda i: (i, cpu(i), 500 + i))
-    assert "may say that it is not" in read(tmp_path, text)[1]["assumed_role"]
+    sentence(read(tmp_path, text)[1]["assumed_role"])
 
 
 @pytest.mark.parametrize("name", ["resident_set_size_mib", "physical_memory_used_mib", "rss_size_mib"])
@@ -295,10 +295,10 @@ def test_mebibytes_are_what_they_say(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["gpu_util_percent", "memory_percent", "cpu_percent_of_machine"])
-def test_percentages_that_are_shares_behind_an_idle_start_are_doubted(tmp_path, name):
+def test_percentages_that_are_shares_behind_an_idle_start_are_doubted(tmp_path, name, sentence):
     rows = (f"{i},{cpu(i)},{0 if i < 2100 else round(0.3 + i % 7 / 20, 2)}" for i in range(2400))
     traces, said = read(tmp_path, f"time_s,other,{name}\n" + "\n".join(rows) + "\n")
-    assert "is it a share from 0 to 1?" in said["doubtful"]
+    sentence(said["doubtful"])
     assert traces.n_samples == 2400
 
 
@@ -332,10 +332,10 @@ def test_cells_in_units_that_may_be_of_1024_are_marked(tmp_path, name, memory):
     assert "(1000" in said["assumed_suffix"]
 
 
-def test_cells_in_gb_are_marked_though_the_memory_of_the_machine_is_known(tmp_path):
+def test_cells_in_gb_are_marked_though_the_memory_of_the_machine_is_known(tmp_path, sentence):
     header = "time_s,cpu_cores,mem_used_gb,mem_total_gb"
     text = table(header, lambda i: (i, cpu(i), f"{2 + i / 8:.2f} GB", "31.2"))
-    assert "read as 2.00 GB (1000³)" in read(tmp_path, text)[1]["assumed_suffix"]
+    sentence(read(tmp_path, text)[1]["assumed_suffix"])
 
 
 @pytest.mark.parametrize("memory", ["{} MiB", "{}Mi", "{}000000 B"])

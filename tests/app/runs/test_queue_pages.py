@@ -132,7 +132,7 @@ def test_the_card_of_times_needs_somebody_who_waits() -> None:
     assert "paused" not in text
 
 
-def test_a_tick_says_who_waits_since_when_and_why(place: Workspace, experiment: str) -> None:
+def test_a_tick_says_who_waits_since_when_and_why(place: Workspace, experiment: str, sentence) -> None:
     run = place.runs.experiment(experiment).runs["Static"][1]
     entries = [place.runs.ledgers.entry(run, tick.number) for tick in place.runs.ledgers.ticks(run)]
     tick = max(range(len(entries)), key=lambda at: len(waiting(entries[at])))
@@ -144,7 +144,7 @@ def test_a_tick_says_who_waits_since_when_and_why(place: Workspace, experiment: 
         assert words in text, words
     said = wait_reasons(place.runs.ledgers.series(run), tick)
     first = waiting(entries[tick])[0]
-    assert f"{first.id} asks for" in said[first.id][0].text
+    sentence(said[first.id][0].text)
     assert 0 < said[first.id][1] < len(waiting(entries[tick]))
     assert wait_reasons(None, tick) == wait_reasons({"time": [0.0]}, 3) == {}
     # those that wait are in that card alone, unless they are looked at

@@ -79,11 +79,10 @@ def test_what_changes_something_must_come_from_our_pages(
     assert answer.status_code == status
 
 
-def test_pages_may_load_nothing_from_elsewhere(tmp_path: Path) -> None:
+def test_pages_may_load_nothing_from_elsewhere(tmp_path: Path, sentence) -> None:
     answer = server(tmp_path).test_client().get("/page", headers={"Host": "localhost"})
     policy = answer.headers["Content-Security-Policy"]
-    assert "default-src 'self'" in policy
-    assert "script-src 'self' 'sha256-x'" in policy
+    sentence(policy)
     assert "http" not in policy
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert "unsafe-eval" not in content_policy([])

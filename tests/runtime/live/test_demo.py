@@ -139,7 +139,7 @@ def test_a_policy_is_attached_and_everything_is_as_it_was_after_it(space, mode):
     assert "demo" in run.name
 
 
-def test_what_is_recorded_says_where_it_comes_from(space):
+def test_what_is_recorded_says_where_it_comes_from(space, sentence):
     files = LiveFiles(space.settings.home, "demo")
     with space.live.engines.host("demo") as host:
         sampler = Sampler(host, space.live.saved_limits, LossReader(host))
@@ -159,5 +159,5 @@ def test_what_is_recorded_says_where_it_comes_from(space):
         home, engines = space.settings.home, space.live.engines
         made = record(home, engines, space.traces, space.models, params, None, say)
         stored = space.traces.get(made)
-    assert stored.source == "recorded from “Demo: recorded jobs, replayed”"
+    sentence(stored.source)
     assert stored.n_executions == len(said[-1].rows)

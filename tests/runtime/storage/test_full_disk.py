@@ -100,7 +100,7 @@ def test_a_mistake_of_ours_stays_a_mistake(place):
         session.add_all([TaskRow(id="same", **values), TaskRow(id="same", **values)])
 
 
-def test_the_end_of_a_task_is_written_as_soon_as_there_is_room(place, monkeypatch):
+def test_the_end_of_a_task_is_written_as_soon_as_there_is_room(place, monkeypatch, sentence):
     monkeypatch.setattr("core.tasks.worker.BEAT_EVERY", 0.05)
     disk = Disk(place.database)
     worker = Worker(place, threads=1, kinds=kinds_for_tests())
@@ -112,7 +112,7 @@ def test_the_end_of_a_task_is_written_as_soon_as_there_is_room(place, monkeypatc
         assert place.tasks.get(task).state is TaskState.RUNNING
     info = until(lambda: (found := place.tasks.get(task)).state.ended and found)
     assert info.state is TaskState.FAILED
-    assert "cannot be written" in info.error[0]
+    sentence(info.error[0])
     assert worker.stop()
 
 

@@ -221,9 +221,9 @@ def test_gathered_files_are_one_upload_until_they_are_separated(uploads):
     assert not any(uploads.is_joined(one) for one in (*apart, made))
 
 
-def test_files_of_one_name_stay_apart_and_many_names_are_counted(uploads, tmp_path):
+def test_files_of_one_name_stay_apart_and_many_names_are_counted(uploads, tmp_path, sentence):
     made = uploads.gather([sent(uploads, "export.csv", str(n).encode()) for n in range(5)])
-    assert uploads.get(made).name == "export.csv and 4 more files"
+    sentence(uploads.get(made).name)
     assert sorted(path.read_bytes() for path in uploads.files(made)) == [b"0", b"1", b"2", b"3", b"4"]
     uploads.discard(made)
     assert files_in(tmp_path) == []

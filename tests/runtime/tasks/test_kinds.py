@@ -108,13 +108,13 @@ def test_bad_settings_fail_with_their_name(workspace, worker, trace_set):
     assert "pochs" in info.error[0]
 
 
-def test_training_on_what_is_gone_says_so(workspace, worker, trace_set):
+def test_training_on_what_is_gone_says_so(workspace, worker, trace_set, sentence):
     workspace.traces.trash(trace_set.id)
     workspace.traces.delete(trace_set.id)
     info = ended(
         workspace, workspace.tasks.submit("train", "Train", {"trace_set": trace_set.id, "name": "x"})
     )
-    assert "no longer there" in info.error[0]
+    sentence(info.error[0])
 
 
 def test_expanding_makes_a_new_model(workspace, worker, trace_set):

@@ -93,7 +93,7 @@ def test_the_codes_that_redraw_a_terminal_are_no_part_of_what_is_read(tmp_path, 
     assert of(traces, Role.MEMORY) == [1.5 * GIB] * 6
 
 
-def test_docker_stats_as_a_refreshed_table(tmp_path):
+def test_docker_stats_as_a_refreshed_table(tmp_path, sentence):
     text = ""
     for i in range(3):
         text += (
@@ -108,7 +108,7 @@ def test_docker_stats_as_a_refreshed_table(tmp_path):
     assert of(traces, Role.MEMORY) == pytest.approx([1.2 * GIB] * 3)
     assert traces.column("block_out_bytes").tolist() == [0.0] * 3
     assert traces.time.tolist() == [0, 1, 2]
-    assert "Row 3 has 4 cells instead of the 8" in report.sentences()[0]
+    sentence(report.sentences()[0])
 
 
 def test_a_column_that_comes_too_late_is_named(tmp_path, monkeypatch):

@@ -32,11 +32,11 @@ def test_kubectl_top_in_a_loop(tmp_path):
     assert report.faultless
 
 
-def test_kubectl_top_without_times_says_that_they_are_assumed(tmp_path):
+def test_kubectl_top_without_times_says_that_they_are_assumed(tmp_path, sentence):
     traces, report = read_with_report(write(tmp_path, "top.txt", TOP * 3))
     assert traces.period == 15
     assert [one.kind for one in report.harmful] == ["assumed_unit"]
-    assert "The file has no times" in report.harmful[0].message
+    sentence(report.harmful[0].message)
 
 
 def test_kubectl_top_as_csv_is_told_by_its_cells(tmp_path):

@@ -82,18 +82,17 @@ def test_a_deadline_is_understood_and_one_that_is_not_is_refused_at_its_field(qu
     assert set(refused.value.fields) == {"deadline"}
 
 
-def test_what_earlier_runs_showed_is_told_and_asking_changes_nothing(queue):
+def test_what_earlier_runs_showed_is_told_and_asking_changes_nothing(queue, sentence):
     before = queue.ask("demo", {**MLP, "deadline": "2 h"})
     assert (before.outlook.known, before.runs, before.attached) == (False, 0, False)
-    assert "no job of this kind has run here" in sentences(before, "UTC")[0]
+    sentence(sentences(before, "UTC")[0])
     teach(queue)
     found = queue.ask("demo", {**MLP, "command": "--steps 9 --seed 5", "deadline": "2 min"})
     assert (found.runs, found.outlook.promised, found.policy) == (1, True, "deadline")
     assert found.outlook.cores == 2.0, "1200 steps: 120 s with one core, 72 with two, and 2 s to begin"
     said = " ".join(sentences(found, "UTC"))
     assert said.startswith("It can be done by ")
-    assert "(in 2 min 00 s) with 2.00 cores." in said
-    assert "Deadline is not attached in control" in said
+    sentence(said)
     assert "is a guess" not in said
     soon = queue.ask("demo", {**MLP, "deadline": "9 s"})
     assert not soon.outlook.promised
@@ -106,11 +105,11 @@ def test_what_earlier_runs_showed_is_told_and_asking_changes_nothing(queue):
     assert found.to_dict()["gives_way"] == []
 
 
-def test_a_speed_that_is_a_guess_is_called_so(queue):
+def test_a_speed_that_is_a_guess_is_called_so(queue, sentence):
     teach(queue, **{"1": 0.1})
     found = queue.ask("demo", {**MLP, "deadline": "2 h"})
     assert (found.outlook.promised, found.profiled) == (True, False)
-    assert "It ran with one number of cores only, so its speed with others is a guess." in sentences(found)
+    sentence(sentences(found))
 
 
 def test_what_is_attached_is_asked_as_it_is_set(queue, space):

@@ -82,7 +82,7 @@ def test_everything_that_is_wrong_is_said_at_once_in_the_order_of_the_form():
     ]
 
 
-def test_volumes_and_ports_are_those_that_the_settings_list(tmp_path):
+def test_volumes_and_ports_are_those_that_the_settings_list(tmp_path, sentence):
     inside = tmp_path / "data" / "sets"
     inside.mkdir(parents=True)
     mounts = Mounts((str(tmp_path / "data"),), ((6006, 6010),))
@@ -90,15 +90,15 @@ def test_volumes_and_ports_are_those_that_the_settings_list(tmp_path):
     assert spec.volumes == {str(inside): "/sets:ro", f"{tmp_path}/data": "/all"}
     assert spec.ports == {"6007": "6006"}
     for source in (tmp_path, tmp_path / "data-2", f"{tmp_path}/data/../other"):
-        assert "may not be mounted" in wrong(mounts, image="x", volumes=f"{source}:/x")["volumes"]
+        sentence(wrong(mounts, image="x", volumes=f"{source}:/x")["volumes"])
     assert "lists 6006-6010" in wrong(mounts, image="x", ports="6011:80")["ports"]
 
 
-def test_a_link_does_not_lead_out_of_an_allowed_folder(tmp_path):
+def test_a_link_does_not_lead_out_of_an_allowed_folder(tmp_path, sentence):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "out").symlink_to("/etc")
     mounts = Mounts((str(tmp_path / "data"),))
-    assert "may not be mounted" in wrong(mounts, image="x", volumes=f"{tmp_path}/data/out:/x")["volumes"]
+    sentence(wrong(mounts, image="x", volumes=f"{tmp_path}/data/out:/x")["volumes"])
 
 
 @given(st.text(max_size=80), st.text(max_size=40), st.text(max_size=40))
