@@ -222,6 +222,7 @@ def test_the_page_is_accessible_and_fits(page: Page, live: Server) -> None:
     expect(page.locator(".livecard", has_text="page-mlp")).to_be_visible()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("containers")
 def test_an_engine_that_stops_is_said_and_its_figures_stay(page: Page, live: Server) -> None:
     opened(page, live)
@@ -252,6 +253,7 @@ def fed(tmp_path: Path, guard: Guard, page: Page) -> Iterator[tuple[Server, Feed
     running.stop()
 
 
+@pytest.mark.long
 def test_a_tick_of_fifty_containers_costs_the_browser_little(page: Page, fed: tuple[Server, Feed]) -> None:
     server, feed = fed
     page.goto(f"{server.base_url}/live?engine=fed")

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.live
 
 
-@pytest.mark.parametrize("name", ["mlp", "autoencoder", "elman", "factors"])
+@pytest.mark.parametrize(
+    "name", ["mlp", "autoencoder", pytest.param("elman", marks=pytest.mark.long), "factors"]
+)
 def test_a_numpy_program_trains_in_the_light_image(
     light_image: str, start_job: Callable[..., Container], name: str
 ) -> None:

@@ -121,10 +121,11 @@ def test_sigterm_writes_a_checkpoint_from_which_it_goes_on(
     assert len(printed(job)) == STEPS
 
 
+@pytest.mark.long
 def test_a_killed_job_does_its_last_steps_again_and_says_no_loss_twice(
     light_image: str, start_job: Start, folder: Folder
 ) -> None:
-    run = ["python3", "-m", "phasedock_jobs", "mlp", "--steps", "600", "--size", "0.05", "--threads", "1"]
+    run = ["python3", "-m", "phasedock_jobs", "mlp", "--steps", "200", "--size", "0.05", "--threads", "1"]
     run += ["--every", "10"]
     job = start_job(light_image, run, **folder.options)
     folder.wait(lambda now: now["step"] >= 27)
@@ -136,11 +137,11 @@ def test_a_killed_job_does_its_last_steps_again_and_says_no_loss_twice(
     lines = job.logs().decode().splitlines()
     again = [int(line.split()[1].split("/")[0]) for line in lines if line.endswith(" again")]
     kept = reached - len(again)
-    assert f"going on after step {kept} of 600" in lines
+    assert f"going on after step {kept} of 200" in lines
     assert (kept % 10, again) == (0, list(range(kept + 1, reached + 1)))
     # it may die between saying a step's loss and keeping its checkpoint
     assert 20 <= kept <= reached <= kept + 10
-    assert [step for step, _ in folder.losses()] == list(range(1, 601))
+    assert [step for step, _ in folder.losses()] == list(range(1, 201))
 
 
 MARGINALS = """

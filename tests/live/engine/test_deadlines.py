@@ -71,6 +71,7 @@ def driven(engine, happens=None):
     return told
 
 
+@pytest.mark.long
 def test_a_job_that_slows_down_by_half_gets_the_cores_that_it_needs(docker_url, light_image, tmp_path):
     """A quarter of a core would do for 6 core-seconds in 40 s, and not for the 10.5 that they become."""
     slow = due(light_image, "slow", 6.0, 40.0, slower_from=100)

@@ -47,6 +47,7 @@ def started(engine):
     raise AssertionError("it printed nothing")
 
 
+@pytest.mark.long
 def test_an_engine_that_comes_back_is_waited_for_and_the_run_goes_on(daemon, tmp_path):
     with opened(daemon.url, tmp_path, printing("a"), printing("b", 4.0)) as engine:
         started(engine)
@@ -71,6 +72,7 @@ def test_an_engine_that_comes_back_is_waited_for_and_the_run_goes_on(daemon, tmp
         assert engine.observe().jobs[0].state is JobState.RUNNING
 
 
+@pytest.mark.long
 def test_an_engine_that_stays_away_ends_the_run_in_one_sentence(daemon, tmp_path):
     with opened(daemon.url, tmp_path, printing("a"), reconnect_within=1.5) as engine:
         started(engine)
@@ -87,6 +89,7 @@ def test_an_engine_that_stays_away_ends_the_run_in_one_sentence(daemon, tmp_path
     daemon.start()
 
 
+@pytest.mark.long
 def test_an_engine_that_a_killed_run_left_running_gives_way_to_a_new_one(daemon):
     left, again = daemon._process, host.Daemon(daemon.folder)
     again.start()
@@ -95,6 +98,7 @@ def test_an_engine_that_a_killed_run_left_running_gives_way_to_a_new_one(daemon)
     daemon._process = again._process
 
 
+@pytest.mark.long
 def test_an_engine_that_hangs_is_lost_and_found_again(daemon):
     with Host(Address("local", daemon.url), request_timeout=0.5) as host:
         assert host.containers() == ()

@@ -67,6 +67,7 @@ def test_a_move_that_the_other_worker_refuses_leaves_the_job_where_it_was(docker
     assert steps_read(tmp_path) == list(range(1, 41))
 
 
+@pytest.mark.long
 def test_a_move_that_is_not_confirmed_goes_back_from_the_checkpoint(
     docker_url, light_image, tmp_path, monkeypatch, docker_client
 ):
@@ -106,6 +107,7 @@ def test_a_job_that_writes_no_checkpoint_in_time_stays(docker_url, light_image, 
         assert (seen.jobs[0].state, seen.jobs[0].worker) == (JobState.RUNNING, "worker-0")
 
 
+@pytest.mark.long
 def test_a_job_that_computes_has_longer_to_go_on(docker_url, light_image, tmp_path, monkeypatch):
     """Started anew it prepares its data for longer than it would have, had it been waited for in vain.
 

@@ -28,7 +28,7 @@ def host(docker_url):
         (1, 0.1),
         pytest.param(2, 0.2, marks=pytest.mark.long),
         pytest.param(1, 0.9, marks=pytest.mark.long),
-        (2, 1.9),
+        pytest.param(2, 1.9, marks=pytest.mark.long),
     ],
 )
 def test_what_is_used_and_what_is_withheld_make_what_would_be_used(

@@ -28,6 +28,7 @@ def daemon() -> Iterator[host.Daemon]:
         yield made
 
 
+@pytest.mark.long
 def test_an_engine_that_is_lost_under_a_policy_ends_it_and_gets_its_limits_back_later(
     daemon, tmp_path, monkeypatch
 ):
@@ -61,6 +62,7 @@ def test_an_engine_that_is_lost_under_a_policy_ends_it_and_gets_its_limits_back_
         space.close()
 
 
+@pytest.mark.long
 def test_a_name_that_means_another_engine_now_gives_nothing_back_there(
     daemon, tmp_path, docker_url, light_image, start_job
 ):

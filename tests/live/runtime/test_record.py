@@ -152,6 +152,7 @@ def _waves() -> Any:
     return TraceSet(features, (cpu, memory), np.arange(200.0), ("w",), np.array([0, 200]), 1.0)
 
 
+@pytest.mark.long
 def test_what_was_recorded_before_the_worker_was_killed_can_be_finished(
     space, settings, light_image, start_job
 ):
@@ -185,6 +186,7 @@ def test_what_was_recorded_before_the_worker_was_killed_can_be_finished(
     assert space.live.recordings.unfinished() == ()
 
 
+@pytest.mark.long
 def test_the_command_line_records_and_watches_without_a_worker(settings, light_image, start_job):
     job = start_job(light_image, ["python3", "-c", WAVES], labels={"phasedock": "1"})
     command = [sys.executable, "-m", "core.cli"]

@@ -57,6 +57,7 @@ def test_specon_moves_a_pytorch_job_without_losing_or_repeating_a_step(space: Wo
     assert not [failure for entry in entries for failure in entry.failures]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("light_image")
 def test_cores_and_threads_bend_together_while_jobs_queue(space: Workspace) -> None:
     """Two processors: the second job takes one back from the first, the third waits until one has ended."""
@@ -99,6 +100,7 @@ def test_a_run_removes_what_a_killed_one_left_and_nothing_of_others(
     assert [each.name for each in (settings.home / "jobs").iterdir()] == ["lock"]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("light_image")
 def test_a_killed_worker_leaves_no_container_behind(
     settings: Settings, space: Workspace, docker_client: docker.DockerClient

@@ -95,6 +95,7 @@ def running(space, *names: str) -> dict[str, Any]:
     return until(seen, 60)
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed_loses_no_submitted_job(space, settings, submit, docker_client, light_image):
     """One runs, one waits because the whole machine is taken; then nobody is left who knows of them."""
     assert light_image
