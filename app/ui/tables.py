@@ -67,7 +67,7 @@ def table_route(blueprint: Blueprint, rule: str) -> Callable[[MakeTable], MakeTa
     return register
 
 
-def html_table(
+def html_table(  # noqa: PLR0913 - each option draws another part of a table
     table: Table,
     label: str,
     *,
@@ -77,11 +77,13 @@ def html_table(
     row_css: Callable[[Any], str] | None = None,
     row_heads: bool = False,
     look: str = "plain",
+    fit: str = "",
 ) -> html.Div:
     """A short table; long ones are grids.
 
     `cells` draws the cells of some columns from their row, `heads` replaces titles (a ``html.Th`` whole
-    heads), `css` adds classes to columns and `row_css` to rows; `row_heads` makes the first column heads.
+    heads), `css` adds classes to columns and `row_css` to rows; `row_heads` makes the first column heads;
+    `fit` is the class of the area that scrolls, such as ``tall``.
     """
     columns, cells, heads, css = table.titled, cells or {}, heads or {}, css or {}
     classes = [" ".join(filter(None, ("num" if c.is_right else "", css.get(c.key, "")))) for c in columns]
@@ -107,7 +109,7 @@ def html_table(
         className=look,
         **data(table=table.name),
     )
-    return scrolling(whole, label)
+    return scrolling(whole, label, fit)
 
 
 def _head(column: Column, class_name: str, head: Node) -> html.Th:

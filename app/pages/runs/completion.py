@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dash import html
@@ -18,14 +19,16 @@ from app.ui.basics import Node, aria, card, scrolling
 from app.ui.export import download, export_menu
 from app.ui.graph import graph
 from app.ui.links import link, segments
+from app.ui.tables import html_table
 from core.experiments.leaderboard import difference
 from core.experiments.measures import queues
-from core.experiments.step_times import StageRow, stage_rows
+from core.experiments.step_times import Stage, StageRow, stage_rows
 from core.scheduling.policies import POLICIES
+from core.tables import Column, Table
 from core.units import format_cores, format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import plotly.graph_objects as go
 
@@ -89,13 +92,12 @@ def jobs_card(
     keys = arm_keys(zip(runs, styles, strict=True), view) if how == "job" else []
     tools: list[Node] = [_forms(view, how)]
     if how == "table":
-        body: Node = _jobs_table(
-            jobs, runs, styles, arms, before, base, published if view.measure == "completion" else ()
-        )
+        table = jobs_table("completion", runs, view.measure, jobs)
+        body: Node = _jobs_html(table, runs, base, before, published if view.measure == "completion" else ())
         tools.append(download("completion per job", csv))
     else:
         body = _bar_chart(how, jobs, arms, before, QUANTITIES[view.measure])
-        tools.append(export_menu("jobs", f"{view.measure} per job", [("Times as runs, CSV", csv)]))
+        tools.append(export_menu("jobs", f"{view.measure} per job", [("Times as shown, CSV", csv)]))
     ticks = [html.Span(f"tick: {base.side.title}", className="key tick")] if how == "rows" and base else []
     return card(
         "Completion per job",
@@ -140,50 +142,49 @@ def _wide(figure: go.Figure, label: str, width: int) -> Node:
     )
 
 
-def _jobs_table(
-    jobs: Sequence[str],
+def jobs_table(name: str, runs: Sequence[DrawnRun], measure: str, jobs: Sequence[str] | None = None) -> Table:
+    """Seconds of each job, a column for each policy."""
+    names = runs[0].jobs if jobs is None else jobs
+    columns = [Column(each.side.label, each.side.title, partial(quantity, "mean")) for each in runs]
+    rows = zip(names, *(times(each, names, measure) for each in runs), strict=True)
+    return Table(f"{name}-{measure}-per-job", (Column("job", "Job"), *columns), rows)
+
+
+def _jobs_html(
+    table: Table,
     runs: Sequence[DrawnRun],
-    styles: Sequence[ArmStyle],
-    arms: Sequence[tuple[ArmStyle, Times]],
-    before: Times,
     base: DrawnRun | None,
+    before: Times,
     published: Sequence[Published],
 ) -> html.Div:
-    """Seconds of each job under each policy, and the change against the baseline (table 6.2)."""
-    by_job = {(each.policy, each.job): each for each in published if each.measure == "completion"}
-    head = html.Tr(
-        [
-            html.Th("Job", scope="col"),
-            *(html.Th(style.title, className="num", scope="col") for style in styles),
-        ]
+    """The table with the change of each job against the baseline, and what was published (table 6.2)."""
+    rows = list(table.rows)
+    then = {row[0]: seconds for row, seconds in zip(rows, before, strict=True)}
+    known = {(each.policy, each.job): each for each in published if each.measure == "completion"}
+
+    def cell(at: int, each: DrawnRun) -> Callable[[Any], Node]:
+        other = {} if base is not None and each.side.key == base.side.key else then
+        return lambda row: _job_cell(row[at], other.get(row[0]), known.get((each.side.key, row[0])))
+
+    return html_table(
+        Table(table.name, table.columns, rows),
+        "Completion per job and policy",
+        cells={each.side.label: cell(at, each) for at, each in enumerate(runs, 1)},
+        row_heads=True,
+        look="plain differences jobtable",
+        fit="tall",
     )
-    body = []
-    for at, job in enumerate(jobs):
-        cells = []
-        for each, (_, seconds) in zip(runs, arms, strict=True):
-            same = base is not None and each.side.key == base.side.key
-            cells.append(
-                _job_cell(seconds[at], None if same else before[at], by_job.get((each.side.key, job)))
-            )
-        body.append(html.Tr([html.Th(job, scope="row"), *cells]))
-    table = html.Table(
-        [html.Caption("Completion per job and policy", className="sr"), html.Thead(head), html.Tbody(body)],
-        className="plain differences jobtable",
-    )
-    return scrolling(table, "Completion per job and policy", "tall")
 
 
-def _job_cell(seconds: float | None, before: float | None, published: Published | None) -> html.Td:
-    if seconds is None:
-        return html.Td("–", className="num")
+def _job_cell(seconds: float | None, before: float | None, published: Published | None) -> Node:
     parts: list[Node] = [quantity("mean", seconds)]
-    if before:
+    if seconds is not None and before:
         parts.append(html.Div(change(seconds / before - 1.0), className="small ink2"))
-    if published is not None:
+    if seconds is not None and published is not None:
         parts.append(
             html.Div(f"published {change(published.change)}", className="small ink3", title=published.source)
         )
-    return html.Td(parts, className="num")
+    return parts
 
 
 # Where jobs' time goes, over all seeds.
@@ -220,20 +221,6 @@ def times_card(
 
 
 # Seconds per step at each number of cores, under policies that lead jobs through such numbers.
-
-
-STEPS_HEAD = (
-    "job",
-    "stage",
-    "limit",
-    "policy",
-    "seed",
-    "threads",
-    "steps",
-    "seconds",
-    "step_seconds",
-    "cores_used",
-)
 
 
 def staged_policies(selection: Selection) -> list[Side]:
@@ -308,10 +295,24 @@ def _stage_cell(row: StageRow, key: str, base: str) -> html.Td:
     )
 
 
-def steps_rows(made: Sequence[StageRow], seeds: Sequence[int]) -> Iterator[tuple[object, ...]]:
-    """The rows of the file: one for each stage, policy and seed."""
-    for row in made:
-        for label, stages in row.of.items():
-            for seed, each in zip(seeds, stages, strict=True):
-                figures = (each.threads, each.steps, each.seconds, each.step_seconds, each.used)
-                yield row.job, row.number, row.limit, label, seed, *figures
+_STEP_COLUMNS = tuple(
+    Column(name)
+    for name in ("job", "stage", "limit", "policy", "seed", "threads", "steps", "seconds", "step_seconds",
+                 "cores_used")
+)  # fmt: skip
+
+
+def steps_table(name: str, selection: Selection) -> Table:
+    """A row for each stage, policy and seed."""
+    seeds, found = stages(staged_policies(selection), selection.seeds)
+    rows = (
+        (row.job, row.number, row.limit, label, seed, *_stage_values(each))
+        for row in found
+        for label, of in row.of.items()
+        for seed, each in zip(seeds, of, strict=True)
+    )
+    return Table(f"{name}-steps", _STEP_COLUMNS, rows)
+
+
+def _stage_values(stage: Stage) -> tuple[object, ...]:
+    return stage.threads, stage.steps, stage.seconds, stage.step_seconds, stage.used

@@ -29,12 +29,13 @@ from app.ui.basics import (
     icon,
     link_button,
     page_head,
-    scrolling,
     state_badge,
 )
 from app.ui.export import page_export
 from app.ui.links import link
+from app.ui.tables import html_table
 from core.experiments.leaderboard import MEASURES
+from core.tables import Column, Table
 from core.units import format_change, format_duration, format_number, format_share, plural
 
 if TYPE_CHECKING:
@@ -280,44 +281,33 @@ def predicted_card(
     both = [row for row in found if row.label in measures]
     if not both:
         return None
-    base = next((row for row in both if row.label == selection.base.key), None)
+    base = measures.get(selection.base.key, {})
     titles = {side.key: side.title for side in selection.sides}
-    heads = ("Measure", "Policy", "Real", "Predicted", "Difference, real", "predicted")
-    body = [
-        _predicted_row(name, row, titles[row.label], measures, base, len(both) if row is both[0] else 0)
-        for name in MEASURES
-        for row in both
-    ]
-    table = html.Table(
-        [
-            html.Caption("Measured and predicted", className="sr"),
-            html.Thead(html.Tr([html.Th(head, className="num" if at > 1 else "", scope="col")
-                                for at, head in enumerate(heads)])),
-            html.Tbody(body),
-        ],
-        className="plain differences stages",
+    rows = [(name, row) for name in MEASURES for row in both]
+
+    def real(of: tuple[str, Standing]) -> float | None:
+        name, row = of
+        return row.differences[name].value if name in row.differences else None
+
+    def change(of: tuple[str, Standing]) -> float | None:
+        name, row = of
+        mine, theirs = measures[row.label].get(name), base.get(name)
+        return mine / theirs - 1 if theirs and mine is not None and row.differences else None
+
+    columns = (
+        Column("measure", "Measure", value=lambda of: MEASURES[of[0]] if of[1] is both[0] else ""),
+        Column("policy", "Policy", value=lambda of: titles[of[1].label]),
+        Column("real", "Real", value=lambda of: quantity(of[0], of[1].measures.get(of[0])), right=True),
+        Column("predicted", "Predicted", value=lambda of: quantity(of[0], measures[of[1].label].get(of[0])),
+               right=True),
+        Column("change", "Difference, real", format_change, real),
+        Column("predicted_change", "predicted", format_change, change),
     )  # fmt: skip
-    wrap = scrolling(table, "Measured and predicted")
+    values = [tuple(column.value_of(row) for column in columns) for row in rows]
+    table = Table("predicted", columns, values)
+    shown = html_table(table, "Measured and predicted", row_heads=True, look="plain differences")
     note = _predicted_note(titles.get(info.experiment.baseline, info.experiment.baseline), predicted)
-    return card("Simulator’s prediction", wrap, note=note, flush=True)
-
-
-def _predicted_row(
-    name: str,
-    row: Standing,
-    title: str,
-    predicted: Mapping[str, Mapping[str, float | None]],
-    base: Standing | None,
-    of: int,
-) -> html.Tr:
-    mine = predicted[row.label].get(name)
-    theirs = predicted[base.label].get(name) if base is not None and base is not row else None
-    change = mine / theirs - 1 if theirs and mine is not None else None
-    real = row.differences[name].value if name in row.differences else None
-    values = [quantity(name, row.measures.get(name)), quantity(name, mine)]
-    values += ["–" if each is None else format_change(each) for each in (real, change)]
-    measure = [html.Th(MEASURES[name], scope="rowgroup", rowSpan=of)] if of else []
-    return html.Tr([*measure, html.Td(title), *(html.Td(value, className="num") for value in values)])
+    return card("Simulator’s prediction", shown, note=note, flush=True)
 
 
 def _predicted_note(baseline: str, predicted: Mapping[str, Any]) -> str:

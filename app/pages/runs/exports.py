@@ -13,12 +13,12 @@ from app.pages.runs.draft import write_yaml
 from app.pages.runs.query import PATH, View
 from app.pages.runs.selection import drawn_runs, drawn_seed, select
 from app.ui.links import Query
-from app.ui.tables import file_answer
+from app.ui.tables import file_answer, table_route
 from core.errors import NotFoundError
-from core.tables import csv_lines
+from core.tables import Column, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from app.pages.runs.selection import DrawnRun
     from core.runs.values import ExperimentInfo
@@ -39,53 +39,50 @@ def _drawn(info: ExperimentInfo, view: View) -> list[DrawnRun]:
     return found
 
 
-@blueprint.get("/api/experiments/<experiment>/leaderboard.csv")
-def export_board(experiment: str) -> Response:
+def _columns(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name) for name in names)
+
+
+# Of an experiment.
+
+
+@table_route(blueprint, "/api/experiments/<experiment>/leaderboard.csv")
+def export_board(experiment: str) -> Table:
     """The leaderboard."""
     info, view = _requested(experiment)
     head, rows = board.csv_rows(info, select(info, view), view)
-    return file_answer(csv_lines(head, rows), f"{info.name}-leaderboard.csv")
+    return Table(f"{info.name}-leaderboard", _columns(*head), map(tuple, rows))
 
 
-@blueprint.get("/api/experiments/<experiment>/steps.csv")
-def export_steps(experiment: str) -> Response:
+@table_route(blueprint, "/api/experiments/<experiment>/steps.csv")
+def export_steps(experiment: str) -> Table:
     """Time per step at each number of cores, a row for each stage, policy and seed."""
     info, view = _requested(experiment)
-    selection = select(info, view)
-    seeds, found = completion.stages(completion.staged_policies(selection), selection.seeds)
-    return file_answer(
-        csv_lines(completion.STEPS_HEAD, completion.steps_rows(found, seeds)), f"{info.name}-steps.csv"
-    )
+    return completion.steps_table(info.name, select(info, view))
 
 
-@blueprint.get("/api/experiments/<experiment>/loads.csv")
-def export_loads(experiment: str) -> Response:
+@table_route(blueprint, "/api/experiments/<experiment>/loads.csv")
+def export_loads(experiment: str) -> Table:
     """Deadlines met, a row for each load and policy."""
-    info, _ = _requested(experiment)
-    return file_answer(csv_lines(loads.LOADS_HEAD, loads.loads_rows(info)), f"{info.name}-loads.csv")
+    return loads.loads_table(_requested(experiment)[0])
 
 
-@blueprint.get("/api/experiments/<experiment>/completion.csv")
-def export_completion(experiment: str) -> Response:
+@table_route(blueprint, "/api/experiments/<experiment>/completion.csv")
+def export_completion(experiment: str) -> Table:
     """What is drawn of every job, a column for each policy; seconds."""
     info, view = _requested(experiment)
-    runs = _drawn(info, view)
-    names = runs[0].jobs
-    columns = [completion.times(each, names, view.measure) for each in runs]
-    head = ("job", *(each.side.label for each in runs))
-    rows = ((name, *(column[at] for column in columns)) for at, name in enumerate(names))
-    return file_answer(csv_lines(head, rows), f"{info.name}-{view.measure}-per-job.csv")
+    return completion.jobs_table(info.name, _drawn(info, view), view.measure)
 
 
-@blueprint.get("/api/experiments/<experiment>/learning.csv")
-def export_learning(experiment: str) -> Response:
+@table_route(blueprint, "/api/experiments/<experiment>/learning.csv")
+def export_learning(experiment: str) -> Table:
     """Loss and growth: a row for each policy, job and interval; without a job, those of all together."""
     info, view = _requested(experiment)
     runs = [each for each in _drawn(info, view) if each.facts is not None]
     if not runs:
         raise NotFoundError("Time series were not saved for this seed.", "Choose the first seed.")
-    head = ("policy", "job", "from_s", "to_s", "loss_at_end", "growth_per_s")
-    return file_answer(csv_lines(head, over_time.learning_rows(runs)), f"{info.name}-loss-and-growth.csv")
+    columns = _columns("policy", "job", "from_s", "to_s", "loss_at_end", "growth_per_s")
+    return Table(f"{info.name}-loss-and-growth", columns, over_time.learning_rows(runs))
 
 
 _JOB = (
@@ -94,18 +91,17 @@ _JOB = (
 )  # fmt: skip
 
 
-@blueprint.get("/api/experiments/<experiment>/jobs.csv")
-def export_jobs(experiment: str) -> Response:
+@table_route(blueprint, "/api/experiments/<experiment>/jobs.csv")
+def export_jobs(experiment: str) -> Table:
     """Every job of every run of an experiment."""
     info = workspace().runs.experiment(experiment)
-
-    def rows() -> Iterator[tuple[Any, ...]]:
-        for label, runs in info.runs.items():
-            for seed, run in runs.items():
-                for job in stored.result(run).jobs:
-                    yield label, seed, *(getattr(job, name) for name in _JOB)
-
-    return file_answer(csv_lines(("policy", "seed", *_JOB), rows()), f"{info.name}-jobs.csv")
+    rows = (
+        (label, seed, *(getattr(job, name) for name in _JOB))
+        for label, runs in info.runs.items()
+        for seed, run in runs.items()
+        for job in stored.result(run).jobs
+    )
+    return Table(f"{info.name}-jobs", _columns("policy", "seed", *_JOB), rows)
 
 
 @blueprint.get("/api/experiments/<experiment>.yaml")
@@ -117,10 +113,17 @@ def export_experiment(experiment: str) -> Response:
 
 @blueprint.get("/api/experiments/<experiment>/report.json")
 def export_comparison(experiment: str) -> Response:
-    """What all runs say when they are compared with the baseline."""
+    """All policies compared with the baseline."""
     info = workspace().runs.experiment(experiment)
-    text = orjson.dumps(info.report, option=orjson.OPT_INDENT_2).decode()
-    return file_answer([text], f"{info.name}.json", "application/json")
+    return _json(info.report, info.name)
+
+
+def _json(values: object, name: str) -> Response:
+    text = orjson.dumps(values, option=orjson.OPT_INDENT_2).decode()
+    return file_answer([text], f"{name}.json", "application/json")
+
+
+# Of a run.
 
 
 @blueprint.get("/api/runs/<run>.json")
@@ -131,18 +134,25 @@ def export_run(run: str) -> Response:
     values: dict[str, Any] = {name: getattr(info, name) for name in named}
     values["result"] = stored.result(run).to_dict() if info.summary is not None else None
     values["series"] = stored.series(run)
-    text = orjson.dumps(values, option=orjson.OPT_INDENT_2).decode()
-    return file_answer([text], f"{info.name}-{info.label}-{info.seed}.json", "application/json")
+    return _json(values, f"{info.name}-{info.label}-{info.seed}")
+
+
+def _run_table(run: str, what: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> Table:
+    info = workspace().runs.get(run)
+    return Table(f"{info.name}-{info.label}-{what}", _columns(*columns), rows)
+
+
+def _series(run: str) -> dict[str, Any]:
+    return stored.series(run) or {"time": [], "jobs": {}, "workers": {}, "moves": []}
 
 
 _LINES = ("cpu", "limit", "weight", "worker", "state", "label", "growth", "loss", "threads")
 
 
-@blueprint.get("/api/runs/<run>/lines.csv")
-def export_lines(run: str) -> Response:
+@table_route(blueprint, "/api/runs/<run>/lines.csv")
+def export_lines(run: str) -> Table:
     """A run's time series: a row for each job at each observation."""
-    info = workspace().runs.get(run)
-    series = stored.series(run) or {"time": [], "jobs": {}}
+    series = _series(run)
 
     def rows() -> Iterator[tuple[Any, ...]]:
         for job, lines in series["jobs"].items():
@@ -151,30 +161,26 @@ def export_lines(run: str) -> Response:
             for at, values in enumerate(columns, lines["first"]):
                 yield series["time"][at], job, *values
 
-    return file_answer(csv_lines(("time_s", "job", *_LINES), rows()), f"{info.name}-{info.label}-lines.csv")
+    return _run_table(run, "lines", ("time_s", "job", *_LINES), rows())
 
 
-_MOVE = ("time", "job", "from", "to", "rule", "rebalanced", "failed")
+_MOVE = ("job", "from", "to", "rule", "rebalanced", "failed")
 
 
-@blueprint.get("/api/runs/<run>/moves.csv")
-def export_moves(run: str) -> Response:
+@table_route(blueprint, "/api/runs/<run>/moves.csv")
+def export_moves(run: str) -> Table:
     """A run's migrations: a row for each, with the rule behind it."""
-    info = workspace().runs.get(run)
-    moves = (stored.series(run) or {}).get("moves", [])
-    rows = ([move.get(name) for name in _MOVE] for move in moves)
-    return file_answer(csv_lines(("time_s", *_MOVE[1:]), rows), f"{info.name}-{info.label}-moves.csv")
+    rows = (tuple(move.get(name) for name in ("time", *_MOVE)) for move in _series(run)["moves"])
+    return _run_table(run, "moves", ("time_s", *_MOVE), rows)
 
 
-@blueprint.get("/api/runs/<run>/workers.csv")
-def export_workers(run: str) -> Response:
+@table_route(blueprint, "/api/runs/<run>/workers.csv")
+def export_workers(run: str) -> Table:
     """A run's machines: a row for each at each observation."""
-    info = workspace().runs.get(run)
-    series = stored.series(run) or {"time": [], "workers": {}}
+    series = _series(run)
     rows = (
         (series["time"][at], worker, cpu, lines["jobs"][at], lines["capacity"])
         for worker, lines in series["workers"].items()
         for at, cpu in enumerate(lines["cpu"])
     )
-    head = ("time_s", "worker", "cpu", "jobs", "cores")
-    return file_answer(csv_lines(head, rows), f"{info.name}-{info.label}-workers.csv")
+    return _run_table(run, "workers", ("time_s", "worker", "cpu", "jobs", "cores"), rows)

@@ -17,10 +17,11 @@ from app.ui.basics import Node, button, card, data
 from app.ui.export import export_menu
 from app.ui.graph import graph
 from core.experiments.leaderboard import mean_of
+from core.tables import Column, Table
 from core.units import format_list, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from app.figures.runs.comparison import ArmStyle
     from app.pages.runs.selection import Selection
@@ -126,12 +127,20 @@ def _met(runs: Sequence[str]) -> tuple[float, float, float] | None:
     return mean_of([(stored.summary(run) or {}).get("met") for run in runs])
 
 
-LOADS_HEAD: Final = ("load", "policy", "deadlines_met", "low", "high", "seeds")
+_COLUMNS: Final = (
+    Column("load"),
+    Column("policy"),
+    Column("deadlines_met", parts=("deadlines_met", "low", "high")),
+    Column("seeds"),
+)
 
 
-def loads_rows(info: ExperimentInfo) -> Iterator[tuple[object, ...]]:
-    """A row for each load and policy: the mean share of deadlines met, its 95% interval, and the seeds."""
+def loads_table(info: ExperimentInfo) -> Table:
+    """For each load and policy the mean share of deadlines met, its 95% interval, and the seeds."""
     known = at_loads(info)
-    for label in stored.sides(info):
-        for point in reached(label, known):
-            yield point.load, label, point.mean, point.low, point.high, len(known[point.load].runs[label])
+    rows = (
+        (point.load, label, point[1:], len(known[point.load].runs[label]))
+        for label in stored.sides(info)
+        for point in reached(label, known)
+    )
+    return Table(f"{info.name}-loads", _COLUMNS, rows)

@@ -9,8 +9,9 @@ from dash import html
 
 from app.figures.runs.cpu import job_moment
 from app.pages.runs import stored
-from app.ui.basics import Node, card, data, icon, scrolling
+from app.ui.basics import Node, card, data, icon
 from app.ui.graph import graph
+from app.ui.tables import html_table
 from core.scheduling.actions import (
     Migrate,
     Pause,
@@ -23,14 +24,15 @@ from core.scheduling.actions import (
     Stop,
 )
 from core.scheduling.model import JobState
-from core.units import format_bytes, format_cores, format_duration, format_number, plural
+from core.tables import Column, Table
+from core.units import format_bytes, format_cores, format_count, format_duration, format_number, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from core.scheduling.actions import Action, Reason
     from core.scheduling.loop import Entry
-    from core.scheduling.model import Job
+    from core.scheduling.model import Job, Worker
 
 TRIGGERS = {
     "tick": "its interval has passed",
@@ -230,28 +232,18 @@ def _jobs(entry: Entry, shown: Sequence[Line], every: int, tick: int) -> html.Se
     ordered = (
         sorted(shown, key=lambda each: not each.decided)[:_MOST_ROWS] if len(shown) > _MOST_ROWS else shown
     )
-    heads = (
-        ("Job", 0),
-        ("Worker", 0),
-        ("List", 0),
-        ("G", 1),
-        ("Used", 1),
-        ("Limit", 1),
-        ("Loss", 1),
-        ("Why", 0),
-    )
-    table = html.Table(
-        [
-            html.Caption(f"Jobs at tick {tick}", className="sr"),
-            html.Thead(
-                html.Tr([html.Th(head, className="num" if n else "", scope="col") for head, n in heads])
-            ),
-            html.Tbody([_line_row(each) for each in ordered]),
-        ],
-        className="plain ticks jobs",
+    table = html_table(
+        Table("jobs", _JOB_COLUMNS, ordered),
+        f"Jobs at tick {tick}",
+        cells={"list": _label_cell, "limit": _limit_cell, "why": _why_cell},
+        css={"why": "why"},
+        row_css=lambda each: "decided" if each.decided else "",
+        row_heads=True,
+        look="plain ticks jobs",
+        fit="tall" if len(ordered) > _TALL else "",
     )
     note = f"{len(shown):,} of {every:,}" if len(ordered) != every else f"{every:,}"
-    body: Node = scrolling(table, "Jobs at this tick", "tall" if len(ordered) > _TALL else "")
+    body: Node = table
     if not shown:
         text = "No job has a place at this tick." if every == 0 else "This job does not exist at this tick."
         body = html.Div(text, className="ink3", style={"padding": "6px 14px 14px"})
@@ -259,39 +251,46 @@ def _jobs(entry: Entry, shown: Sequence[Line], every: int, tick: int) -> html.Se
     return card(title, body, note=f"jobs: {note}", flush=True)
 
 
-def _line_row(each: Line) -> html.Tr:
-    worker = each.job.worker or "–"
+def _number(value: float) -> str:
+    return f"{value:.3g}".replace("-", "−")
+
+
+def _place(each: Line) -> str:
     state = "" if each.job.state.value == "running" else f", {each.job.state.value}"
-    limit: Node = describe_limit(each.limit)
-    if each.limit != each.before:
-        limit = [html.Span(f"{_short(each.before)} → ", className="ink3"), html.B(describe_limit(each.limit))]
-    return html.Tr(
-        [
-            html.Th(each.job.id, scope="row"),
-            html.Td(f"{worker}{state}"),
-            html.Td(
-                html.Span(each.label, className=f"listbadge {_HEAVY.get(each.label, 'light')}")
-                if each.label
-                else "–"
-            ),
-            html.Td(_number(each.growth), className="num"),
-            html.Td("–" if each.used is None else format_cores(each.used), className="num"),
-            html.Td(limit, className="num"),
-            html.Td(_number(each.loss), className="num"),
-            html.Td(
-                [_why(reason) for reason in each.reasons] or html.Span("–", className="ink3"), className="why"
-            ),
-        ],
-        className="decided" if each.decided else "",
-    )
+    return f"{each.job.worker or '–'}{state}"
+
+
+def _label_cell(each: Line) -> Node:
+    if not each.label:
+        return "–"
+    return html.Span(each.label, className=f"listbadge {_HEAVY.get(each.label, 'light')}")
+
+
+def _limit_cell(each: Line) -> Node:
+    words = describe_limit(each.limit)
+    if each.limit == each.before:
+        return words
+    return [html.Span(f"{_short(each.before)} → ", className="ink3"), html.B(words)]
+
+
+def _why_cell(each: Line) -> Node:
+    return [_why(reason) for reason in each.reasons] or html.Span("–", className="ink3")
+
+
+_JOB_COLUMNS = (
+    Column("job", "Job", value=lambda each: each.job.id),
+    Column("worker", "Worker", value=_place),
+    Column("list", "List", value=lambda each: each.label),
+    Column("growth", "G", _number),
+    Column("used", "Used", format_cores),
+    Column("limit", "Limit", describe_limit),
+    Column("loss", "Loss", _number),
+    Column("why", "Why", value=lambda each: each.reasons),
+)
 
 
 def _short(value: float | None) -> str:
     return "none" if value is None else format_number(value)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3g}".replace("-", "−")
 
 
 def _why(reason: Reason) -> html.Div:
@@ -339,27 +338,21 @@ def _workers(entry: Entry) -> html.Section:
     for job in entry.observation.jobs:
         if job.worker is not None:
             counts[job.worker] = counts.get(job.worker, 0) + 1
-    rows = [
-        html.Tr(
-            [
-                html.Th(worker.id, scope="row"),
-                html.Td(f"{counts.get(worker.id, 0):,}", className="num"),
-                html.Td(f"{format_number(worker.used)} of {format_cores(worker.capacity)}", className="num"),
-            ]
-        )
-        for worker in entry.observation.workers[:_MOST_ROWS]
-    ]
-    head = html.Tr(
-        [html.Th("Worker", scope="col"), *(html.Th(t, className="num", scope="col") for t in ("Jobs", "CPU"))]
+    columns = (
+        Column("id", "Worker"),
+        Column("jobs", "Jobs", format_count, lambda worker: counts.get(worker.id, 0)),
+        Column("cpu", "CPU", _used_cores, lambda worker: worker),
     )
-    table = html.Table(
-        [html.Caption("Workers", className="sr"), html.Thead(head), html.Tbody(rows)], className="plain ticks"
-    )
+    table = Table("workers", columns, entry.observation.workers[:_MOST_ROWS])
     return card(
         "Workers",
-        scrolling(table, "Workers", "scroll"),
+        html_table(table, "Workers", row_heads=True, look="plain ticks", fit="scroll"),
         flush=True,
     )
+
+
+def _used_cores(worker: Worker) -> str:
+    return f"{format_number(worker.used)} of {format_cores(worker.capacity)}"
 
 
 def _history(series: dict[str, Any], job: str, tick: int) -> html.Section:
@@ -432,22 +425,22 @@ def waiting_card(entry: Entry, series: Mapping[str, Any] | None, job: str | None
         if (reason := own.get(each.id)) is not None:
             reasons[each.id] = WaitReason(reason.text, reason.rule, entry.observation.time), None
     front = _front(reasons, every)
-    rows = [_waiting_row(each, entry.observation.time, reasons, front) for each in shown[:_MOST_WAITING]]
-    head = html.Tr(
-        [
-            html.Th(title, scope="col", className="num" if title == "Asks for" else "")
-            for title in ("Job", "Waits", "Asks for", "Why")
-        ]
-    )
-    table = html.Table(
-        [html.Caption("Jobs that wait", className="sr"), html.Thead(head), html.Tbody(rows)],
-        className="plain ticks queue",
+    now = entry.observation.time
+    table = html_table(
+        Table("waiting", _WAITING_COLUMNS, shown[:_MOST_WAITING]),
+        "Jobs that wait",
+        cells={
+            "waits": lambda each: _waits_cell(each, now),
+            "why": lambda each: _reason_cell(each, now, reasons, front),
+        },
+        css={"why": "why"},
+        row_heads=True,
+        look="plain ticks queue",
+        fit="scroll",
     )
     paused = sum(each.state is not JobState.WAITING for each in every)
     note = f"{len(every) - paused:,} waiting" + (f", {paused:,} paused" if paused else "")
-    return card(
-        "Waiting after this tick", scrolling(table, "Jobs that wait", "scroll"), note=note, flush=True
-    )
+    return card("Waiting after this tick", table, note=note, flush=True)
 
 
 def _front(reasons: Mapping[str, tuple[WaitReason, float | None]], every: Sequence[Job]) -> str | None:
@@ -459,27 +452,28 @@ def _front(reasons: Mapping[str, tuple[WaitReason, float | None]], every: Sequen
     return max(blocking)[1] if blocking else None
 
 
-def _waiting_row(
-    job: Job, now: float, reasons: Mapping[str, tuple[WaitReason, float | None]], front: str | None
-) -> html.Tr:
+_WAITING_COLUMNS = (
+    Column("id", "Job"),
+    Column("waits", "Waits", value=lambda job: job.arrived),
+    Column("request", "Asks for", lambda cores: f"{cores:g} cores"),
+    Column("why", "Why", value=lambda job: job.id),
+)
+
+
+def _waits_cell(job: Job, now: float) -> Node:
     paused = job.state is not JobState.WAITING
-    came = html.Div(
-        f"{'came at' if paused else 'since'} {format_duration(job.arrived)}", className="ink3 because"
-    )
-    waits: list[Node] = ["paused" if paused else format_duration(now - job.arrived), came]
+    since = f"{'came at' if paused else 'since'} {format_duration(job.arrived)}"
+    waits = "paused" if paused else format_duration(now - job.arrived)
+    return [waits, html.Div(since, className="ink3 because")]
+
+
+def _reason_cell(
+    job: Job, now: float, reasons: Mapping[str, tuple[WaitReason, float | None]], front: str | None
+) -> Node:
     known = reasons.get(job.id)
-    if known is not None:
-        why = known[0]
-        ago = "" if why.time >= now else f", given at {format_duration(why.time)}"
-        reason: Node = [html.Div(why.text), html.Div(f"{why.rule}{ago}", className="ink3 because")]
-    else:
+    if known is None:
         text = f"Behind {front}." if front not in (None, job.id) else "The policy gave no reason."
-        reason = html.Span(text, className="ink2")
-    return html.Tr(
-        [
-            html.Th(job.id, scope="row"),
-            html.Td(waits),
-            html.Td("–" if job.request is None else f"{job.request:g} cores", className="num"),
-            html.Td(reason, className="why"),
-        ]
-    )
+        return html.Span(text, className="ink2")
+    why = known[0]
+    ago = "" if why.time >= now else f", given at {format_duration(why.time)}"
+    return [html.Div(why.text), html.Div(f"{why.rule}{ago}", className="ink3 because")]

@@ -103,7 +103,7 @@ def test_deadlines_met_are_drawn_against_load_where_the_same_was_run_at_several(
     shown = text_of(experiment=scarce)
     assert "Jobs that met their deadlines" in shown
     assert "means of 3 seeds, with 95% intervals" in shown
-    rows = list(loads.loads_rows(info))
+    rows = list(loads.loads_table(info).rows)
     assert len(rows) == 6
     assert {(row[0], row[-1]) for row in rows} == {(0.9, 3), (2.0, 3)}
 
