@@ -24,8 +24,8 @@ from app.ui.engines import anything_attached, beside_demo, engine_named
 from app.ui.errors import safe_page
 from app.ui.links import Query
 from app.ui.page import Page, Room
-from app.ui.tables import file_answer
-from core.tables import csv_lines
+from app.ui.tables import table_route
+from core.tables import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -238,11 +238,11 @@ def panels_of(
 
 
 blueprint = Blueprint("live", __name__)
-_HISTORY = ("time", "cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled")
-_HEAD = (
-    *("container", "time_unix_s", "cpu_cores", "cpu_limit_cores"),
-    *("memory_bytes", "memory_limit_bytes", "loss", "throttled_share"),
-)
+_LINES_IN_FILES = {
+    "time": "time_unix_s", "cpu": "cpu_cores", "cpu_limit": "cpu_limit_cores", "memory": "memory_bytes",
+    "memory_limit": "memory_limit_bytes", "loss": "loss", "throttled": "throttled_share",
+}  # fmt: skip
+_HISTORY = (Column("container"), *map(Column, _LINES_IN_FILES.values()))
 
 
 @blueprint.get("/api/live/<engine>")
@@ -263,8 +263,8 @@ def live_tick(engine: str) -> Response:
     return Response(body, mimetype="application/json", headers={"Cache-Control": "no-store"})
 
 
-@blueprint.get("/api/live/<engine>/history.csv")
-def live_history(engine: str) -> Response:
+@table_route(blueprint, "/api/live/<engine>/history.csv")
+def live_history(engine: str) -> Table:
     """The last ten minutes of some containers, or of all (``ids=all``), one row per sample."""
     live = workspace().live
     names = {row.id: row.name for row in live.view.peek(engine).rows}
@@ -274,11 +274,11 @@ def live_history(engine: str) -> Response:
 
     def rows() -> Iterator[tuple[object, ...]]:
         for each, history in found.items():
-            lines = [getattr(history, name) for name in _HISTORY]
+            lines = [getattr(history, name) for name in _LINES_IN_FILES]
             for i in range(len(history.time)):
-                yield names[each], *("" if np.isnan(line[i]) else float(line[i]) for line in lines)
+                yield names[each], *(None if np.isnan(line[i]) else float(line[i]) for line in lines)
 
-    return file_answer(csv_lines(_HEAD, rows()), f"{engine}-last-minutes.csv")
+    return Table(f"{engine}-last-minutes", _HISTORY, rows())
 
 
 @safe_page("Live")

@@ -15,9 +15,11 @@ from app.ui import attached_runs
 from app.ui.basics import Node, aria, button, card, data, icon, notice, state_badge
 from app.ui.forms import controls, named
 from app.ui.graph import graph
+from app.ui.tables import html_table
 from core.sampling.values import Mode
 from core.scheduling.policies import POLICIES, display_name
 from core.settings_fields import describe
+from core.tables import Column, Table
 from core.units import (
     format_bytes,
     format_cores,
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
     from app.ui.basics import Node
     from core.sampling.values import ActivityEntry, AttachedPolicy, LiveView
-    from core.scheduling.policies.autopilot.steering_evidence import ContainerEvidence, Evidence
+    from core.scheduling.policies.autopilot.steering_evidence import Evidence
 
 
 def decisions(entries: tuple[ActivityEntry, ...]) -> html.Ol:
@@ -153,33 +155,23 @@ def _rate(found: Evidence) -> tuple[str, str, str]:
     return "Resizes per hour", format_number(found.resizes_per_hour), note
 
 
+_DRIVERS = (
+    Column("name", "Container"),
+    Column("freed_cores", "Freed", format_cores),
+    Column("freed_bytes", "Memory", format_bytes),
+    Column("short_share", "Short", format_share),
+)
+
+
 def _drivers(found: Evidence, *, memory: bool) -> html.Div:
     """The containers that are short, then those that free most."""
     short = [each for each in found.containers if each.short_share > 0]
     others = [each for each in found.containers if not each.short_share]
     listed = [*short, *sorted(others, key=lambda each: -each.freed_cores)][:_LISTED]
-    rows = [
-        html.Tr([html.Td(each.name, className="truncate"), *_cells(each, memory=memory)]) for each in listed
-    ]
-    heads = ["Container", "Freed", *(["Memory"] if memory else []), "Short"]
-    return html.Div(
-        html.Table(
-            [
-                html.Thead(html.Tr([html.Th(each, scope="col") for each in heads])),
-                html.Tbody(rows),
-            ],
-            className="evidence-table",
-        )
+    columns = [column for column in _DRIVERS if memory or column.key != "freed_bytes"]
+    return html_table(
+        Table("drivers", columns, listed), "Containers", css={"name": "truncate"}, look="evidence-table"
     )
-
-
-def _cells(each: ContainerEvidence, *, memory: bool) -> list[html.Td]:
-    bytes_ = [html.Td(format_bytes(each.freed_bytes), className="num")] if memory else []
-    return [
-        html.Td(format_cores(each.freed_cores), className="num"),
-        *bytes_,
-        html.Td(format_share(each.short_share), className="num"),
-    ]
 
 
 FORM = "live-policy"
