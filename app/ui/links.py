@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
 from dash import html
@@ -11,7 +11,8 @@ from dash import html
 from app.ui.basics import Node, aria, data
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
+    from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +52,71 @@ def one_of(value: str | None, known: Collection[str], otherwise: str) -> str:
     return value if value is not None and value in known else otherwise
 
 
+# What a page shows is a value that its address says: a frozen dataclass over `PageState` with a field for
+# each parameter. A parameter that is missing, unknown or of the wrong form has the field's default, so any
+# address shows something.
+
+
+@dataclass(frozen=True, slots=True)
+class PageState:
+    """What a page shows, as its address says it."""
+
+    #: The address itself, whose changes are the page's links.
+    query: Query
+
+    @classmethod
+    def read(cls, query: Query) -> Self:
+        """Read what an address says."""
+        query = cls.upgrade(query)
+        values = {
+            each.name: each.metadata["read"](query.get(each.metadata["parameter"] or each.name))
+            for each in fields(cls)
+            if "read" in each.metadata
+        }
+        return cls(query, **(values | cls.derive(query)))
+
+    @classmethod
+    def upgrade(cls, query: Query) -> Query:
+        """An address of an earlier release as it is today."""
+        return query
+
+    @classmethod
+    def derive(cls, query: Query) -> dict[str, Any]:
+        """The fields that depend on several parameters or on what is stored."""
+        del query
+        return {}
+
+
+def parameter(read: Callable[[str | None], Any], name: str = "") -> Any:
+    """A field that a parameter of the address says; its `name` is the field's unless given."""
+    return field(default=read(None), metadata={"read": read, "parameter": name})
+
+
+def free_text(default: str | None = None, name: str = "") -> Any:
+    """A field of free text."""
+    return parameter(lambda value: value or default, name)
+
+
+def option(options: Collection[str], default: str | None = None, name: str = "") -> Any:
+    """A field that is one of some texts."""
+    return parameter(lambda value: value if value is not None and value in options else default, name)
+
+
+def whole_number(default: int | None = None) -> Any:
+    """A field that is a whole number from 0 on."""
+
+    def read(value: str | None) -> int | None:
+        return int(value) if value is not None and value.isdecimal() and len(value) < 12 else default
+
+    return parameter(read)
+
+
 def link(label: Node, href: str, **more: Any) -> html.A:
     """A link to another view of this page; the page keeps its scroll (``provisioning.js``)."""
     return html.A(label, href=href, **data(stay="true"), **more)
 
 
-class Addressed(Protocol):
-    """A view of a page that knows its address."""
-
-    @property
-    def query(self) -> Query:
-        """The address."""
-
-
-def segments(view: Addressed, name: str, options: Mapping[str, str], chosen: str, label: str) -> html.Nav:
+def segments(view: PageState, name: str, options: Mapping[str, str], chosen: str, label: str) -> html.Nav:
     """A choice of a few views, the chosen one marked; the first one needs nothing in the address."""
     first = next(iter(options))
     links = [

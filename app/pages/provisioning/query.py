@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from app.pages.provisioning.policy_settings import Own, of_text
 from app.ui.evaluations import USUAL
-from app.ui.links import Query, one_of
+from app.ui.links import PageState, Query, option
 from core.errors import InputError, NotFoundError
 from core.provisioning import manifests
 from core.provisioning.evaluation.evaluate import EvaluationSettings
@@ -34,55 +34,45 @@ SHOWN_BY = ("resource", "scale", "sort", "format", *TAKEN.values(), *PRICES)
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """The choices of the page; a missing or invalid parameter of the address has its default."""
+class View(PageState):
+    """The choices of the page."""
 
-    #: The address itself.
-    query: Query
-    #: The comparison's settings that the address gives, or None where it gives none or an invalid one.
-    settings: EvaluationSettings | None
-    #: What is wrong with the settings of the address, in two sentences, or None.
-    problem: tuple[str, str] | None
-    #: The policies to compare, or ``("all",)`` or ``("usual",)``.
-    policies: tuple[str, ...]
-    #: Settings of single policies that the address gives.
-    own: Own
     #: What is looked at: ``cpu`` or ``memory``, ``matched`` or ``published``.
-    resource: str
-    scale: str
+    resource: str = option(RESOURCES, "cpu")
+    scale: str = option(SCALES, MATCHED)
     #: The column that sorts the table, and the export's format.
-    sort: str
-    form: str
+    sort: str = option(SORTS, "over")
+    form: str = option(FORMATS, "patch", name="format")
+    #: The comparison's settings that the address gives, or None where it gives none or an invalid one.
+    settings: EvaluationSettings | None = None
+    #: What is wrong with the settings of the address, in two sentences, or None.
+    problem: tuple[str, str] | None = None
+    #: The policies to compare, or ``("all",)`` or ``("usual",)``.
+    policies: tuple[str, ...] = (USUAL,)
+    #: Settings of single policies that the address gives.
+    own: Own = field(default_factory=Own)
     #: The policies that a person chose, by resource.
-    taken: Mapping[Resource, str]
+    taken: Mapping[Resource, str] = field(default_factory=dict)
     #: What an hour costs.
-    prices: PriceSettings
+    prices: PriceSettings = field(default_factory=PriceSettings)
 
     @classmethod
-    def read(cls, query: Query) -> View:
-        """Read the choices of an address."""
-        given = {name: query.values[name] for name in FIELDS if name in query.values}
-        settings, problem, own, prices = None, None, Own(), PriceSettings()
-        try:
-            settings = build(EvaluationSettings, given) if given or query.get("policies") else None
-            own = of_text(query.get("own"))
-            prices = build(PriceSettings, {n: query.values[n] for n in PRICES if query.get(n)})
-        except (InputError, NotFoundError) as error:
-            problem = (error.message, error.hint)
+    def derive(cls, query: Query) -> dict[str, Any]:
+        """What is compared, and the prices; the first invalid setting is the problem."""
         names = tuple(name for name in (query.get("policies") or USUAL).split(",") if name)
-        return cls(
-            query,
-            settings,
-            problem,
-            names or (USUAL,),
-            own,
-            one_of(query.get("resource"), RESOURCES, "cpu"),
-            one_of(query.get("scale"), SCALES, MATCHED),
-            one_of(query.get("sort"), SORTS, "over"),
-            one_of(query.get("format"), FORMATS, "patch"),
-            {Resource(key): name for key, each in TAKEN.items() if (name := query.get(each))},
-            prices,
-        )
+        found: dict[str, Any] = {
+            "policies": names or (USUAL,),
+            "taken": {Resource(key): name for key, each in TAKEN.items() if (name := query.get(each))},
+        }
+        values = {name: query.values[name] for name in FIELDS if name in query.values}
+        try:
+            if values or query.get("policies"):
+                found["settings"] = build(EvaluationSettings, values)
+            found["own"] = of_text(query.get("own"))
+            found["prices"] = build(PriceSettings, {n: query.values[n] for n in PRICES if query.get(n)})
+        except (InputError, NotFoundError) as error:
+            found["problem"] = (error.message, error.hint)
+        return found
 
     def looking_at(self, resource: str) -> View:
         """The same view of another resource."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from app.ui.links import Query, one_of
+from app.ui.links import PageState, Query, free_text, one_of, option, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,88 +53,62 @@ LINES = {"loss": "Loss", "growth": "Growth efficiency"}
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """The choices of the pages; a missing or invalid parameter of the address has its default."""
+class View(PageState):
+    """The choices of the pages."""
 
-    #: The address itself.
-    query: Query
     #: Which of the pages: ``list``, ``build``, ``experiment`` or ``ledger``.
-    look: str
+    look: str = LIST
     #: The id of the experiment, or of a run that belongs to none, or None.
-    experiment: str | None
-    run: str | None
+    experiment: str | None = free_text()
+    run: str | None = free_text()
     #: The seed whose jobs and lines are drawn, or None for the first.
-    seed: int | None
+    seed: int | None = whole_number()
     #: What the bars per job show.
-    measure: str
+    measure: str = option(MEASURES, "completion")
     #: Stack CPU by: the policy's own lists, or how far each job's loss had fallen.
-    by: str
+    by: str = option(BY, "lists")
     #: Which page of the jobs that are drawn in rows, from 0.
-    page: int
+    page: int = whole_number(0)
     #: Of the ledger: the policy's key, the tick, and the job that is looked at.
-    of: str | None
-    tick: int
-    job: str | None
+    of: str | None = free_text()
+    tick: int = whole_number(0)
+    job: str | None = free_text()
     #: What the list is filtered by.
-    state: str | None
-    text: str
+    state: str | None = option(STATES)
+    text: str = free_text("")
     #: What a new experiment begins with: a bundled one's name, or an experiment's id.
-    source: str | None
+    source: str | None = free_text(name="from")
     #: The baseline's key, the policies that are drawn (`join_keys`), and the one in
     #: the accent; None for the usual ones.
-    base: str | None = None
-    arms: str | None = None
-    lit: str | None = None
+    base: str | None = free_text()
+    arms: str | None = free_text()
+    lit: str | None = free_text()
     #: The column that the leaderboard is sorted by, with a minus where the largest is first.
-    sort: str | None = None
+    sort: str | None = free_text()
     #: How completion times are drawn, None for what suits them; what is drawn over time; and what of jobs.
-    bars: str | None = None
-    over: str = "learning"
-    line: str = "loss"
+    bars: str | None = option(BARS)
+    over: str = option(OVER, "learning")
+    line: str = option(LINES, "loss")
     #: Which columns the leaderboard has, one of `COLUMNS`.
-    columns: str = "completion"
+    columns: str = option(COLUMNS, "completion")
 
     @classmethod
-    def read(cls, query: Query) -> View:
-        """Read the choices of an address."""
-        query = _with_baseline(query)
+    def upgrade(cls, query: Query) -> Query:
+        """An earlier release named two policies: A is the baseline, and both are drawn."""
+        values = dict(query.values)
+        first, second = values.pop("a", None), values.pop("b", None)
+        values.pop("show", None)
+        if first and second:
+            values = {"arms": join_keys([first, second]), **values}
+        chosen = {"base": first, "lit": second}
+        return Query(query.path, {**{name: key for name, key in chosen.items() if key}, **values})
+
+    @classmethod
+    def derive(cls, query: Query) -> dict[str, Any]:
+        """The page; a ledger needs an experiment or a run."""
         experiment = query.get("experiment")
         look = one_of(query.get("look"), (BUILD, LEDGER), EXPERIMENT if experiment else LIST)
-        return cls(
-            query=query,
-            look=LIST if look == LEDGER and not (experiment or query.get("run")) else look,
-            experiment=experiment,
-            run=query.get("run"),
-            seed=_whole(query.get("seed")),
-            measure=one_of(query.get("measure"), MEASURES, "completion"),
-            by=one_of(query.get("by"), BY, "lists"),
-            page=_whole(query.get("page")) or 0,
-            of=query.get("of"),
-            tick=_whole(query.get("tick")) or 0,
-            job=query.get("job"),
-            state=query.get("state") if query.get("state") in STATES else None,
-            text=query.get("text") or "",
-            source=query.get("from"),
-            base=query.get("base"),
-            arms=query.get("arms"),
-            lit=query.get("lit"),
-            sort=query.get("sort"),
-            bars=query.get("bars") if query.get("bars") in BARS else None,
-            over=one_of(query.get("over"), OVER, "learning"),
-            line=one_of(query.get("line"), LINES, "loss"),
-            columns=one_of(query.get("columns"), COLUMNS, "completion"),
-        )
-
-
-def _with_baseline(query: Query) -> Query:
-    """An address of an earlier release, which named two policies: A is the baseline, and both are drawn."""
-    values = dict(query.values)
-    first, second = values.pop("a", None), values.pop("b", None)
-    values.pop("show", None)
-    if first and second:
-        values = {"arms": join_keys([first, second]), **values}
-    chosen = {"base": first, "lit": second}
-    return Query(query.path, {**{name: key for name, key in chosen.items() if key}, **values})
+        return {"look": LIST if look == LEDGER and not (experiment or query.get("run")) else look}
 
 
 def join_keys(keys: Iterable[str]) -> str:
@@ -145,7 +119,3 @@ def join_keys(keys: Iterable[str]) -> str:
 def split_keys(text: str | None) -> list[str]:
     """The keys that an address names."""
     return [unquote(each) for each in (text or "").split(_BETWEEN) if each]
-
-
-def _whole(value: str | None) -> int | None:
-    return int(value) if value is not None and value.isdecimal() and len(value) < 12 else None
