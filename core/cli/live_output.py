@@ -85,7 +85,7 @@ def ended(done: Sequence[QueuedJob], *, removed: bool) -> None:
 
 def _due(job: QueuedJob, now: float) -> str:
     """By when it has to be done, whether that is promised, and when it is expected to end."""
-    from core.moments import format_deadline
+    from core.deadline_text import format_deadline
 
     promised = {None: "", True: ", promised", False: ", not promised"}[job.promised]
     ends = None if job.stands is None else job.stands.ends

@@ -17,7 +17,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from core.moments import read_deadline
+from core.deadline_text import read_deadline
 from core.scheduling.model import HIGHEST_PRIORITY, Terms
 from core.units import GIB, KIB, MIB
 

@@ -7,7 +7,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from core.scheduling.deadline_planning.earlier_finishes import KindHistory, RunMeasurement, RunMeasurements
+from core.scheduling.deadline_planning.run_history import KindHistory, RunMeasurement, RunMeasurements
 from core.scheduling.engine_wrapper import EngineWrapper
 from core.workspace.tables import EarlierRunsRow
 

@@ -10,8 +10,8 @@ from core.engines.simulated import simulated
 from core.experiments.scenarios import scenario
 from core.experiments.spec_reader import read_experiment
 from core.live.attach.policy_loop import UnsubmittedContainers
-from core.scheduling.deadline_planning.earlier_finishes import Pace, RunMeasurement
-from core.scheduling.deadline_planning.foresight import predict_speed
+from core.scheduling.deadline_planning.run_history import Pace, RunMeasurement
+from core.scheduling.deadline_planning.speed import predict_speed
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES
 from core.workspace.database import Database

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.scheduling.forecasting import GOALS, PRIOR, RemainingWork, best_prefix, shares_to_goals
-from core.scheduling.policies.phasedock.knowing import worth_index
+from core.scheduling.policies.phasedock import worth_index
 from tests.oracles import slow_chains
 
 TASKS = st.lists(st.tuples(st.floats(0.1, 20.0), st.floats(0.0, 5.0)), min_size=1, max_size=3)

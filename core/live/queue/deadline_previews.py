@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from core.deadline_text import format_deadline
 from core.live.queue.values import QueueState
 from core.live.view import FRESH_FOR, age, read_view
-from core.moments import format_deadline
 from core.scheduling.model import Job, JobState, Observation, Terms, Trigger, Worker
 from core.scheduling.policies import POLICIES, display_name
 from core.scheduling.policies.deadline.outlook import predict_outlook

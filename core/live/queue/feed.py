@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from core.errors import PhaseDockError
 from core.live.queue.values import QueueState, standing, write_standings
 from core.scheduling.actions import Start
-from core.scheduling.deadline_planning.earlier_finishes import RunMeasurements
+from core.scheduling.deadline_planning.run_history import RunMeasurements
 from core.scheduling.engine_wrapper import EngineWrapper
 from core.scheduling.model import Failure, JobState
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from posixpath import normpath
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from core.deadline_text import read_deadline
 from core.errors import InputError
 from core.jobs.catalogue import CATALOGUE
-from core.moments import read_deadline
 from core.scheduling.model import HIGHEST_PRIORITY
 from core.settings_fields import describe, setting
 from core.units import GIB, MIB, format_bytes, format_cores

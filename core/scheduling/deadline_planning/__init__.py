@@ -1,1 +1,1 @@
-"""What is promised to jobs with deadlines: their speeds, and cores over the time to come."""
+"""Planning for deadlines: speeds of jobs, plans of cores over time, histories of runs."""

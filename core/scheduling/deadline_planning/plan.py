@@ -1,10 +1,10 @@
-"""Cores over the time to come, and the least share of them with which each job ends by its deadline.
+"""Plans of cores over time that give each job its minimum satisfactory share.
 
-Time is cut into slots. In the order of their deadlines each job is given its minimum satisfactory share: the
-fewest cores such that, with that many in every slot (or as many as are left there), it ends in time
-(ElasticFlow, ASPLOS 2023, section 4.1). Whoever comes later is given of what is left, so nobody is harmed by
-those behind. The first slots are short; later ones are longer, since a plan is made anew long before it comes
-to them. Every deadline is where a slot ends, so that no slot is counted for a job that must have ended in it.
+Time is cut into slots. In the order of their deadlines, jobs get the fewest cores such that, with that many
+in every slot (or as many as are left there), they end in time (ElasticFlow, ASPLOS 2023, section 4.1). Later
+jobs get what is left, so they harm no earlier job. The first slots are short and later ones longer, because a
+new plan replaces this one long before them. A slot ends at every deadline, so no slot counts for a job that
+must have ended within it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from core.scheduling.deadline_planning.rates import Counts, Floats, Rates
+    from core.scheduling.deadline_planning.speed import Counts, Floats, Rates
 
 _ROUNDING = 1e-9
 _CONTINUED_TOLERANCE = 1e-6
-"""Part of its steps by which a plan that is continued may fall short of rounding."""
+"""Share of its steps by which rounding may leave a continued plan short."""
 
 
 def slot_edges(now: float, deadlines: Collection[float], length: float, growth: float = 0.05) -> Floats:
-    """Where slots begin and end, from now to the last deadline.
+    """Return the edges of the slots, from now to the last deadline.
 
     Returns
     -------
@@ -40,22 +40,22 @@ def slot_edges(now: float, deadlines: Collection[float], length: float, growth: 
 
 
 class AllocationRequest(NamedTuple):
-    """A job that is to end in time."""
+    """A job that must end in time."""
 
     #: Its name.
     job: str
-    #: Training steps left, above zero, with the reserve that is kept for wrong predictions.
+    #: Training steps left, above zero, including the reserve for prediction errors.
     steps: float
-    #: How fast it is.
+    #: Its speed.
     rates: Rates
-    #: When it has to have done them, seconds of the run's clock.
+    #: When they must be done, seconds of the run's clock.
     deadline: float
-    #: The same if that is too early; None: it is not.
+    #: The deadline to use if that one cannot be met; None for the same.
     latest: float | None = None
 
     @property
     def last_deadline(self) -> float:
-        """The later one of both."""
+        """The later of both deadlines."""
         return self.deadline if self.latest is None else self.latest
 
 
@@ -64,11 +64,11 @@ _EDF = attrgetter("deadline", "job")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedShare:
-    """What a plan gives to a job."""
+    """The allocation of a job in a plan."""
 
-    #: Its minimum satisfactory share: what it has in each slot where that is free.
+    #: Its minimum satisfactory share: grains per slot where that many are free.
     grains: int
-    #: Shape (slots,): grains that it has in each slot.
+    #: Shape (slots,): grains in each slot.
     by_slot: Counts
 
     def __eq__(self, other: object) -> bool:
@@ -82,7 +82,7 @@ class PlannedShare:
 
 
 def find_min_share(request: AllocationRequest, free: Counts, edges: Floats) -> PlannedShare | None:
-    """The fewest cores with which a job ends in time, of those that are free.
+    """Find the fewest free cores with which a job ends in time; None if it cannot.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def find_min_share(request: AllocationRequest, free: Counts, edges: Floats) -> P
     lengths = edges[1 : slots + 1] - edges[:slots]
     there = np.minimum(free[:slots], rates.max_grains)
     enough = request.steps * (1 - _ROUNDING)
-    # with fewer it would not end in time if they were free in every slot
+    # fewer would not suffice even if they were free in every slot
     low = int(speed.searchsorted(enough / float(edges[slots] - edges[0])))
     if low > rates.max_grains:
         return None
@@ -120,7 +120,7 @@ def find_min_share(request: AllocationRequest, free: Counts, edges: Floats) -> P
 
 
 def _grains_by_slot(rates: Rates, grains: Counts, lengths: Floats, enough: float) -> Counts:
-    """Grains in each slot until all steps are done; in the last one as few as do what is left by its end."""
+    """Return the grains in each slot until all steps are done; the last slot gets as few as suffice."""
     done = np.add.accumulate(rates.speed[grains] * lengths)
     last = min(int(done.searchsorted(enough)), len(done) - 1)
     used = rates.useful[grains]
@@ -132,15 +132,15 @@ def _grains_by_slot(rates: Rates, grains: Counts, lengths: Floats, enough: float
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """Who has how many cores when."""
+    """The allocations of all jobs over time."""
 
     #: Shape (slots + 1,): of the slots, seconds of the run's clock.
     edges: Floats
-    #: Shape (slots,): grains of cores that nobody has.
+    #: Shape (slots,): free grains.
     free: Counts
-    #: Of each job that ends in time.
+    #: The allocation of each job that ends in time.
     shares: dict[str, PlannedShare]
-    #: Jobs that do not, in the order of their deadlines.
+    #: The jobs that end too late, in the order of their deadlines.
     late: tuple[str, ...]
 
     def __eq__(self, other: object) -> bool:
@@ -159,7 +159,7 @@ def _arrays_equal(one: Floats | Counts, other: Floats | Counts) -> bool:
 
 
 def add_request(plan: Plan, request: AllocationRequest) -> Plan | None:
-    """A plan in which one more job has a share of what is free; None if it cannot end in time with that."""
+    """Add a job on the free cores of a plan; None if it cannot end in time with them."""
     share = find_min_share(request, plan.free, plan.edges)
     if share is None:
         return None
@@ -169,10 +169,10 @@ def add_request(plan: Plan, request: AllocationRequest) -> Plan | None:
 def continue_plan(
     plan: Plan, requests: Collection[AllocationRequest], capacity: int, now: float
 ) -> Plan | None:
-    """The rest of an earlier plan, as far as it is still one for these jobs.
+    """Continue an earlier plan with the present jobs; None where it no longer applies.
 
-    A plan that is made anew gives the same core-time in another shape, in which somebody may end too late who
-    would have ended in time in the old one.
+    A new plan gives the same core-time in another shape, in which a job may end too late that the old plan
+    brings to its end in time.
 
     Parameters
     ----------
@@ -205,14 +205,14 @@ def continue_plan(
 
 
 def _meets_deadline(request: AllocationRequest, used: Counts, edges: Floats) -> bool:
-    """Whether a job ends in time with these grains; a slot in which it has to end counts until then."""
+    """Return whether a job ends in time with these grains; its last slot counts until its deadline."""
     ends = np.minimum(edges[1:], request.last_deadline)
     lengths = np.maximum(ends - np.minimum(edges[:-1], ends), 0.0)
     return float(request.rates.speed[used] @ lengths) >= request.steps * (1 - _CONTINUED_TOLERANCE)
 
 
 def make_plan(requests: Collection[AllocationRequest], free: Counts, edges: Floats) -> Plan:
-    """Give every job its least share, in the order of deadlines; equal ones by name.
+    """Give every job its minimum share, in the order of deadlines; ties by name.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.scheduling.actions import Reason
-from core.scheduling.deadline_planning.rates import deadline_of, estimate_seconds_left
+from core.scheduling.deadline_planning.speed import deadline_of, estimate_seconds_left
 from core.scheduling.model import JobState
 from core.scheduling.ports import Decision, SchedulingPolicy
 from core.scheduling.queueing import default_request_setting, memory_setting

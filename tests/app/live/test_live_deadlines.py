@@ -16,7 +16,7 @@ from core.config import Settings
 from core.live.queue.spec import JobSpec
 from core.live.queue.values import QueuedJob, QueueState, Standing
 from core.sampling.values import EngineInfo, EngineState, LiveView
-from core.scheduling.deadline_planning.earlier_finishes import Pace, RunMeasurement
+from core.scheduling.deadline_planning.run_history import Pace, RunMeasurement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

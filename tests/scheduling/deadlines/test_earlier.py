@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.scheduling.deadline_planning.earlier_finishes import KindHistory, Pace, RunMeasurement
-from core.scheduling.deadline_planning.foresight import predict_speed, ratio_spread
+from core.scheduling.deadline_planning.run_history import KindHistory, Pace, RunMeasurement
+from core.scheduling.deadline_planning.speed import predict_speed, ratio_spread
 from core.scheduling.model import Job, JobState
 
 STARTUP = 4.0

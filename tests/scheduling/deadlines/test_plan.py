@@ -16,7 +16,7 @@ from core.scheduling.deadline_planning.plan import (
     make_plan,
     slot_edges,
 )
-from core.scheduling.deadline_planning.rates import build_rates
+from core.scheduling.deadline_planning.speed import build_rates
 from core.scheduling.forecasting import StepTime
 
 PARTS = st.tuples(st.floats(0.0, 2.0), st.floats(0.05, 5.0), st.floats(0.0, 0.5))

@@ -15,9 +15,9 @@ from core.scheduling.forecasting import StepTime, fit_step_time
 from core.scheduling.loop import drive, replay
 from core.scheduling.model import Failure, JobState, Terms, Trigger, Worker
 from core.scheduling.policies import POLICIES
-from core.scheduling.policies.elastic.admission import equal_shares
+from core.scheduling.policies.elastic.allocation import equal_shares
 from core.scheduling.policies.elastic.book import Claim
-from core.scheduling.policies.elastic.scene import ElasticContext
+from core.scheduling.policies.elastic.context import ElasticContext
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 from core.simulation.speedup import SpeedUp
 from tests.scheduling.making import PAUSED, RUNNING, Table

@@ -1,4 +1,4 @@
-"""``deadline``: jobs say when they need to be done, and cores follow from that."""
+"""``deadline``: meet as many deadlines as possible, and keep every guarantee that was given."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from core.scheduling.actions import Mark
+from core.scheduling.policies.deadline.context import DeadlineContext, DeadlineState
 from core.scheduling.policies.deadline.deadline_admission import DeadlineAdmission
-from core.scheduling.policies.deadline.scene import DeadlineContext, DeadlineState
 from core.scheduling.policies.deadline.settings import DeadlineSettings
 from core.scheduling.policies.deadline.sharing import Sharing
 from core.scheduling.ports import Decision, SchedulingPolicy
@@ -21,20 +21,18 @@ if TYPE_CHECKING:
 __all__ = ["DEADLINE", "POLICIES", "DeadlineSettings"]
 
 
-# ``deadline``: as many jobs as possible end before their deadlines, and every promise that was made is kept.
-#
-# After the framework for deep learning with deadlines, which gives the goal, and ElasticFlow (ASPLOS 2023),
-# which gives minimum satisfactory shares and diminishing returns; what is ours is named in
-# docs/scheduling/deadlines.md.
+# After the framework for deep learning with deadlines, which sets the goal, and ElasticFlow (ASPLOS 2023),
+# with its minimum satisfactory shares and diminishing returns; docs/scheduling/deadlines.md names what
+# differs.
 
 
 def begin(settings: DeadlineSettings, seed: int) -> DeadlineState:  # noqa: ARG001 - nothing is left to chance
-    """The state before the first observation."""
+    """Return the initial state."""
     return DeadlineState(settings)
 
 
 def decide(state: DeadlineState, seen: Observation) -> Decision[DeadlineState]:
-    """Promise what can be promised, and give every job its cores."""
+    """Admit jobs, and give every job its cores."""
     if seen.number <= state.number:
         return Decision(state, wake=state.wake)
     context = DeadlineContext(state, seen)

@@ -1,9 +1,9 @@
 """Which jobs ``deadline`` admits with a guaranteed finish time.
 
 A job is admitted where a worker's plan (`core.scheduling.deadline_planning.plan`) has room for it beside all
-jobs admitted earlier, so a later job never breaks an earlier promise. Under overload the jobs that need most
-core-time are not admitted: for each of them several others finish in time. The bound is the largest cost such
-that all recent jobs of at most that cost would together have fitted since the first of them arrived.
+jobs admitted earlier, so a later job never breaks an earlier guarantee. Under overload the jobs that need
+most core-time are not admitted: for each of them several others finish in time. The bound is the largest cost
+such that all recent jobs of at most that cost would together have fitted since the first of them arrived.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from core.scheduling.deadline_planning.plan import Plan, PlannedShare
-    from core.scheduling.deadline_planning.rates import Floats
+    from core.scheduling.deadline_planning.speed import Floats
+    from core.scheduling.policies.deadline.context import DeadlineContext
     from core.scheduling.policies.deadline.job_estimate import JobEstimate
-    from core.scheduling.policies.deadline.scene import DeadlineContext
 
 MAX_COSTS: Final = 500
-"""Jobs that the bound is found from, the latest."""
+"""The latest jobs that determine the cost bound."""
 _MIN_COSTS: Final = 10
 _MAX_WORKERS_TRIED: Final = 8
-"""Workers on which a job is tried at most, those with the least promised first."""
+"""Workers tried for one job, those with the least guaranteed work first."""
 _MAX_REJECTED: Final = 3
-"""Jobs that do not fit after which no further one is tried again,"""
+"""Jobs that do not fit after which the queue is not tried further,"""
 _MAX_COSTLY: Final = 12
 """or that cost too much."""
 _MIN_RESERVE_SHOWN: Final = 1.02
@@ -48,7 +48,7 @@ _BY_WORK = attrgetter("min_work", "job")
 
 
 class DeadlineAdmission:
-    """The promises of one decision."""
+    """The admissions of one decision."""
 
     def __init__(self, context: DeadlineContext, costs: tuple[tuple[float, float], ...]) -> None:
         self.context, self.costs = context, costs
@@ -61,7 +61,7 @@ class DeadlineAdmission:
                 self.starting.setdefault(estimate.worker, {})[name] = None
 
     def admit_jobs(self) -> None:
-        """Promise what can be promised: to new jobs, and to others where something ended."""
+        """Admit jobs: new ones, and waiting ones where cores became free."""
         for name in self.context.new_jobs:
             self._consider(name)
         learned = self.context.newly_predictable
@@ -83,7 +83,7 @@ class DeadlineAdmission:
             self._try_new(estimate)
 
     def cost_bound(self) -> float:
-        """Grain-seconds beyond which a job is promised nothing now."""
+        """Return the grain-seconds above which a job is not admitted now."""
         if not self.context.settings.choosy or len(self.costs) < _MIN_COSTS:
             return inf
         costs = np.sort([cost for _, cost in self.costs])
@@ -93,10 +93,10 @@ class DeadlineAdmission:
         return inf if fit >= len(costs) else float(costs[max(fit - 1, 0)])
 
     def plan_for(self, worker: str) -> Plan:
-        """The plan of a worker with those whom it promised to: anew, or the old one where that is better."""
+        """Return a worker's plan: a new one, or the earlier one where that has fewer late jobs."""
         if worker not in self._plans:
             strict = self._better_plan(worker)
-            # who would be late by a little only keeps a share, so that what is nearly done is not left lying
+            # a job that would be slightly late keeps its share, so that nearly finished work is not abandoned
             self._plans[worker] = self._better_plan(worker, grace=True) if strict.late else strict
         return self._plans[worker]
 
@@ -115,12 +115,12 @@ class DeadlineAdmission:
         return continue_plan(record.plan, requests, context.grains(worker), context.now)
 
     def _plan_with(self, worker: str, estimate: JobEstimate) -> Plan | None:
-        """A plan with one more job in which nobody else is late because of it; None if there is none."""
+        """Return a plan with one more job that makes no other job late; None if there is none."""
         anew, base = self._make_plan(worker, self.admitted_on(worker), estimate), self.plan_for(worker)
         if not anew.late:
             return anew
         if estimate.job not in anew.late and set(anew.late) <= self._late_jobs(worker):
-            # who is late by so little that it is overlooked must not be later than that
+            # a job that is late within the tolerance must not become later
             anew = self._make_plan(worker, self.admitted_on(worker), estimate, grace=True)
             if set(anew.late) <= set(base.late):
                 return anew
@@ -129,13 +129,13 @@ class DeadlineAdmission:
         return add_request(base, self.context.allocation_request(estimate))
 
     def _late_jobs(self, worker: str) -> frozenset[str]:
-        """Those whom a worker promised to and who end too late anyhow, even if by little."""
+        """Return the admitted jobs of a worker that end too late in any case."""
         if worker not in self._too_late:
             self._too_late[worker] = frozenset(self._better_plan(worker).late)
         return self._too_late[worker]
 
     def admitted_on(self, worker: str) -> list[JobEstimate]:
-        """Jobs to which a worker is promised."""
+        """Return the admitted jobs of a worker."""
         estimate = self.context.estimates
         names = (*self.context.read_worker(worker), *self.starting.get(worker, ()))
         return [estimate[name] for name in names if estimate[name].is_promised]
@@ -143,7 +143,7 @@ class DeadlineAdmission:
     def _make_plan(
         self, worker: str, jobs: Iterable[JobEstimate], new: JobEstimate | None = None, *, grace: bool = False
     ) -> Plan:
-        """A plan made anew for jobs, with grace for those that were promised to but not for a new one."""
+        """Make a new plan; admitted jobs have a grace period, a new one has none."""
         context = self.context
         requests = [context.allocation_request(estimate, grace=grace) for estimate in jobs]
         requests += [] if new is None else [context.allocation_request(new)]
@@ -152,7 +152,7 @@ class DeadlineAdmission:
         return make_plan(requests, np.full(len(edges) - 1, context.grains(worker)), edges)
 
     def _try_new(self, estimate: JobEstimate) -> None:
-        """Try a new job on some workers, or one of which nothing was known where it is."""
+        """Try to admit a new job, or a running one that has become predictable."""
         context = self.context
         if not estimate.is_predictable:
             text = f"Nothing is known yet of the speed of {estimate.job}."
@@ -175,7 +175,7 @@ class DeadlineAdmission:
         self._decline("no promise", text, estimate.job, cost=cost * context.grain)
 
     def _decline(self, rule: str, text: str, job: str, **values: float) -> None:
-        """Say that a job is promised nothing, and turn it away where that is wanted."""
+        """Explain why a job is not admitted, and refuse it if the settings say so."""
         self.context.explain(rule, text, job, **values)
         rest = self.context.settings.rest
         if not self.context.estimates[job].is_waiting:
@@ -184,7 +184,7 @@ class DeadlineAdmission:
             self.context.refusals[job] = text
 
     def _try_promise(self, estimate: JobEstimate, worker: str, bound: float) -> bool | None:
-        """Promise a job on a worker; False if it does not fit there, None if it costs more than the bound."""
+        """Try to admit a job on a worker; False if it does not fit, None if it costs more than the bound."""
         plan = self._plan_with(worker, estimate)
         if plan is None:
             return False
@@ -206,7 +206,7 @@ class DeadlineAdmission:
         return True
 
     def _candidate_workers(self, estimate: JobEstimate) -> Iterator[str]:
-        """Workers to try: where the least is promised first, and last where it could not be started."""
+        """Return the workers to try: the least guaranteed work first, the worker of a failed start last."""
         context = self.context
         if not estimate.is_waiting:
             return iter(() if estimate.worker is None else (estimate.worker,))
@@ -221,7 +221,7 @@ class DeadlineAdmission:
         return islice(unpromised, _MAX_WORKERS_TRIED)
 
     def has_memory(self, worker: str, estimate: JobEstimate) -> bool:
-        """Whether a job that waits finds the memory that it needs on a worker."""
+        """Return whether a worker has the memory for a waiting job."""
         there = self.context.workers[worker]
         if there.memory is None or estimate.memory <= 0:
             return True
@@ -231,7 +231,7 @@ class DeadlineAdmission:
         return bool(used + estimate.memory <= self.context.settings.memory * there.memory)
 
     def _unpromised(self, names: Iterable[str]) -> list[JobEstimate]:
-        """Those of these that were promised nothing and have a deadline to come, the least work first."""
+        """Return those of these jobs without a guarantee and with a deadline ahead, the least work first."""
         now, every = self.context.now, (self.context.estimates[name] for name in names)
         unpromised = [
             each
@@ -241,7 +241,7 @@ class DeadlineAdmission:
         return sorted(unpromised, key=_BY_WORK)
 
     def _retry_unpromised(self, worker: str, queue: Sequence[JobEstimate], bound: float) -> None:
-        """Promise those that were promised nothing where something changed, those with least work first."""
+        """Try jobs that are not admitted on a changed worker, the least work first."""
         context, rejected, costly = self.context, 0, 0
         for each in merge(self._unpromised(context.read_worker(worker)), queue, key=_BY_WORK):
             waits = each.is_waiting and (each.retry_at > context.now or not self.has_memory(worker, each))
@@ -260,12 +260,12 @@ class DeadlineAdmission:
         return request.steps <= float(request.rates.speed[-1]) * (request.last_deadline - self.context.now)
 
     def cores_alone(self, estimate: JobEstimate) -> float | None:
-        """Cores with which a job would end in time on the largest worker, were it empty; None if none do."""
+        """Return the cores with which a job alone would end in time on the largest worker, or None."""
         found = self._share_alone(estimate)
         return None if found is None else found[0].grains * self.context.grain
 
     def _cost_alone(self, estimate: JobEstimate) -> float | None:
-        """Grain-seconds that a deadline needs on the largest worker, were it empty; None if that is small."""
+        """Return the grain-seconds that a deadline needs on the largest worker, alone; None if impossible."""
         found = self._share_alone(estimate)
         return None if found is None else float(found[0].by_slot @ np.diff(found[1]))
 
@@ -289,7 +289,7 @@ class DeadlineAdmission:
         self._decline("out of reach", text, estimate.job, soonest=soonest)
 
     def _reserve_text(self, estimate: JobEstimate) -> str:
-        """The reserve that is kept for wrong predictions, where it is worth a word."""
+        """Return the reserve for prediction errors as a clause, if it is large enough to mention."""
         reserve = estimate.reserve(self.context.reserve)
         share = f", with {format_share(reserve - 1, 0)} kept in reserve as predictions were wrong"
         return share if reserve > _MIN_RESERVE_SHOWN else ""

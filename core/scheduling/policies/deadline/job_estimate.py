@@ -1,4 +1,4 @@
-"""What ``deadline`` remembers of a job."""
+"""The estimate that ``deadline`` keeps of each job."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ from dataclasses import dataclass, field, replace
 from math import ceil, floor, inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from core.scheduling.deadline_planning.foresight import SpeedPrediction, predict_speed
 from core.scheduling.deadline_planning.plan import AllocationRequest
-from core.scheduling.deadline_planning.rates import Rates, build_rates, deadline_of
+from core.scheduling.deadline_planning.speed import (
+    Rates,
+    SpeedPrediction,
+    build_rates,
+    deadline_of,
+    predict_speed,
+)
 from core.scheduling.forecasting import SETTLE_SECONDS
 from core.scheduling.model import JobState
 from core.scheduling.refusals import START_TIMEOUT, retry_delay
@@ -19,20 +24,20 @@ if TYPE_CHECKING:
 
 _ROUNDING: Final = 1e-9
 _AMPLE_LUCK: Final = 2.0
-"""By how much more luck (as a power) is hoped for while nobody is turned away: cores would lie idle."""
+"""The power of the luck that is assumed while no job waits: cores would idle otherwise."""
 _MARGIN_SHARE, _MIN_MARGIN, _MAX_MARGIN = 0.001, 0.05, 1.0
-"""A little time: this share of what is left until the deadline, and its bounds in seconds."""
+"""The margin before a deadline: this share of the time left, and its bounds in seconds."""
 
 
 class FinishEstimate(NamedTuple):
-    """When a job is expected to end, and between which moments eight times out of ten."""
+    """The expected finish time of a job, and the interval that contains it in eight of ten cases."""
 
     finish: float
     interval: tuple[float, float] | None
 
 
 class SpareAllocation(NamedTuple):
-    """Grains with which a job may end in time at best, and those that it is given where they are there."""
+    """The fewest grains with which a job may end in time, and the grains that it gets if they are free."""
 
     min_grains: int
     enough_grains: int
@@ -40,58 +45,58 @@ class SpareAllocation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JobEstimate:
-    """One job."""
+    """What is known and expected of one job."""
 
     #: Its name.
     job: str
     #: Its deadline on the run's clock, seconds; infinite without one.
     deadline: float
-    #: How fast it is by its foresight, or as fast as its cores up to its request while that is not known.
+    #: Its speed by the prediction; without one, proportional to its cores up to its request.
     rates: Rates = field(compare=False)  # follows from the foresight
-    #: Grains with which it begins where it was promised nothing.
+    #: Grains that it starts with without a guarantee.
     initial_grains: int
-    #: What is expected of its time per step; None while nothing is known.
+    #: Its predicted time per step; None while unknown.
     prediction: SpeedPrediction | None = None
-    #: Bytes.
+    #: Its memory request, bytes.
     memory: float = 0.0
-    #: Steps left; None if it does not say.
+    #: Steps left; None if unknown.
     steps_left: float | None = None
-    #: Grain-seconds to its end with as few cores as it runs with; infinite where that is not known.
+    #: Grain-seconds to its end with the fewest cores; infinite if unknown.
     min_work: float = inf
     #: Grain-seconds from its last step to its end.
     teardown: float = 0.0
     #: Whether it has done all its steps.
     is_ending: bool = False
-    #: Steps that it had done when it was looked at last, without and with a part of the one in progress.
+    #: Steps done at the last update, without and with a part of the step in progress.
     steps_done: int = 0
     progress: float = 0.0
-    #: When that was.
+    #: When it was last updated.
     updated_at: float = 0.0
-    #: Cores that it has, or was given by the last decision, and since when.
+    #: Its cores by observation or by the last decision, and since when.
     cores: float = 0.0
     cores_since: float = 0.0
-    #: Whether it has not run yet.
+    #: Whether it still waits for its first start.
     is_waiting: bool = True
     #: When it first ran; None while it waits.
     started: float | None = None
-    #: Where it is, or where it was promised to begin.
+    #: The worker it is on, or is admitted to.
     worker: str | None = None
-    #: Whether it is to end in time.
+    #: Whether its deadline is guaranteed.
     is_promised: bool = False
-    #: Whether it was promised to and will not end in time.
+    #: Whether it is guaranteed and will end too late.
     is_late: bool = False
-    #: Whether it was tried to promise it its deadline since its end can be predicted.
+    #: Whether its admission was tried since its end became predictable.
     was_considered: bool = False
-    #: Whether others are judged by its prediction already.
+    #: Whether its prediction ratio already counts for others.
     was_judged: bool = False
-    #: Grains with which its start was asked for; 0 once it runs, or where that failed.
+    #: Grains of its unconfirmed start; 0 once it runs or the start failed.
     requested_grains: int = 0
-    #: When it may be started again after a start that failed or was not confirmed, and how many failed.
+    #: When a failed or unconfirmed start may be retried, and the number of failures.
     retry_at: float = 0.0
     refusals: int = 0
-    #: The worker on which it could not be started last.
+    #: The worker on which its last start failed.
     avoided_worker: str | None = None
-    #: What was last said of it.
+    #: The text of its last reason.
     last_text: str = ""
 
     @property
@@ -102,11 +107,10 @@ class JobEstimate:
     def allocation_request(
         self, general: float, now: float, early: float = 0.0, *, grace: bool = False
     ) -> AllocationRequest:
-        """To end in time, with the reserve that is kept for wrong predictions; only of one that is known.
+        """Return what it needs to end in time, with a reserve for prediction errors; only if predictable.
 
-        If possible a little before its deadline, at least `early` seconds, so that it is not stopped in the
-        moment of its end; with `grace`, at the worst a little after, so that what is nearly done is not left
-        lying.
+        It ends at least `early` seconds before its deadline where that is possible, so that it is not stopped
+        at its end; with `grace`, it may end slightly later, so that nearly finished work is not abandoned.
         """
         need = self._steps_needed(self.reserve(general))
         until = self.deadline - self.startup(now)
@@ -117,11 +121,11 @@ class JobEstimate:
     def spare_allocation(
         self, now: float, general: tuple[float, float] | None, *, ample: bool
     ) -> SpareAllocation | None:
-        """With how many grains it may end in time though it was promised nothing; None if with none.
+        """Return the grains with which it may end in time without a guarantee; None if none may do.
 
-        It may where it is as much faster than predicted as the luckiest tenth of others was (`general`).
-        While nobody is turned away (`ample`) twice that luck is hoped for, and it has what would do as
-        predicted.
+        It may end in time if it is as much faster than predicted as the luckiest tenth of other jobs
+        (`general`). While no job waits (`ample`) twice that luck is assumed, and it gets the grains that
+        suffice as predicted.
         """
         left = self.deadline - self.startup(now) - now
         if self.prediction is None or self.steps_left is None or self.is_promised or not 0.0 < left < inf:
@@ -143,15 +147,15 @@ class JobEstimate:
         )
 
     def reserve(self, general: float) -> float:
-        """By how much it is taken to be slower than predicted; `general`: by how much others were."""
+        """Return the factor by which it may be slower than predicted; `general` is that of other jobs."""
         prediction = self.prediction or SpeedPrediction(())
         most = general if prediction.spread is None else max(1.0, prediction.spread[1])
         return float(most ** prediction.remaining_doubt())
 
     def startup(self, now: float) -> float:
-        """Seconds until its first step, as far as earlier runs say; 0 once it has come.
+        """Return the seconds until its first step, by earlier runs; 0 after it.
 
-        One that could not be started also has to wait until it may be started again.
+        A failed start adds the time until its retry.
         """
         if self.prediction is None or self.progress > 0:
             return 0.0
@@ -163,7 +167,7 @@ class JobEstimate:
     def estimate_finish(
         self, grains: int, now: float, general: tuple[float, float] | None
     ) -> FinishEstimate | None:
-        """When it would end with so many grains; None where that is not known, or never.
+        """Return when it would end with these grains; None if unknown or never.
 
         Parameters
         ----------
@@ -183,7 +187,7 @@ class JobEstimate:
         return FinishEstimate(begins + seconds, between)
 
     def after_failed_start(self, now: float) -> JobEstimate:
-        """After a start that failed: it is tried again after a pause that doubles, elsewhere if possible."""
+        """Return the estimate after a failed start: it is retried after a growing delay."""
         again = now + retry_delay(self.refusals)
         after = replace(
             self, retry_at=again, refusals=self.refusals + 1, requested_grains=0, is_promised=False
@@ -191,16 +195,16 @@ class JobEstimate:
         return replace(after, worker=None, avoided_worker=self.worker) if self.is_waiting else after
 
     def after_start_request(self, worker: str, grains: int, now: float) -> JobEstimate:
-        """After a start was asked for: it is not asked for again at once."""
+        """Return the estimate after a start was requested."""
         return replace(self, worker=worker, requested_grains=grains, retry_at=now + START_TIMEOUT)
 
     def with_cores(self, cores: float, now: float) -> JobEstimate:
-        """After other cores were asked for."""
+        """Return the estimate after other cores were requested."""
         return self if cores == self.cores else replace(self, cores=cores, cores_since=now)
 
 
 def first_estimate(job: Job, settings: DeadlineSettings, largest: float) -> JobEstimate:
-    """A job that is seen for the first time; `largest`: cores of the largest worker."""
+    """Return the estimate of a new job; `largest` is the cores of the largest worker."""
     terms = job.terms_or_default
     prediction = predict_speed(terms.profile)
     if prediction is not None and not settings.learn:
@@ -224,7 +228,7 @@ def first_estimate(job: Job, settings: DeadlineSettings, largest: float) -> JobE
 def update_estimate(
     estimate: JobEstimate, job: Job, now: float, settings: DeadlineSettings, largest: float
 ) -> JobEstimate:
-    """With what a job shows now."""
+    """Return the estimate updated by an observation of the job."""
     waits = job.state is JobState.WAITING
     cores, given = estimate.cores, estimate.cores_since
     if not waits and (now_has := _cores_of(job)) != cores:
@@ -274,7 +278,7 @@ def _predicted_steps(
     first: int,
     reserve: float = 1.0,
 ) -> float:
-    """Steps as predicted that are left, with as many as its teardown would have time for."""
+    """Return the predicted steps left, plus as many as its teardown has time for."""
     steps = max(left or 0.0, 0.0) * (1.0 if prediction is None else prediction.factor) * reserve
     if not teardown:
         return steps
@@ -283,7 +287,7 @@ def _predicted_steps(
 
 
 def _steps_left(job: Job, progress: float) -> float | None:
-    """Steps left; of one that has not said so yet as many as earlier runs had."""
+    """Return the steps left; without printed steps, those of earlier runs."""
     profile = job.terms_or_default.profile
     if job.total_steps is not None and job.steps is not None:
         return job.total_steps - progress
@@ -291,7 +295,7 @@ def _steps_left(job: Job, progress: float) -> float | None:
 
 
 def _estimate_progress(estimate: JobEstimate, job: Job, passed: float) -> float:
-    """Steps that a job has done, of the one in progress as much as fits the time that has passed."""
+    """Return the steps done, including the part of the step in progress that fits the elapsed time."""
     steps = float(job.steps or 0)
     running = job.state is JobState.RUNNING and job.step_seconds is not None
     more = max(passed, 0.0) / job.step_seconds if running and job.step_seconds else 0.0
@@ -305,9 +309,9 @@ def _cores_of(job: Job) -> float:
 def _speed_table(
     job: Job, prediction: SpeedPrediction | None, settings: DeadlineSettings, largest: float
 ) -> Rates:
-    """How fast a job is with which cores; one that cannot change its threads has those of its request."""
+    """Return its speed by cores; a job that cannot change its threads keeps the cores of its request."""
     terms, grain = job.terms_or_default, min(settings.grain, largest)
-    # the cores that can be given, which may be a little less than there are
+    # the allocatable cores, which may be slightly fewer than the worker has
     largest = floor(largest / grain + _ROUNDING) * grain
     request = min(job.request or settings.unasked, largest)
     most, least = min(terms.max or largest, largest), min(terms.min or grain, largest)
@@ -315,7 +319,7 @@ def _speed_table(
         most = min(most, job.request or float(job.threads or most))
         least = most if job.request is not None else least
     most = min(most, request if prediction is None else prediction.max_cores)
-    # a request between two multiples of the grain is given as the one above
+    # a request between two multiples of the grain is rounded up
     most = max(most, ceil(least / grain - _ROUNDING) * grain)
     seconds = (lambda cores: 1.0 / cores) if prediction is None else prediction.seconds
     return build_rates(seconds, least, most, grain, powers=settings.sizes == "powers", whole=job.can_resize)

@@ -1,7 +1,7 @@
-"""What ``deadline`` would say to a job that is not submitted yet, and what that would cost the others.
+"""What ``deadline`` would decide about a job that is not submitted yet, and its cost for the others.
 
-The policy itself decides twice, with the job and without: so the answer is what it would do, not an estimate
-beside it. What it remembers of the others is made anew from what is seen and from what they were promised.
+The policy decides twice, with the job and without it, so the answer is its decision and not a separate
+estimate. The state of the other jobs is rebuilt from the observation and their guarantees.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from core.scheduling.model import JobState
+from core.scheduling.policies.deadline.context import DeadlineContext, DeadlineState
 from core.scheduling.policies.deadline.deadline_admission import DeadlineAdmission
 from core.scheduling.policies.deadline.job_estimate import first_estimate
-from core.scheduling.policies.deadline.scene import DeadlineContext, DeadlineState
 from core.scheduling.policies.deadline.sharing import Sharing
 
 if TYPE_CHECKING:
@@ -21,37 +21,37 @@ if TYPE_CHECKING:
     from core.scheduling.policies.deadline.settings import DeadlineSettings
 
 _MAX_TRIES: Final = 16
-"""Deadlines that are tried to find the earliest one that can be promised, each at least."""
+"""The most deadlines tried to find the earliest one that can be guaranteed."""
 _PRECISION: Final = 0.01
 _TOLERANCE: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What would become of a job."""
+    """The expected treatment of a job."""
 
-    #: Whether its end can be predicted: how fast its kind is and how many steps it has.
+    #: Whether its end can be predicted: speed and number of steps are known.
     known: bool
-    #: Whether its deadline would be promised; None without a deadline.
+    #: Whether its deadline would be guaranteed; None without a deadline.
     promised: bool | None
-    #: What the policy would say of it; empty where it would say nothing.
+    #: The policy's reason; empty without one.
     why: str
-    #: The fewest cores with which it would end in time, were it alone; None if none do, or not known.
+    #: The fewest cores with which it would end in time, alone; None if impossible or unknown.
     cores: float | None = None
-    #: Cores that it would have at once; 0: it would wait.
+    #: Cores that it would get at once; 0: it would wait.
     has: float = 0.0
-    #: When it would end with the cores that it would have at once, or else with the fewest that suffice, and
-    #: between which moments eight times out of ten; None where not known. Seconds of the run's clock.
+    #: When it would end with those cores, or else with the fewest that suffice, and the interval that
+    #: contains that in eight of ten cases; None if unknown. Seconds of the run's clock.
     ends: float | None = None
     between: tuple[float, float] | None = None
-    #: Seconds from its submission to the earliest deadline that would be promised; None where there is none.
+    #: Seconds from its submission to the earliest deadline that would be guaranteed, or None.
     soonest: float | None = None
-    #: Jobs that run and would have fewer cores at once: their names, cores without it, and with it.
+    #: Running jobs that would lose cores at once: name, cores without the job, and with it.
     gives_way: tuple[tuple[str, float, float], ...] = ()
 
 
 def predict_outlook(settings: DeadlineSettings, seen: Observation, job: Job) -> Outlook:
-    """What would become of a job that is submitted now."""
+    """Predict the treatment of a job that is submitted now."""
     without, _ = _decide_cores(settings, seen, None)
     with_it, context = _decide_cores(settings, seen, job)
     estimate = context.estimates[job.id]
@@ -80,7 +80,7 @@ def predict_outlook(settings: DeadlineSettings, seen: Observation, job: Job) -> 
 def _decide_cores(
     settings: DeadlineSettings, seen: Observation, job: Job | None
 ) -> tuple[dict[str, float], DeadlineContext]:
-    """The cores that every job would have, and what was found."""
+    """Return the cores of every job, and the context of the decision."""
     context = _build_context(settings, seen, job)
     admission = DeadlineAdmission(context, ())
     admission.admit_jobs()
@@ -90,7 +90,7 @@ def _decide_cores(
 
 
 def _build_context(settings: DeadlineSettings, seen: Observation, job: Job | None) -> DeadlineContext:
-    """What is seen; whoever waits and was promised nothing has been considered before."""
+    """Rebuild the context; waiting jobs without a guarantee count as declined."""
     largest = max((worker.capacity for worker in seen.workers), default=1.0)
     estimates = {
         each.id: first_estimate(each, settings, largest)
@@ -102,7 +102,7 @@ def _build_context(settings: DeadlineSettings, seen: Observation, job: Job | Non
 
 
 def _earliest_deadline(settings: DeadlineSettings, seen: Observation, job: Job) -> float | None:
-    """Seconds to the earliest deadline that would be promised, to one part in a hundred."""
+    """Return the seconds to the earliest deadline that would be guaranteed, within one percent."""
 
     def fits(seconds: float) -> bool:
         timed = replace(job, terms=replace(job.terms_or_default, deadline=seconds))

@@ -1,4 +1,4 @@
-"""What can be chosen of ``deadline``."""
+"""Settings of ``deadline``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.settings_fields import setting
 
 @dataclass(frozen=True)
 class DeadlineSettings:
-    """How promises are made and kept."""
+    """How deadlines are guaranteed, and what happens to other jobs."""
 
     interval: float = setting(
         30.0,

@@ -1,9 +1,9 @@
-"""How many cores each job of a worker has now.
+"""The cores of each job on a worker.
 
-Those that were promised to have the share of the plan's first slot; those that would end too late have as
-much as helps them, for they may still be in time. Then come those that were promised nothing and may be in
-time all the same, if they are lucky. What is left goes to whom it helps most, promised or not.
-A mere look changes nothing while everybody has what the plan needs, unless two in a row say the same.
+Guaranteed jobs get the share of their plan's first slot; those that would end too late get all cores that
+help, because they may still be in time. Then come jobs without a guarantee that may end in time with luck.
+The remaining cores go where they speed up most, guaranteed or not. A routine look changes nothing while every
+job has the cores of the plan, unless two looks in a row agree.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ import numpy as np
 from core.scheduling.actions import Mark
 from core.scheduling.deadline_planning.plan import find_min_share
 from core.scheduling.model import JobState
+from core.scheduling.policies.deadline.context import DeadlineContext, WorkerRecord
 from core.scheduling.policies.deadline.job_estimate import SpareAllocation
-from core.scheduling.policies.deadline.scene import DeadlineContext, WorkerRecord
 from core.units import format_cores, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from core.scheduling.deadline_planning.plan import AllocationRequest, Plan
-    from core.scheduling.deadline_planning.rates import Rates
+    from core.scheduling.deadline_planning.speed import Rates
     from core.scheduling.model import Job
     from core.scheduling.policies.deadline.deadline_admission import DeadlineAdmission
     from core.scheduling.policies.deadline.job_estimate import JobEstimate
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 _MIN_GAIN = 1e-9
 
 
-# Cores that nobody needs, to whom they help most.
+# Spare cores go where they help most.
 #
-# One step of cores at a time goes to the job that it speeds up most, in relation to its own speed on one
-# core: the first core of any job counts as 1, and every further one as much as it adds (`spread`). As
-# published by ElasticFlow (ASPLOS 2023, section 4.2, algorithm 2) it goes to the job whose core-time it saves
-# most (`by_core_time`).
+# One step of cores at a time goes to the job that it speeds up most, relative to the job's speed on one core:
+# the first core counts as 1, each further one as much as it adds (`distribute_spare`). In ElasticFlow (ASPLOS
+# 2023, section 4.2, algorithm 2) it goes to the job whose core-time it saves most
+# (`distribute_by_core_time`).
 
 
 class CoreCandidate(NamedTuple):
@@ -50,20 +50,20 @@ class CoreCandidate(NamedTuple):
 
     #: Its name.
     job: str
-    #: How fast it is.
+    #: Its speed.
     rates: Rates
-    #: What it has already.
+    #: Its grains so far.
     grains: int
-    #: What it begins with at least while it has nothing.
+    #: The grains it starts with while it has none.
     initial_grains: int
-    #: Steps per second that a grain is worth up to one core.
+    #: Steps per second of a grain up to one core.
     unit_speed: float
-    #: What each further grain has to gain, of that, to be taken.
+    #: The gain that each further grain must add, relative to that.
     min_gain: float = 0.0
 
 
 def distribute_spare(candidates: Sequence[CoreCandidate], free: int) -> dict[str, int]:
-    """Give free grains away."""
+    """Distribute free grains; returns the new grains by job."""
     given: dict[str, int] = {}
     queue = [
         (-gain, each.grains, place, more)
@@ -93,7 +93,7 @@ def _gains_enough(candidate: CoreCandidate, gain: float) -> bool:
 
 
 def _next_gain(candidate: CoreCandidate, held: int) -> tuple[float, int]:
-    """What each of the next grains gains that a job can make use of, and how many those are."""
+    """Return the gain per grain of the next useful step, and its grains."""
     speed, rates = candidate.rates.speed, candidate.rates
     if held >= rates.max_grains:
         return 0.0, 0
@@ -105,7 +105,7 @@ def _next_gain(candidate: CoreCandidate, held: int) -> tuple[float, int]:
 
 
 def distribute_by_core_time(requests: Sequence[AllocationRequest], plan: Plan, free: int) -> dict[str, int]:
-    """Give free grains of the first slot to jobs of a plan whose core-time that saves most."""
+    """Distribute free grains of the first slot where they save most core-time."""
     given: dict[str, int] = {}
     queue = []
     for place, request in enumerate(requests):
@@ -130,7 +130,7 @@ def distribute_by_core_time(requests: Sequence[AllocationRequest], plan: Plan, f
 
 
 def _next_grains(request: AllocationRequest, plan: Plan, held: int) -> tuple[int, float]:
-    """The next useful number of grains in the first slot, and a job's grain-seconds with it."""
+    """Return the next useful number of grains in the first slot, and the job's grain-seconds with it."""
     speed = request.rates.speed
     after = int(speed.searchsorted(speed[held], side="right"))
     if after >= len(speed):
@@ -148,15 +148,15 @@ def _next_grains(request: AllocationRequest, plan: Plan, held: int) -> tuple[int
 
 _INTERVAL_GROWTH: Final = 0.05
 _MAX_INTERVALS: Final = 20
-"""Looks become rarer with the time since something last happened, up to so many intervals."""
+"""The interval between looks grows with the time since the last event, up to so many intervals."""
 _UNKNOWN_SPEED_INTERVAL: Final = 10.0
-"""Seconds between looks at a job with a deadline of whose speed nothing is known,"""
+"""Seconds between looks at a job with a deadline and unknown speed,"""
 _UNKNOWN_SPEED_SECONDS: Final = 60.0
 """for so many seconds after its start."""
 
 
 class Sharing:
-    """The cores of the workers that are shared anew."""
+    """Divides the cores of the changed workers."""
 
     def __init__(self, context: DeadlineContext, admission: DeadlineAdmission) -> None:
         self.context, self.admission = context, admission
@@ -167,7 +167,7 @@ class Sharing:
         self._spare = self._spare_allocations(name for name in context.new_jobs if name in self._queue)
 
     def share_workers(self) -> None:
-        """Share the cores of all workers that have changed, and of others as long as jobs can begin there."""
+        """Divide the cores of all changed workers, and of others while jobs can start there."""
         for worker in list(self.context.changed_workers):
             self._share_worker(worker)
         for name, spare in self._spare.items():
@@ -189,7 +189,7 @@ class Sharing:
             self._share_worker(freest)
 
     def _unpromised_queue(self) -> dict[str, JobEstimate]:
-        """Those that wait and were promised nothing: whose deadline may still be met first, by their work."""
+        """Return waiting jobs without a guarantee: those with a deadline ahead first, by work."""
         context, now = self.context, self.context.now
         able = [
             estimate
@@ -244,7 +244,7 @@ class Sharing:
         )
 
     def _is_adjustable(self, name: str) -> bool:
-        """Whether something can be done to a job: it is not on its way, and its start was not asked for."""
+        """Return whether a job's cores can change: it is not migrating, and no start is unconfirmed."""
         estimate = self.context.estimates[name]
         if estimate.is_waiting:
             return estimate.retry_at <= self.context.now
@@ -257,9 +257,9 @@ class Sharing:
         )
 
     def _needed_grains(self, plan: Plan, names: list[str], free: int) -> dict[str, int]:
-        """Grains of those that were promised to: in time first, then those that would be late.
+        """Return the grains of guaranteed jobs: those in time first, then those that would be late.
 
-        Before them, of whoever has done all its steps, promised or not, which is not stopped at its end.
+        Jobs that have done all their steps come first, so that they are not stopped at their end.
         """
         needed: dict[str, int] = {}
         for name in (name for name in names if self.context.estimates[name].is_ending):
@@ -274,13 +274,13 @@ class Sharing:
         return needed
 
     def _closing_grains(self, name: str, plan: Plan) -> int:
-        """Grains of one that has done all its steps: its share, or what it has up to what it began with."""
+        """Return the grains of a job that has done all its steps."""
         estimate = self.context.estimates[name]
         share = self._useful_grains(name, int(plan.shares[name].by_slot[0])) if name in plan.shares else 0
         return max(share, estimate.rates.min_grains, min(self._held_grains(name), estimate.initial_grains))
 
     def _spare_allocations(self, names: Iterable[str]) -> dict[str, SpareAllocation]:
-        """With how many grains jobs may end in time that were promised nothing, of those that may."""
+        """Return the allocations with which jobs without a guarantee may end in time."""
         context, ample = self.context, self._ample
         found = {
             name: context.estimates[name].spare_allocation(context.now, context.spread, ample=ample)
@@ -289,7 +289,7 @@ class Sharing:
         return {name: spare for name, spare in found.items() if spare is not None}
 
     def _allocate_spare(self, names: list[str], free: int) -> dict[str, int]:
-        """Grains of those that run, were promised nothing and may be in time, the fewest first."""
+        """Return the grains of running jobs that may end in time without a guarantee, the fewest first."""
         given: dict[str, int] = {}
         hoping = self._spare_allocations(
             name for name in names if not self.context.estimates[name].is_waiting
@@ -301,12 +301,12 @@ class Sharing:
         return given
 
     def _useful_grains(self, name: str, grains: int) -> int:
-        """As many of these grains as a job can make use of."""
+        """Return the part of these grains that a job can use."""
         rates = self.context.estimates[name].rates
         return int(rates.useful[min(grains, rates.max_grains)])
 
     def _choose_starts(self, worker: str, free: int) -> dict[str, int]:
-        """Those that could begin here with what is left, and the grains that they need for it."""
+        """Choose jobs to start on the remaining grains; returns their grains."""
         found: dict[str, int] = {}
         hoping = [name for name in self._spare if name in self._queue]
         for name in chain(hoping, (name for name in self._queue if name not in hoping)):
@@ -322,7 +322,7 @@ class Sharing:
     def _distribute_rest(
         self, plan: Plan, needed: Mapping[str, int], names: list[str], free: int
     ) -> dict[str, int]:
-        """What jobs have that get some of the grains that no promise needs."""
+        """Distribute the grains that no guarantee needs."""
         given: dict[str, int] = {}
         if self.context.settings.spare == "core-time":
             estimate = self.context.estimates
@@ -360,7 +360,7 @@ class Sharing:
         self.marks.append(self._make_mark(estimate, grains))
 
     def _make_mark(self, estimate: JobEstimate, grains: int) -> Mark:
-        """What is thought of a job now, and when it would end with the cores that it has."""
+        """Return a job's mark with its expected finish time."""
         ending = estimate.estimate_finish(grains, self.context.now, self.context.spread)
         ends, between = ending if ending is not None else (None, None)
         label = ("late" if estimate.is_late else "promised") if estimate.is_promised else "left over"
@@ -368,7 +368,7 @@ class Sharing:
         return Mark(estimate.job, label, promised=promised, ends=ends, between=between)
 
     def _next_look(self, worker: str, plan: Plan, record: WorkerRecord, names: Sequence[str]) -> float:
-        """When a worker is looked at again: at an interval, or sooner where the plan changes."""
+        """Return when a worker is looked at next: at an interval, or earlier where the plan changes."""
         context, interval = self.context, self.context.settings.interval
         if record.spare_grains == context.grains(worker):
             return inf
@@ -387,7 +387,7 @@ class Sharing:
         return estimate.deadline < inf and not estimate.is_predictable and age < _UNKNOWN_SPEED_SECONDS
 
     def _explain_changes(self, plan: Plan, had: Mapping[str, int], given: Mapping[str, int]) -> None:
-        """Say who gets cores from whom, and which deadlines that protects."""
+        """Add reasons for changed cores, with the deadlines that they protect."""
         context = self.context
         gains = [
             name
@@ -417,14 +417,14 @@ class Sharing:
                 context.explain("late" if name in plan.late else "in time", text, name)
 
     def _explain_spare(self, hopes: Mapping[str, int]) -> None:
-        """Say who may be in time without a promise."""
+        """Add reasons for jobs that may end in time without a guarantee."""
         for name, need in hopes.items():
             cores = format_cores(need * self.context.grain)
             text = f"{name} is promised nothing, and may be in time all the same with {cores}."
             self.context.explain("hope", text, name)
 
     def _lateness_text(self, name: str, grains: int) -> str:
-        """How much too late a job would end with so many grains."""
+        """Return by how much a job would be late with these grains, as a clause."""
         estimate = self.context.estimates[name]
         request = estimate.allocation_request(1.0, self.context.now)
         if not grains or not request.rates.speed[min(grains, request.rates.max_grains)]:

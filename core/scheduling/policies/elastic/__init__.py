@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from core.scheduling.policies.elastic.context import ElasticContext, ElasticState
 from core.scheduling.policies.elastic.queue_order import ElasticRound
-from core.scheduling.policies.elastic.scene import ElasticContext, ElasticState
 from core.scheduling.policies.elastic.settings import ElasticSettings
 from core.scheduling.ports import Decision, SchedulingPolicy
 from core.scheduling.shares import plan_changes

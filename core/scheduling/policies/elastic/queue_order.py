@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from core.scheduling.actions import Reason
 from core.scheduling.forecasting import fit_step_time
 from core.scheduling.model import Trigger
-from core.scheduling.policies.elastic.admission import Admission
+from core.scheduling.policies.elastic.allocation import Admission, move_grain, reassign_free_cores
 from core.scheduling.policies.elastic.book import TINY, Holding, WorkerBook, make_claim
-from core.scheduling.policies.elastic.reassignment import move_grain, reassign_free_cores
-from core.scheduling.policies.elastic.scene import QueuedJob, effective_priority, queue_key, requeue_paused
+from core.scheduling.policies.elastic.context import QueuedJob, effective_priority, queue_key, requeue_paused
 from core.units import format_bytes, format_cores
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from core.scheduling.forecasting import StepTime
     from core.scheduling.policies.elastic.book import Claim
-    from core.scheduling.policies.elastic.scene import ElasticContext
+    from core.scheduling.policies.elastic.context import ElasticContext
 
 _MAX_WORKERS_TRIED = 8
 """Workers on which cores are taken back for one job at most, those with the fewest cores asked for first."""

@@ -12,7 +12,7 @@ from core.live.queue.spec import JobNotAccepted, JobSpec
 from core.live.queue.values import QueueState
 from core.sampling.values import Mode
 from core.scheduling.actions import Start
-from core.scheduling.deadline_planning.earlier_finishes import Pace, RunMeasurement
+from core.scheduling.deadline_planning.run_history import Pace, RunMeasurement
 from core.scheduling.loop import Entry
 from core.scheduling.policies import POLICIES
 

@@ -1,9 +1,9 @@
-"""What runs of one kind have shown, for the next job of that kind.
+"""The measured speed of earlier runs of a kind of job, for the next run of that kind.
 
-A kind is an image, a command and the data that it trains on. While a run goes on its time per step is taken
-at every number of cores that it has (`Course`); at its end that is blended into what is known of its kind
-(`Earlier`), where a run that was long enough counts as much as all before it. The first seconds after its
-cores changed are left out, since what is measured then still belongs to those before.
+A kind is an image, a command and the training data. During a run its time per step is measured at every
+number of cores (`RunMeasurement`); at its end the measurements are blended into the history of its kind
+(`KindHistory`), where a long run counts as much as all earlier ones. The first seconds after a change of
+cores are left out, because what is measured then still belongs to the cores before.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from math import exp, log
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from core.scheduling.actions import SetLimit, Start
-from core.scheduling.deadline_planning.foresight import (
+from core.scheduling.deadline_planning.speed import (
     HALF_LIFE_SECONDS,
     HALF_LIFE_STEPS,
     MAX_RATIOS,
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     from core.scheduling.model import Failure, Job, Observation
 
 _MAX_POINTS: Final = 32
-"""Numbers of cores that are remembered of a kind, the latest."""
+"""Numbers of cores remembered per kind, the latest."""
 _MIN_HALF_LIVES: Final = 0.2
-"""Half-lives of steps with the same cores below which their time per step is not remembered."""
+"""Half-lives of steps with the same cores below which their time per step is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Time per step with one number of cores."""
+    """The time per step with one number of cores."""
 
-    #: Seconds per step, the latest steps counting most.
+    #: Seconds per step; the latest steps count most.
     seconds: float
-    #: Half-lives of steps that it rests on: 50 steps, or 30 s of them where they are long.
+    #: Half-lives of steps behind it: 50 steps, or 30 s of long steps.
     half_lives: float = 0.0
 
     def blend(self, seconds: float, lives: float) -> Pace:
-        """Also knowing steps of so many seconds each; both are means of logarithms."""
+        """Return the pace with further steps; means are of logarithms."""
         kept = 0.5**lives
         mean = exp(kept * log(self.seconds) + (1.0 - kept) * log(seconds))
         return Pace(mean, self.half_lives + lives)
@@ -53,28 +53,28 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class KindHistory:
-    """What is known of a kind."""
+    """The history of one kind of job."""
 
     #: (cores, seconds per step), the latest last.
     points: tuple[tuple[float, float], ...] = ()
-    #: Seconds from a start to the first step; None while no run said.
+    #: Seconds from a start to the first step; None while unknown.
     startup: float | None = None
-    #: Training steps of the last run in all, or None.
+    #: Training steps of the last run, or None.
     steps: int | None = None
-    #: Time per step over what was predicted of it, of the latest runs.
+    #: Observed over predicted time per step of the latest runs.
     ratios: tuple[float, ...] = ()
-    #: How many runs this rests on.
+    #: The number of runs.
     runs: int = 0
-    #: Core-seconds from the last step to the end, on one core at most; None while no run said.
+    #: Core-seconds from the last step to the end, on one core at most; None while unknown.
     teardown: float | None = None
 
     @property
     def has_curve(self) -> bool:
-        """Whether more than one number of cores was tried, so that the curve is known."""
+        """Whether several numbers of cores were tried, so that a curve can be fitted."""
         return len(self.points) > 1
 
     def profile(self, steps: int | None = None) -> Profile | None:
-        """For the next job of this kind, which has `steps` in all if that is known; None without any run."""
+        """Return the profile for the next job of this kind, with its `steps` if known; None without runs."""
         if not self.points:
             return None
         points = tuple(sorted(self.points))
@@ -82,7 +82,7 @@ class KindHistory:
         return Profile(points, startup, True, steps or self.steps, ratio_spread(self.ratios), teardown)
 
     def with_run(self, run: RunMeasurement) -> KindHistory:
-        """Also knowing a run."""
+        """Return the history with one more run."""
         paces = [(cores, pace) for cores, pace in run.paces.items() if pace.half_lives >= _MIN_HALF_LIVES]
         if not paces:
             return self
@@ -99,7 +99,7 @@ class KindHistory:
         return KindHistory(latest, startup, run.steps or self.steps, ratios, self.runs + 1, teardown)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         return {
             "points": [list(point) for point in self.points],
             "startup": self.startup,
@@ -111,56 +111,56 @@ class KindHistory:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_dict` wrote."""
+        """Read the values of `to_dict`."""
         points = tuple((float(cores), float(seconds)) for cores, seconds in plain["points"])
         ratios, teardown = tuple(plain["ratios"]), plain.get("teardown")  # was not kept at first
         return cls(points, plain["startup"], plain["steps"], ratios, plain["runs"], teardown)
 
 
 def _mean_of_known(before: float | None, last: float | None) -> float | None:
-    """Of what was known and the last run; either of them where the other says nothing."""
+    """Return the mean of both, or the one that is known."""
     return (before if last is None else last) if before is None or last is None else (before + last) / 2
 
 
 @dataclass(frozen=True, slots=True)
 class RunMeasurement:
-    """A run as far as it was seen."""
+    """The measurements of a run so far."""
 
-    #: What was predicted of it, or None.
+    #: Its profile before the run, or None.
     profile: Profile | None = None
     #: Whether it was followed from its start.
     from_start: bool = True
-    #: By numbers of cores.
+    #: The pace by number of cores.
     paces: Mapping[float, Pace] = field(default_factory=dict)
     #: Seconds from its start to its first step, or None.
     startup: float | None = None
-    #: Training steps that it has in all, or None.
+    #: Its training steps in total, or None.
     steps: int | None = None
-    #: Steps that it had done when it was looked at last; None before it said.
+    #: Steps done at the last sample; None before the first.
     steps_done: int | None = None
-    #: Cores that it had then, and since when.
+    #: Its cores then, and since when it has had them.
     cores: float = 0.0
     cores_since: float = 0.0
-    #: Seconds of the steps that were predicted: by the prediction, and as they were.
+    #: Predicted and observed seconds of the predicted steps.
     predicted: float = 0.0
     observed: float = 0.0
-    #: When it was looked at last; None before.
+    #: When it was last sampled; None before.
     last_seen: float | None = None
     #: Core-seconds since its last step, on one core at most; None before.
     teardown: float | None = None
 
     def with_cores(self, cores: float | None, now: float, capacity: float) -> RunMeasurement:
-        """After it was given so many cores, None: all of them."""
+        """Return the measurement after a change of cores; None means all of them."""
         cores = capacity if cores is None else cores
         return self if cores == self.cores else replace(self, cores=cores, cores_since=now)
 
     @property
     def ratio(self) -> float | None:
-        """Time per step over what was predicted; None where nothing was."""
+        """Observed over predicted time per step; None without a prediction."""
         return self.observed / self.predicted if self.predicted > 0 else None
 
     def with_sample(self, job: Job, now: float, capacity: float) -> RunMeasurement:
-        """Also knowing what a job shows now, on a worker with so many cores."""
+        """Return the measurement with a sample of the job, on a worker with this capacity."""
         seen = replace(
             self.with_cores(job.limit, now, capacity),
             last_seen=now,
@@ -190,7 +190,7 @@ class RunMeasurement:
         return replace(seen, predicted=predicted, observed=self.observed + steps * job.step_seconds)
 
     def _measure_teardown(self, job: Job, now: float) -> float | None:
-        """Core-seconds since the last step, which came between two looks when its time was over."""
+        """Return the core-seconds since the last step, which ended between two samples."""
         if job.steps is None or job.total_steps is None or job.steps < job.total_steps:
             return None
         if self.last_seen is None or self.steps_done is None:
@@ -202,18 +202,18 @@ class RunMeasurement:
 
 
 class RunMeasurements:
-    """The runs of an engine's jobs while they go on, by the names of the jobs."""
+    """The measurements of an engine's running jobs, by job name."""
 
     def __init__(self) -> None:
         self._measurements: dict[str, RunMeasurement] = {}
         self._time = self._cores = 0.0
 
     def follow(self, job: str, profile: Profile | None, *, whole: bool = True) -> None:
-        """Follow a job, of which this is expected, from its start or from now on."""
+        """Follow a job with this profile, from its start or from now on."""
         self._measurements[job] = RunMeasurement(profile, whole)
 
     def add_observation(self, seen: Observation) -> None:
-        """Take in how jobs are now, and how they were at their end."""
+        """Add the present state of all jobs, and the final state of ended ones."""
         self._time, self._cores = seen.time, max((each.capacity for each in seen.workers), default=0.0)
         for job in (*seen.jobs, *seen.ended):
             if job.id in self._measurements:
@@ -223,7 +223,7 @@ class RunMeasurements:
                 )
 
     def add_actions(self, actions: Sequence[Action], failures: Sequence[Failure]) -> dict[str, float | None]:
-        """Take in which cores jobs were given, unless that failed; those that were, None: all of them."""
+        """Add the core changes that did not fail; returns them by job, None for all cores."""
         wrong, given = {failure.action for failure in failures}, {}
         for action in actions:
             if (
@@ -237,9 +237,9 @@ class RunMeasurements:
         return given
 
     def profile(self, job: str) -> Profile | None:
-        """What was expected of a job."""
+        """Return a job's profile."""
         return self._measurements[job].profile
 
     def stop_following(self, job: str) -> RunMeasurement:
-        """No longer follow a job; its course."""
+        """Stop following a job; returns its measurement."""
         return self._measurements.pop(job)

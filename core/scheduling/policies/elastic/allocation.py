@@ -1,11 +1,13 @@
-"""Which running jobs of a worker get the cores that are free there.
+"""With how many cores a waiting job begins on a worker, and whose cores are taken back for it.
 
-Source: docs/scheduling/elastic.md.
+``strict``, ``proportional`` and ``attend`` are the rules of the public scheduler of Libutti's thesis,
+``equal`` is ours (docs/scheduling/elastic.md).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from core.scheduling.forecasting import StepTime
 from core.scheduling.policies.elastic.book import TINY, round_down
@@ -13,7 +15,104 @@ from core.scheduling.policies.elastic.book import TINY, round_down
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from core.scheduling.policies.elastic.book import Holding, WorkerBook
+    from core.scheduling.policies.elastic.book import Claim, Holding, WorkerBook
+
+
+class AdmissionResult(NamedTuple):
+    """A job's cores on a worker, and the book of that worker with what was taken back for it."""
+
+    cores: float
+    book: WorkerBook
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The rule by which jobs begin."""
+
+    #: One of `settings.ADMISSIONS`.
+    rule: str
+    #: Whether what running jobs hold beyond their due is taken back for those that wait.
+    reclaims: bool
+    #: Cores that jobs which run and wait ask for, in relation to all that there are; at least 1. Only
+    #: ``proportional`` looks at it.
+    factor: float = 1.0
+
+    def try_admit(self, claim: Claim, book: WorkerBook) -> AdmissionResult | None:
+        """The cores that a job begins with, or None if it has to wait for others."""
+        shares = self._equal_shares(claim, book) if self.rule == "equal" else None
+        if self.rule == "equal" and shares is None:
+            return None
+        wanted = self.entitled_cores(claim, book.grain) if shares is None else shares[claim.job]
+        enough = wanted if self.rule in ("strict", "equal") else claim.min_cores
+        open_ = (
+            book.capacity - book.allocated
+        )  # below 0 where what was found running holds more than there is
+        if open_ < wanted - TINY and self.reclaims:
+            dues = (
+                shares
+                if shares is not None
+                else {each.claim.job: self.entitled_cores(each.claim, book.grain) for each in book.running}
+            )
+            book = self._reclaim(book, wanted - open_, dues)
+        cores = min(wanted, book.free)
+        if cores < wanted - TINY:
+            cores = max(round_down(cores, book.grain), min(claim.min_cores, cores))
+        return None if cores < enough - TINY or cores <= 0 else AdmissionResult(cores, book)
+
+    def entitled_cores(self, claim: Claim, grain: float) -> float:
+        """Cores that a job has a claim to while others wait."""
+        if self.rule != "proportional" or self.factor <= 1.0:
+            return min(claim.request, claim.max_cores)
+        part = round_down(claim.request / self.factor, grain)
+        return min(max(part, claim.min_cores), claim.max_cores)
+
+    def _equal_shares(self, claim: Claim, book: WorkerBook) -> Mapping[str, float] | None:
+        """Equal shares of a worker for its jobs and one more; None where somebody would have too little."""
+        claims = sorted(
+            [claim, *(each.claim for each in book.running)], key=lambda each: (each.arrived, each.job)
+        )
+        fixed = sum(each.cores for each in book.holdings.values() if each.is_moving)
+        shares = equal_shares(book.capacity - fixed, claims, book.grain)
+        short = any(shares[each.job] < each.min_cores - TINY for each in claims)
+        return None if short else shares
+
+    def _reclaim(self, book: WorkerBook, missing: float, dues: Mapping[str, float]) -> WorkerBook:
+        """The book after cores beyond their due were taken, grain by grain, from whom holds most of them."""
+        grain = book.grain
+        beyond = {
+            each.claim.job: round_down(each.cores - max(dues[each.claim.job], each.claim.min_cores), grain)
+            for each in book.running
+        }
+        if sum(each for each in beyond.values() if each > 0) < grain - TINY:
+            return book
+        cores = {each.claim.job: each.cores for each in book.running}
+        taken: dict[str, float] = {}
+        while missing > TINY:
+            name = max(beyond, key=beyond.__getitem__)
+            if beyond[name] < grain - TINY:
+                break
+            beyond[name] -= grain
+            cores[name] -= grain
+            missing -= grain
+            taken[name] = cores[name]
+        return book.with_cores(taken)
+
+
+def equal_shares(capacity: float, claims: Sequence[Claim], grain: float) -> dict[str, float]:
+    """Equal shares in multiples of `grain`, capped at what each job can use."""
+    shares = {each.job: 0.0 for each in claims}
+    left = capacity
+    while left >= grain - TINY:
+        hungry = [each for each in claims if shares[each.job] + grain <= each.max_cores + TINY]
+        if not hungry:
+            break
+        level = min(shares[each.job] for each in hungry)
+        for each in hungry:
+            if shares[each.job] <= level + TINY and left >= grain - TINY:
+                shares[each.job] += grain
+                left -= grain
+    return shares
+
 
 _MIN_GAIN_RATIO = 1.25
 _UNMEASURED = StepTime(0.0, 1.0)

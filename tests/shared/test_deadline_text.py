@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.moments import format_deadline, read_deadline
+from core.deadline_text import format_deadline, read_deadline
 
 NOW = datetime(2027, 1, 15, 8, 0, tzinfo=UTC).timestamp()
 BERLIN = "Europe/Berlin"

@@ -1,8 +1,7 @@
-"""What ``deadline`` sees at one decision, and what it remembers between two.
+"""The observation and the state of ``deadline`` during one decision.
 
-Only workers on which something may have changed are read: where a job ended, where a look is due, where
-something failed, and those that a new job is tried on. So a decision costs as much with a thousand workers as
-with ten.
+Only workers that may have changed are read: where a job ended, a look is due, an action failed, or a new job
+is tried. So a decision costs as much with a thousand workers as with ten.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.scheduling import lookup
 from core.scheduling.actions import Reason, Resume, Start
-from core.scheduling.deadline_planning.foresight import MAX_RATIOS, ratio_reserve, ratio_spread
+from core.scheduling.deadline_planning.speed import MAX_RATIOS, ratio_reserve, ratio_spread
 from core.scheduling.model import Trigger
 from core.scheduling.policies.deadline.job_estimate import JobEstimate, first_estimate, update_estimate
 
@@ -26,54 +25,54 @@ if TYPE_CHECKING:
     from core.scheduling.policies.deadline.settings import DeadlineSettings
 
 _MAX_DOUBT = 0.5
-"""Doubt below which a job's own steps say how well it was predicted."""
+"""Remaining doubt below which a job's own steps show how well it was predicted."""
 _ROUNDING = 1e-9
 
 
 class WorkerRecord(NamedTuple):
-    """What is remembered of a worker."""
+    """What the policy remembers of a worker."""
 
-    #: Its cores when it was looked at last.
+    #: Its cores at the last look.
     capacity: float
-    #: Grain-seconds that its jobs were promised then.
+    #: Grain-seconds guaranteed to its jobs then.
     promised_work: float = 0.0
-    #: Grains that were left over, and those that no promise or hope needed.
+    #: Unallocated grains, and grains not needed by a guarantee or a spare allocation.
     spare_grains: int = 0
     idle_grains: int = 0
-    #: When it is looked at again.
+    #: When it is looked at next.
     next_look: float = inf
     #: When something last happened there.
     changed_at: float = 0.0
     #: Whether the last look would have changed something.
     wants_change: bool = False
-    #: Whether a start was not confirmed then, so that its cores could not be touched.
+    #: Whether a start was unconfirmed then, so that its cores could not change.
     is_blocked: bool = False
-    #: For those that it is promised to.
+    #: The plan for its guaranteed jobs.
     plan: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DeadlineState:
-    """What ``deadline`` remembers."""
+    """The state of ``deadline``."""
 
-    #: As chosen.
+    #: As configured.
     settings: DeadlineSettings
-    #: Of the last observation.
+    #: The number of the last observation.
     number: int = -1
     #: Every job that has not ended.
     estimates: Mapping[str, JobEstimate] = field(default_factory=dict)
     #: Every worker.
     records: Mapping[str, WorkerRecord] = field(default_factory=dict)
-    #: (when it came, grain-seconds that its deadline needs at least) of the latest jobs.
+    #: (arrival, grain-seconds that its deadline needs at least) of the latest jobs.
     costs: tuple[tuple[float, float], ...] = ()
     #: Observed over predicted time per step of the latest jobs.
     ratios: tuple[float, ...] = ()
-    #: When it last asked to be woken.
+    #: The last requested wake-up time.
     wake: float | None = None
 
 
 class DeadlineContext:
-    """What is seen, beside what is remembered; decisions change it."""
+    """One decision: the observation and the state, which it updates."""
 
     def __init__(self, state: DeadlineState, seen: Observation) -> None:
         self.settings, self.seen, self.now = state.settings, seen, seen.time
@@ -100,7 +99,7 @@ class DeadlineContext:
         self.looked_at.update(due)
         self.waiting = self._read_waiting()
         new = [name for name in self.waiting if name not in state.estimates]
-        # promises of a run before this one come before new ones
+        # guarantees of an earlier run come before new ones
         self.new_jobs = sorted(new, key=lambda name: not self.jobs[name].terms_or_default.promised)
         if seen.trigger is Trigger.ARRIVAL and not new:
             self._find_started()
@@ -113,29 +112,29 @@ class DeadlineContext:
 
     @cached_property
     def grain(self) -> float:
-        """Cores are given in multiples of this."""
+        """The step in which cores are allocated."""
         return min(self.settings.grain, self.largest_capacity)
 
     @cached_property
     def reserve(self) -> float:
-        """By how much jobs may be slower than was predicted."""
+        """By how much jobs may be slower than predicted."""
         return ratio_reserve(self.ratios) if self.settings.learn else 1.0
 
     @cached_property
     def spread(self) -> tuple[float, float] | None:
-        """Between which factors jobs were slower than was predicted, eight times out of ten."""
+        """The 10th and 90th percentile of observed over predicted time per step."""
         return ratio_spread(self.ratios)
 
     def allocation_request(self, estimate: JobEstimate, *, grace: bool = False) -> AllocationRequest:
-        """What a job needs to end in time; see `Known.wish`."""
+        """Return what a job needs to end in time; see `JobEstimate.allocation_request`."""
         return estimate.allocation_request(self.reserve, self.now, self.settings.early, grace=grace)
 
     def grains(self, worker: str) -> int:
-        """How many grains a worker has."""
+        """Return the number of grains of a worker."""
         return floor(self.workers[worker].capacity / self.grain + _ROUNDING)
 
     def explain(self, rule: str, text: str, job: str, **values: float) -> None:
-        """Say something of a job, unless it was said last."""
+        """Add a reason about a job, unless it was its last one."""
         estimate = self.estimates[job]
         if text != estimate.last_text:
             self.estimates[job] = replace(estimate, last_text=text)
@@ -144,13 +143,13 @@ class DeadlineContext:
             )
 
     def mark_changed(self, worker: str) -> None:
-        """Share the cores of a worker anew at this decision."""
+        """Mark a worker whose cores are divided again in this decision."""
         self.read_worker(worker)
         self.changed_workers[worker] = None
         self.looked_at.discard(worker)
 
     def read_worker(self, worker: str) -> tuple[str, ...]:
-        """Names of the jobs on a worker, looked at once."""
+        """Return the names of the jobs on a worker, read once."""
         if worker not in self.jobs_on:
             jobs = lookup.jobs_on(self.seen, worker)
             for job in jobs:
@@ -179,7 +178,7 @@ class DeadlineContext:
         self.estimates[job.id] = estimate
 
     def _changed_since(self, before: Mapping[str, JobEstimate]) -> list[str]:
-        """Workers on which something happened."""
+        """Return the workers on which something happened."""
         changed: set[str | None] = {
             name
             for name, worker in self.workers.items()
@@ -194,7 +193,7 @@ class DeadlineContext:
         return [name for name in self.workers if name in changed]
 
     def _read_waiting(self) -> list[str]:
-        """Jobs that wait; each is looked at, though nothing of it changes."""
+        """Return the waiting jobs."""
         waiting = lookup.waiting_jobs(self.seen)
         for job in waiting:
             self.jobs[job.id] = job
@@ -203,7 +202,7 @@ class DeadlineContext:
         return [job.id for job in waiting]
 
     def _find_started(self) -> None:
-        """Look where a job has come that runs already, since somebody else started it."""
+        """Mark workers with jobs that were started by someone else."""
         for job in self.seen.jobs:
             if job.id not in self.estimates and job.worker in self.workers:
                 self.mark_changed(job.worker)
