@@ -114,6 +114,18 @@ def test_no_feature_is_refused(traces: TraceSetInfo, refuses) -> None:
         train.submit(traces.id, PhaseSettings(), [], "")
 
 
+def test_settings_out_of_range_are_said_at_their_fields_and_counted(
+    place: Workspace, traces: TraceSetInfo, sentence
+) -> None:
+    fields = {"hidden": "0", "learning_rate": "fast", "phases": "3"}
+    ids = [{"type": "setting", "name": name} for name in fields]
+    errors, notice, _ = train.start(1, ids, list(fields.values()), ["cpu_cores"], "", traces.id)
+    assert [bool(error) for error in errors] == [True, True, False]
+    sentence(errors[0], errors[1])
+    assert "2 settings are out of range." in text_of(notice)
+    assert [task.kind for task in place.tasks.list() if task.kind == "train"] == []
+
+
 def test_the_address_fills_the_form() -> None:
     query = Query.parse("/models", "?view=train&phases=6&hidden=20&traces=x")
     assert train.filled(query) == {"phases": "6", "hidden": "20"}

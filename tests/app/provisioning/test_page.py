@@ -120,6 +120,13 @@ def test_every_way_of_looking_works(evaluated: dict[str, str], more: dict[str, s
     assert "Something went wrong" not in text
 
 
+def test_what_is_looked_at_is_said(evaluated: dict[str, str]) -> None:
+    assert "as published, unscaled" not in shown(**evaluated)
+    text = shown(**evaluated, scale="published", resource="memory", sort="short")
+    for words in ("as published, unscaled", "Over-allocation of Memory", "sorted by time short"):
+        assert words in text
+
+
 @pytest.mark.parametrize("style", ["vpa", "patch", "docker", "json", "csv"])
 def test_each_format_is_shown_as_it_is_downloaded(
     server: Flask, evaluated: dict[str, str], style: str
