@@ -148,12 +148,10 @@ def test_every_pick_that_the_page_offers_has_executions_behind_it(server: Flask,
                 behind(view, pick)
 
 
-def test_a_pick_that_points_nowhere_is_said_in_place(server: Flask, view: View) -> None:
-    with server.app_context():
-        for pick in ("tree:999999999", "node:nothing", "nonsense"):
-            text = shown(page.layout(traces=view.traces, model=view.model, pick=pick))
-            assert "What this address points to is not in these sequences." in text
-            assert "inside PhaseDock" not in text
+@pytest.mark.parametrize("pick", ["tree:999999999", "node:nothing", "nonsense"])
+def test_a_pick_that_points_nowhere_is_refused(server: Flask, view: View, pick: str, refuses) -> None:
+    with server.app_context(), refuses(NotFoundError):
+        page.list_behind(pick, "1", "run", {"traces": view.traces, "model": view.model})
 
 
 def test_hidden_edges_are_counted(server: Flask, view: View) -> None:

@@ -160,7 +160,7 @@ def tree_nodes(tree: PrefixTree) -> list[TreeNode]:
                     parent,
                     int(tree.depth[number]),
                     element.phases,
-                    element.written("n"),
+                    element.to_text("n"),
                     int(tree.count[number]),
                 )
             )

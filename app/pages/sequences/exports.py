@@ -114,7 +114,7 @@ def export_tree(trace_set_id: str, model_id: str) -> Response:
     rows = (
         (
             *(node, int(tree.parent[node]), int(tree.depth[node])),
-            tree.packed.symbols[tree.symbol[node]].written("n") if node else "all",
+            tree.packed.symbols[tree.symbol[node]].to_text("n") if node else "all",
             *(int(tree.count[node]), int(tree.count[node]) / n, int(tree.ends[node])),
         )
         for node in range(tree.n_nodes)

@@ -122,7 +122,7 @@ def test_every_way_of_looking_works(evaluated: dict[str, str], more: dict[str, s
 
 def test_what_is_looked_at_is_said(evaluated: dict[str, str]) -> None:
     assert "as published, unscaled" not in shown(**evaluated)
-    text = shown(**evaluated, scale="published", resource="memory", sort="short")
+    text = shown(**evaluated, scale="published", resource="memory", sort="under")
     for words in ("as published, unscaled", "Over-allocation of Memory", "sorted by time short"):
         assert words in text
 
