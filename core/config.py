@@ -50,7 +50,7 @@ class Settings:
     docker: str = ""
     #: Whether there is a host on which recorded jobs are replayed.
     demo: bool = True
-    #: Whether labelled containers are sampled also while nobody looks, and remembered for a month.
+    #: Whether labelled containers are sampled also while no page shows them, and remembered for a month.
     history: bool = True
     #: Largest upload in bytes.
     max_upload: int = 4 * 2**30

@@ -43,7 +43,7 @@ def submit(
 ) -> None:
     """Let a job wait in an engine's queue; the policy that is attached in control starts it.
 
-    With a deadline it says first whether that can be met, with how many cores, and who would give way.
+    With a deadline it says first whether that can be met, with how many cores, and which jobs would give way.
     """
     chosen = given(context)
     with _Opened(engine) as (workspace, name):
@@ -71,7 +71,7 @@ def queue(
     engine: Engine = "",
     as_json: Json = False,
 ) -> None:
-    """Show an engine's jobs: who waits, since when and why, who runs, and the last that are over."""
+    """Show an engine's jobs: which wait, since when and why, which run, and the last that are over."""
     if priority is not None and not job:
         raise InputError(
             "No job is named whose priority is to change.", "Name it: phasedock queue JOB --priority 5"

@@ -39,7 +39,7 @@ def engine_of(workspace: Workspace, name: str) -> str:
 
 
 def _or_the_demo(workspace: Workspace) -> str:
-    """The other way where nobody named an engine: recorded jobs, replayed."""
+    """The way out where no engine was named: recorded jobs, replayed."""
     engines = workspace.live.engines
     demo = next((each for each in engines.names if engines.is_demo(each)), None)
     return "" if demo is None else f" Or let recorded jobs be replayed: --engine {demo}."

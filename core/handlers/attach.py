@@ -1,4 +1,4 @@
-"""A policy that watches or controls running containers, until somebody detaches it."""
+"""A policy that watches or controls running containers, until it is detached."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Engines:
         return tuple(probe.answer() for probe in self._probes.values())
 
     def last(self) -> tuple[EngineInfo, ...]:
-        """Every engine as it last answered; those whose answer is old are asked again, but not waited for."""
+        """Every engine as it last answered; old answers are renewed in the background."""
         for probe in self._probes.values():
             probe.begin()
         return tuple(probe.last for probe in self._probes.values())
@@ -173,7 +173,7 @@ class Engines:
     def host(
         self, name: str, keeper: Keeper | None = None, guard: Callable[[Container], bool] | None = None
     ) -> SteeredHost:
-        """Open a host for the caller alone, who has to close it; without a guard it changes nothing.
+        """Open a host for the caller alone, which has to close it; without a guard it changes nothing.
 
         Raises
         ------

@@ -1,7 +1,7 @@
-"""Deriving what became of tasks whose worker died, by reading alone.
+"""How the tasks of a crashed worker end, derived by reading alone.
 
-The answer depends only on what is stored, so everybody who looks gets the same one, and it does not matter
-which process writes it down in the end (`core.tasks.store.Tasks.reap`).
+The answer depends only on what is stored, so every reader gets the same one, and it does not matter
+which process stores it in the end (`core.tasks.store.Tasks.reap`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LINUX = Path("/proc/self/stat").exists()
 # Detecting whether a worker process is still alive.
 #
 # On the same machine the kernel knows: a process of that id, born at that moment, exists or not.
-# No clock is asked, so a clock that jumps declares nobody dead. For a worker on another machine only
+# No clock is read, so a clock that jumps declares no worker dead. For a worker on another machine only
 # its last heartbeat in the database can tell.
 
 
@@ -50,7 +50,7 @@ def this_host() -> str:
 
 
 def birth_of(pid: int) -> str:
-    """The moment a process was born, as the kernel counts; empty when it is dead or nobody can tell."""
+    """The moment a process was born, as the kernel counts; empty when it is dead or that is unknown."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except (OSError, IndexError):
@@ -85,7 +85,7 @@ INTERRUPTED = (
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What became of a task."""
+    """How a task ended."""
 
     #: The arrow that it takes.
     move: Move
@@ -101,7 +101,7 @@ class Fate:
 
 
 def lost_tasks(session: Session) -> dict[str, Fate]:
-    """The running tasks whose worker is dead, by id, each with what became of it."""
+    """The running tasks whose worker is dead, by id, each with how it ended."""
     query = (
         select(TaskRow, WorkerRow)
         .outerjoin(WorkerRow, TaskRow.worker == WorkerRow.id)

@@ -175,7 +175,7 @@ class Kind:
     gives: tuple[str, ...]
     #: Where the result of a task that is done can be looked at, or None; as careful as `outcome`.
     link: Callable[[TaskInfo], ResultLink | None] = what_it_made
-    #: True if it runs until somebody ends it and mostly waits: it then gets a thread of its own, so that
+    #: True if it runs until it is cancelled and mostly waits: it then gets a thread of its own, so that
     #: other tasks do not wait for it.
     lasting: bool = False
     #: True if it takes seconds: it then does not wait until longer ones have ended.

@@ -1,8 +1,8 @@
 """The states of a task as a table: the arrows (transitions) between them, and what a row has in each.
 
 Nothing else changes a task's state: `transition` is one update that names the states that its arrow leaves,
-so of two who want the same arrow exactly one gets it. The tables are printed in ``docs/runtime.md``, and
-`core.application` holds every row against them.
+so of two processes that want the same arrow exactly one gets it. The tables are printed in
+``docs/runtime.md``, and `core.application` holds every row against them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ ARROWS: Final[Mapping[Move, Arrow]] = {
     # a living worker may have been taken for dead, so what it says afterwards counts
     Move.FINISH: Arrow((RUNNING, INTERRUPTED), DONE, "The work is done, or its dead worker had stored it."),
     Move.FAIL: Arrow((RUNNING, INTERRUPTED), FAILED, "The work met an error."),
-    Move.STOP: Arrow((RUNNING, INTERRUPTED), CANCELLED, "The work ends because somebody cancelled it."),
+    Move.STOP: Arrow((RUNNING, INTERRUPTED), CANCELLED, "The work ends because it was cancelled."),
     Move.INTERRUPT: Arrow((RUNNING,), INTERRUPTED, "Its worker ends, or died."),
 }
 

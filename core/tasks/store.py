@@ -60,7 +60,7 @@ class PlainSerializer(Serializer):  # type: ignore[misc]
 
 
 class WorkQueue:
-    """Hands ids of tasks from those who submit to those who work."""
+    """Hands ids of tasks from the processes that submit to the workers."""
 
     def __init__(self, settings: Settings, work: Callable[[str], None] | None = None) -> None:
         common: dict[str, Any] = {"results": False, "serializer": PlainSerializer()}
@@ -177,7 +177,7 @@ _ENDED = [state.value for state in TaskState if state.ended]
 #
 # Which states a task can be in, and how it gets from one to the next, is in `core.tasks.states`. A task whose
 # worker is dead is shown as interrupted from the first look on, whether or not another worker lives; looking
-# writes nothing, so it never waits for those who write. A retry is a new task with the same parameters.
+# writes nothing, so it never waits for a writer. A retry is a new task with the same parameters.
 
 
 class Tasks:

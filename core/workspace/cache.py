@@ -51,7 +51,7 @@ class ByteCache(Generic[T]):
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """Give the value of a key, made by `make` where it is not kept.
 
-        An error of `make` reaches everybody who waited for it, and nothing is kept.
+        An error of `make` reaches every caller that waited for it, and nothing is kept.
         """
         with self._lock:
             entry = self._kept.get(key)

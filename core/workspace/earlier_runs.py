@@ -59,7 +59,7 @@ class Kind(NamedTuple):
         return int(steps) if steps.isdecimal() else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for people who look into the database."""
+        """Plain values, readable in the database."""
         return {"image": self.image, "command": list(self.command), "data": self.data}
 
     def _split(self) -> tuple[list[str], dict[str, str]]:

@@ -1,8 +1,8 @@
 """Publishing files atomically: they exist completely or not at all.
 
 Whatever is published is written to a scratch folder first, synced to the disk, and then moved to its
-final path in one step. A process that dies on the way leaves only something in `tmp`, which nobody
-reads and which is swept at the next start.
+final path in one step. A process that dies on the way leaves only something in `tmp`, which is
+never read and is swept at the next start.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ class UploadInfo:
 
 
 class TaskQueue(Protocol):
-    """What of `core.tasks.store.Tasks` those need who submit long work."""
+    """The part of `core.tasks.store.Tasks` that submits long work."""
 
     def submit(self, kind: str, title: str, params: Mapping[str, Any]) -> str:
         """Ask for work; returns the task's id."""

@@ -134,7 +134,7 @@ class Repository(Generic[Row]):
         return len(doomed)
 
     def without_row(self) -> list[str]:
-        """The folders that a killed process left: they have no row, and nobody is about to write one."""
+        """The folders that a killed process left: they have no row, and no process is about to write one."""
         names = self.names()
         # a folder whose row is about to be written is younger than this
         oldest = time.time() - _ORPHAN_AFTER

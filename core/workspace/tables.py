@@ -178,7 +178,7 @@ class SeriesRow(Base):
 
 
 class SavedLimitsRow(Base):
-    """What a container's limits were before somebody changed them: a task, or a person (no owner).
+    """A container's limits before a task, or a person (no owner), changed them.
 
     The engine is its own id, and beside it what it was called then. Where the id is not known, as in rows of
     earlier versions, it is the engine's name, and there is none beside it.

@@ -68,7 +68,7 @@ def untouched(path: Path) -> float:
 
 
 def is_orphan(part: Path) -> bool:
-    """Whether nobody receives a part any more."""
+    """Whether no process receives a part any more."""
     # between opening and locking its part, a receiver is not to be disturbed
     if untouched(part) < JUST_NOW:
         return False
@@ -296,7 +296,7 @@ class Uploads:
         remove(doomed)
 
     def sweep(self, keep: Collection[str] = ()) -> int:
-        """Remove what a killed process left behind, and files that nobody took for a week."""
+        """Remove what a killed process left behind, and files that were not used for a week."""
         swept = 0
         for folder in list(self._folder.iterdir()):
             if folder.name not in keep and self._stale(folder):

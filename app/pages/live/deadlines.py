@@ -65,7 +65,7 @@ def panel(queue: Queue, now: float) -> Node:
 
 
 def moment(at: float, **more: Any) -> html.Time:
-    """A moment, which the page's script writes as the clock of whoever looks shows it."""
+    """A moment, which the page's script writes in the browser's time zone."""
     return html.Time(time.strftime("%H:%M", time.localtime(at)), **data(at=f"{at:.0f}"), **more)
 
 

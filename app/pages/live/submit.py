@@ -84,7 +84,7 @@ def register(app: Dash, view_of: Callable[[str | None], LiveView | None]) -> Non
 
 
 def outlook(engine: str, entered: dict[str, Any], zone: str) -> Node:
-    """Whether a deadline can be met, with how many cores, and who gives way; or why that cannot be said."""
+    """Whether a deadline can be met, with how many cores, and which jobs give way; or why that is unknown."""
     chosen, wrong = read(JobSettings, entered)
     if chosen is None:
         which = ", ".join(spec.label for spec in describe(JobSettings) if spec.name in wrong)

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 
 class UnsubmittedContainers(LearningEngine):
-    """Tells a policy how fast containers are that nobody submitted, and remembers how fast they were."""
+    """Tells a policy how fast containers are that were not submitted, and remembers how fast they were."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class PolicyLoop:
         say: Callable[[str], None],
         log: Callable[[str], None],
     ) -> dict[str, Any]:
-        """Let a policy watch or control an engine until somebody detaches it.
+        """Let a policy watch or control an engine until it is detached.
 
         Raises
         ------
@@ -269,10 +269,10 @@ class PolicyLoop:
     ) -> Engine:
         """The engine as the policy sees it: each wrapper stands around those listed before it.
 
-        Nearest to the engine stands who decides whether it is touched at all, so that nobody acts past it:
-        in control, pauses are written down before they are done; else nothing is done. What earlier runs
-        say and what containers use come next; each adds its part to the jobs of containers and leaves the
-        other's alone. The queue stands around them all: the jobs that wait in it have no containers yet.
+        The innermost wrapper decides whether the engine is changed at all, so that no other acts past it:
+        in control, pauses are stored before they are done; else nothing is done. What earlier runs say and
+        what containers use come next; each adds its part to the jobs of containers and leaves the other's
+        alone. The queue stands around them all: the jobs that wait in it have no containers yet.
         """
         steers, samples = (
             request.mode is Mode.CONTROL,

@@ -1,4 +1,4 @@
-"""Restoring saved limits exactly, whoever changed them and whether or not that process still runs.
+"""Restoring saved limits exactly, whichever process changed them and whether or not it still runs.
 
 Saved limits belong to an engine's own id, so they are restored under whatever name that engine can be reached
 now, and never on another one that has taken its name.

@@ -1,4 +1,4 @@
-"""Whether a deadline can be met, before a job is submitted: with how many cores, and who gives way.
+"""Whether a deadline can be met, before a job is submitted: with how many cores, and which jobs give way.
 
 The attached policy is asked as it is set, or `deadline` as it comes where none that promises is attached.
 What it would do is computed here from what is known of the engine and its jobs; nothing is changed.

@@ -1,9 +1,9 @@
-"""An attached policy's engine, fed with the jobs that people submit; what becomes of them is written down.
+"""An attached policy's engine with the submitted jobs; how they fare is stored.
 
-Before a job is started it is claimed: one update takes it out of those that wait. So whoever cancels it at
-that moment is either earlier, and it is not started, or later, and its container is ended. A kill between the
-claim and the start leaves a job that seems to run and has no container, which waits again once that is found
-(`core.live.queue.service`).
+Before a job is started it is claimed: one update takes it out of those that wait. A process that cancels
+it at that moment is either earlier, and it is not started, or later, and its container is ended. A kill
+between the claim and the start leaves a job that seems to run and has no container, which waits again once
+that is found (`core.live.queue.service`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The queue of an engine: submit, see, cancel, remove, and what comes first.
 
 Nothing is started here. A job waits until a policy that is attached in control starts it
-(`core.live.queue.feed`); what is asked for meanwhile is written down, and done by whoever follows the
-engine: that policy's task, or, where none runs, the one who asks or the next worker (`settle`).
+(`core.live.queue.feed`); a request in between is stored, and done by the process that follows the
+engine: that policy's task, or, where none runs, the requesting process or the next worker (`settle`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _REMOVED = "Its container was removed."
 
 
 def settle(store: SubmittedJobs, host: JobHost, jobs: Sequence[QueuedJob]) -> None:
-    """Write down how jobs stand that run, or were about to, and end those that somebody has cancelled.
+    """Write down how jobs stand that run, or were about to, and end those that were cancelled.
 
     Raises
     ------
@@ -163,7 +163,7 @@ class JobQueue:
         return replace(added, why=self.waits_for(engine))
 
     def ask(self, engine: str, values: Mapping[str, Any], zone: str = "") -> Answer:
-        """Whether the deadline of a job could be met, and who would give way; nothing is changed.
+        """Whether the deadline of a job could be met, and which jobs would give way; nothing is changed.
 
         Raises
         ------

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # The states of a submitted job as a table: which state may follow which.
 #
 # Nothing else changes a job's state: every change (`core.live.queue.store`) is one update that names
-# the states that it leaves, so of two who want to change the same job only one does.
+# the states that it leaves, so of two processes that want to change the same job only one does.
 
 
 class QueueState(StrEnum):
@@ -47,7 +47,7 @@ class QueueState(StrEnum):
 
 _W, _R, _P = QueueState.WAITING, QueueState.RUNNING, QueueState.PAUSED
 ACTIVE: Final = (_W, _R, _P)
-"""The states of jobs that somebody still has to look after."""
+"""The states of jobs that are not over."""
 
 COMES_FROM: Final[dict[QueueState, tuple[QueueState, ...]]] = {
     QueueState.WAITING: (_R, _P),  # a start that failed, or of which a kill left nothing
@@ -61,7 +61,7 @@ COMES_FROM: Final[dict[QueueState, tuple[QueueState, ...]]] = {
 """The states that each state may follow; a state may follow itself where only its figures change."""
 
 
-# How submitted jobs stand in the eyes of the policy that steers them, from its task to whoever looks.
+# How submitted jobs stand in the eyes of the policy that steers them, from its task to the pages.
 #
 # One small file an engine, replaced as a whole after every decision (`core.live.view`).
 
@@ -133,7 +133,7 @@ class QueuedJob:
     state: QueueState = QueueState.WAITING
     #: Why it waits, has ended, failed or was refused, in a sentence; empty where nothing is known.
     why: str = ""
-    #: Whether somebody has cancelled it, and it still runs.
+    #: Whether it was cancelled and still runs.
     cancelling: bool = False
     #: The id of its container; empty while it has none.
     container: str = ""

@@ -88,6 +88,7 @@ def test_a_recording_longer_than_the_history_keeps_every_second(workspace: Works
     )
 
 
+@pytest.mark.slow
 def test_phases_are_those_that_were_seen_as_samples_came(workspace: Workspace):
     home, model = workspace.settings.home, load_samples(workspace.traces, workspace.models)[1]
     rng = np.random.default_rng(5)
