@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError, NotFoundError
-from core.experiments.measures import admitted, in_time, timed
+from core.experiments.measures import admitted, in_time, with_deadline
 from core.experiments.spec_reader import from_dict
 from core.experiments.spec_values import SpecError, read_marked
 from core.runs import bundled
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from core.progress_reporting import Progress
 
 
-def chosen(
+def choose_experiment(
     source: str, *, seeds: int = 0, policies: str = "", baseline: str = "", changes: Sequence[str] = ()
 ) -> Experiment:
     """An experiment with what the command line changes of it."""
-    made = _changed(bundled.load(source), changes)
+    made = _with_changes(bundled.load(source), changes)
     if seeds < 0:
         raise InputError(f"--seeds cannot be {seeds}.", "Give a number above zero.")
     if seeds:
         made = made.with_seeds(seeds)
     if baseline:
-        made = replace(made, baseline=_known(made, baseline)[0])
+        made = replace(made, baseline=_labels_of(made, baseline)[0])
     wanted = [name.strip() for name in policies.split(",") if name.strip()]
     if wanted:
-        labels = {label for name in wanted for label in _known(made, name)}
+        labels = {label for name in wanted for label in _labels_of(made, name)}
         kept = tuple(arm for arm in made.policies if arm.label in labels or arm.label == made.baseline)
         made = replace(made, policies=kept)
     return made
 
 
-def keep(text: str) -> Keep:
+def read_keep(text: str) -> Keep:
     """Which ledgers to keep."""
     try:
         return Keep(text)
@@ -123,7 +123,7 @@ def _run(workspace: Workspace, run: str, label: str, *, jobs: bool) -> dict[str,
 
 def deadlines(result: RunResult) -> dict[str, Any] | None:
     """Counts and measures of the jobs with deadlines of a run; None without any."""
-    jobs = timed(result.jobs)
+    jobs = with_deadline(result.jobs)
     if not jobs:
         return None
     return {
@@ -155,11 +155,11 @@ def deadline_jobs(jobs: Sequence[JobOutcome]) -> list[dict[str, Any]]:
             "state": job.state,
             "met": in_time(job),
         }
-        for job in timed(jobs)
+        for job in with_deadline(jobs)
     ]
 
 
-def _known(experiment: Experiment, name: str) -> list[str]:
+def _labels_of(experiment: Experiment, name: str) -> list[str]:
     """The labels that a name stands for: a label itself, or all arms of a policy."""
     labels = [arm.label for arm in experiment.policies]
     found = [name] if name in labels else [arm.label for arm in experiment.policies if arm.policy == name]
@@ -170,7 +170,7 @@ def _known(experiment: Experiment, name: str) -> list[str]:
     return found
 
 
-def _changed(experiment: Experiment, changes: Sequence[str]) -> Experiment:
+def _with_changes(experiment: Experiment, changes: Sequence[str]) -> Experiment:
     if not changes:
         return experiment
     values = experiment.to_dict()
@@ -179,7 +179,7 @@ def _changed(experiment: Experiment, changes: Sequence[str]) -> Experiment:
         if not sign:
             raise InputError(f"--set {change} has no value.", "Write it as world.gamma=0.02.")
         owner, _, name = path.strip().rpartition(".")
-        for inner in _owners(values, owner, name):
+        for inner in _changed_mappings(values, owner, name):
             inner[name] = read_marked(f"value: {written}").values["value"]
     try:
         return from_dict(values)
@@ -188,7 +188,7 @@ def _changed(experiment: Experiment, changes: Sequence[str]) -> Experiment:
         raise InputError(f"--set {where}: {error.message}", error.hint) from None
 
 
-def _owners(values: dict[str, Any], path: str, name: str) -> list[dict[str, Any]]:
+def _changed_mappings(values: dict[str, Any], path: str, name: str) -> list[dict[str, Any]]:
     """The mappings that a change is made in: a part of the experiment, or the settings of its policies."""
     inner: Any = values
     for part in path.split(".") if path else ():

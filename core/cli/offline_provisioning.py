@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.cli.offline_files import applied
 from core.errors import InputError
-from core.experiments.spec_values import SpecError, only, read_marked
-from core.experiments.spec_values import mapping as mapping_of
+from core.experiments.spec_values import SpecError, read_marked, refuse_unknown, require_mapping
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.evaluation.reporting import describe_split
 from core.provisioning.fleet import Resource
@@ -109,12 +108,12 @@ def read_settings(path: Path) -> tuple[dict[str, object], dict[str, dict[str, ob
     except (OSError, UnicodeDecodeError):
         raise InputError(f"“{path}” cannot be read.", "Name a YAML or JSON file with settings.") from None
     try:
-        values = mapping_of(read_marked(text).values or {}, (), "The file")
-        only(values, ("comparison", "policies"), (), "The file")
-        comparison = mapping_of(values.get("comparison") or {}, ("comparison",), "comparison")
-        own = mapping_of(values.get("policies") or {}, ("policies",), "policies")
+        values = require_mapping(read_marked(text).values or {}, (), "The file")
+        refuse_unknown(values, ("comparison", "policies"), (), "The file")
+        comparison = require_mapping(values.get("comparison") or {}, ("comparison",), "comparison")
+        own = require_mapping(values.get("policies") or {}, ("policies",), "policies")
         return dict(comparison), {
-            str(name): dict(mapping_of(each or {}, ("policies", name), str(name)))
+            str(name): dict(require_mapping(each or {}, ("policies", name), str(name)))
             for name, each in own.items()
         }
     except SpecError as error:

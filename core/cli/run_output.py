@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from core.cli.output import plain, print_table
-from core.experiments.measures import COUNTS, FURTHER_MEASURES, telling
+from core.experiments.measures import COUNTS, FURTHER_MEASURES, informative_measures
 from core.experiments.spec import ENGINES
 from core.tables import Column, Table
 from core.units import DASH, format_change, format_count, format_number, format_share, plural
@@ -51,7 +51,7 @@ _EXPERIMENTS = (
 )
 
 
-def experiments(found: Sequence[tuple[str, Experiment]]) -> None:
+def print_experiments(found: Sequence[tuple[str, Experiment]]) -> None:
     """The bundled experiments."""
     rows = [
         (
@@ -67,7 +67,7 @@ def experiments(found: Sequence[tuple[str, Experiment]]) -> None:
     _print(Table("experiments", _EXPERIMENTS, rows), _console())
 
 
-def simulated(report: Mapping[str, Any]) -> None:
+def print_simulation(report: Mapping[str, Any]) -> None:
     """Policies compared over seeds, and what the simulator says of them where they were run for real."""
     console, baseline, predicted = _console(), plain(report["baseline"]), report["predicted"]
     console.print(
@@ -77,7 +77,7 @@ def simulated(report: Mapping[str, Any]) -> None:
         highlight=False,
     )
     _print(_policies(report["policies"]), console)
-    found = telling([row["measures"] for row in report["policies"]])
+    found = informative_measures([row["measures"] for row in report["policies"]])
     for about, of in (("deadlines", "met"), ("queue", "waiting")):
         if about in found:
             _print(_further(about, report["policies"], found[about], of), console)
@@ -158,7 +158,7 @@ def _further_change(of: str, change: Mapping[str, Any]) -> str:
     return f"{text} ({low:+,.1f} … {high:+,.1f})".replace("-", "−")
 
 
-def replayed(report: Mapping[str, Any]) -> None:
+def print_replay(report: Mapping[str, Any]) -> None:
     """What a replay found."""
     console, n = _console(), len(report["differences"])
     if report["equal"]:

@@ -38,7 +38,7 @@ def experiments(
     if as_json:
         print_json({"experiments": [{"name": each, "experiment": made.to_dict()} for each, made in found]})
     else:
-        table.experiments(found)
+        table.print_experiments(found)
 
 
 @answers
@@ -74,10 +74,10 @@ def simulate(
     from core.plugins import load_policies
 
     load_policies(settings.policies)
-    made = offline_runs.chosen(
+    made = offline_runs.choose_experiment(
         experiment, seeds=seeds, policies=policies, baseline=baseline, changes=change or []
     )
-    keep = offline_runs.keep(ledgers)
+    keep = offline_runs.read_keep(ledgers)
     workspace = open_workspace(settings)
     try:
         with show.progress(quiet=as_json) as progress:
@@ -87,7 +87,7 @@ def simulate(
     if as_json:
         print_json(report)
     else:
-        table.simulated(report)
+        table.print_simulation(report)
 
 
 @answers
@@ -109,6 +109,6 @@ def replay(
     if as_json:
         print_json(report)
     else:
-        table.replayed(report)
+        table.print_replay(report)
     if not report["equal"]:
         raise typer.Exit(1)

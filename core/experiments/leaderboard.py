@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from core.experiments.measures import FURTHER_MEASURES, mean_of_known, telling
+from core.experiments.measures import FURTHER_MEASURES, informative_measures, mean_of_known
 from core.provisioning.evaluation.intervals import bounds, resampled
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from core.experiments.outcome import RunResult
-    from core.experiments.parts import Published
+    from core.experiments.parts import PublishedFigure
 
     Floats: TypeAlias = NDArray[np.float64]
 
@@ -176,7 +176,7 @@ def _measured(name: str, mine: Sequence[RunResult], base: Sequence[RunResult], d
 
 
 JOB_MEASURES = ("sooner", "best", "worst")
-"""What a standing says of single jobs, beside `core.experiments.leaderboard.EVERY_MEASURE`."""
+"""What a standing has of single jobs, beside `EVERY_MEASURE`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +244,8 @@ def standings(comparison: Sequence[Mapping[str, Any]]) -> list[Standing] | None:
 
 
 def further_columns(rows: Sequence[Standing]) -> dict[str, tuple[str, ...]]:
-    """The further measures with something to say of these policies, by what they are about."""
-    return telling([row.measures for row in rows])
+    """The further measures that are not trivial for these policies, by their subject."""
+    return informative_measures([row.measures for row in rows])
 
 
 def _standing(row: Mapping[str, Any]) -> Standing:
@@ -302,12 +302,12 @@ def ranked(rows: Sequence[Standing], name: str, *, falling: bool = False) -> lis
 ENOUGH_SEEDS = 30
 
 
-def published_of(published: Sequence[Published], label: str) -> list[Published]:
+def published_of(published: Sequence[PublishedFigure], label: str) -> list[PublishedFigure]:
     """What was published of one policy, in order."""
     return [each for each in published if each.policy == label]
 
 
-def measured_change(published: Published, row: Standing) -> float | None:
+def measured_change(published: PublishedFigure, row: Standing) -> float | None:
     """The mean change over seeds in the measure of a published figure, or None."""
     if published.measure in ("mean", "makespan"):
         difference = row.differences.get(published.measure)
@@ -319,7 +319,7 @@ def measured_change(published: Published, row: Standing) -> float | None:
     return {"sooner": row.jobs.sooner, "best": row.jobs.best, "worst": row.jobs.worst}[published.measure]
 
 
-def reproduced(published: Published, row: Standing) -> bool | None:
+def reproduced(published: PublishedFigure, row: Standing) -> bool | None:
     """Whether the published change lies within the middle 90% of single seeds; None: too few seeds."""
     span = _middle_range(published, row)
     if span is None or row.seeds < ENOUGH_SEEDS:
@@ -327,7 +327,7 @@ def reproduced(published: Published, row: Standing) -> bool | None:
     return span[0] <= published.change <= span[1]
 
 
-def _middle_range(published: Published, row: Standing) -> tuple[float, float] | None:
+def _middle_range(published: PublishedFigure, row: Standing) -> tuple[float, float] | None:
     if published.measure in ("mean", "makespan"):
         difference = row.differences.get(published.measure)
         if difference is None or difference.p5 is None or difference.p95 is None:

@@ -2,7 +2,7 @@
 
 Every measure is one function of a run's jobs, and its docstring is its definition; a mean is over jobs that
 were done. The registers name each, its unit, and which way is better. Measures of queues are shown only where
-jobs wait, are paused or are refused, those of deadlines where jobs have some (`telling`).
+jobs wait, are paused or are refused, those of deadlines where jobs have some (`informative_measures`).
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class JobOutcome:
     thread_changes: int | None = None
     #: Seconds after its arrival within which it should end, or None.
     deadline: float | None = None
-    #: Whether its policy promised it that; None where the policy promises nothing.
+    #: Whether the policy admitted it with this deadline; None for policies without admission.
     promised: bool | None = None
-    #: When it was expected to end as its policy first said so, on the run's clock; None where it did not.
+    #: Its first predicted end, on the run's clock; None without a prediction.
     predicted_end: float | None = None
     #: Core-seconds that its limits allowed while it ran; None where it had none, or ran without for a while.
     allocated: float | None = None
@@ -68,7 +68,7 @@ GOALS = (0.90, 0.95, 0.99)
 """Shares of the whole fall of a loss whose times are reported."""
 
 
-class Printed:
+class PrintedLosses:
     """What one job has printed so far: numbers side by side, so that long runs stay small."""
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class Run:
     jobs: Sequence[JobOutcome]
     #: Cores of all workers.
     capacity: float
-    #: What steering freed; None where nobody saw what jobs used.
+    #: What steering freed; None where usage was not observed.
     evidence: Evidence | None = None
 
     @property
@@ -134,7 +134,7 @@ def mean_of_known(values: Sequence[float | None]) -> float | None:
 
 HOUR = 3600.0
 _NO_WAIT = 0.01
-"""Share of jobs' time below which waiting is what starting takes, such as that of a container."""
+"""Share of jobs' time below which waiting is the start of a container, not a queue."""
 
 
 def makespan(run: Run) -> float:
@@ -224,7 +224,7 @@ _ROUNDING = 1e-6
 """Seconds by which a job may end after its deadline and still have met it."""
 
 
-def timed(jobs: Sequence[JobOutcome]) -> list[JobOutcome]:
+def with_deadline(jobs: Sequence[JobOutcome]) -> list[JobOutcome]:
     """Jobs with a deadline."""
     return [job for job in jobs if job.deadline is not None]
 
@@ -247,24 +247,24 @@ def late_by(job: JobOutcome) -> float:
 
 def met(run: Run) -> float | None:
     """Jobs that met their deadlines, of all that have one: the completion rate."""
-    jobs = timed(run.jobs)
+    jobs = with_deadline(run.jobs)
     return sum(map(in_time, jobs)) / len(jobs) if jobs else None
 
 
 def promised(run: Run) -> float | None:
     """Jobs that were admitted, of all that have a deadline."""
-    jobs = timed(run.jobs)
+    jobs = with_deadline(run.jobs)
     return sum(map(admitted, jobs)) / len(jobs) if jobs else None
 
 
 def kept(run: Run) -> float | None:
     """Jobs that met their deadlines, of all that were admitted."""
-    jobs = [job for job in timed(run.jobs) if admitted(job)]
+    jobs = [job for job in with_deadline(run.jobs) if admitted(job)]
     return sum(map(in_time, jobs)) / len(jobs) if jobs else None
 
 
 def _late(run: Run) -> list[float]:
-    jobs = [job for job in timed(run.jobs) if job.state == JobState.DONE.value]
+    jobs = [job for job in with_deadline(run.jobs) if job.state == JobState.DONE.value]
     return [late_by(job) for job in jobs if not in_time(job)]
 
 
@@ -287,19 +287,19 @@ def utilisation(run: Run) -> float | None:
     return sum(job.used or 0.0 for job in limited) / allowed if allowed > 0 else None
 
 
-def wrong_by(job: JobOutcome) -> float | None:
-    """By how much the end that a job was first expected to have was wrong, in times from arrival to end."""
+def prediction_error_of(job: JobOutcome) -> float | None:
+    """Error of a job's first predicted end, as a share of the time from arrival to end."""
     if job.predicted_end is None or job.state != JobState.DONE.value or job.completion <= 0:
         return None
     return abs(job.predicted_end - job.ended) / job.completion
 
 
 def _errors(run: Run) -> list[float]:
-    return [error for job in timed(run.jobs) if (error := wrong_by(job)) is not None]
+    return [error for job in with_deadline(run.jobs) if (error := prediction_error_of(job)) is not None]
 
 
 def prediction_error(run: Run) -> float | None:
-    """Median of `wrong_by`, of all jobs with a deadline whose end was predicted."""
+    """Median of `prediction_error_of`, of all jobs with a deadline whose end was predicted."""
     found = _errors(run)
     return float(np.median(found)) if found else None
 
@@ -312,7 +312,7 @@ def prediction_error_p90(run: Run) -> float | None:
 
 def lost(run: Run) -> float | None:
     """Core-seconds used by jobs that then missed their deadlines."""
-    jobs = timed(run.jobs)
+    jobs = with_deadline(run.jobs)
     return sum((job.used or 0.0 for job in jobs if not in_time(job)), 0.0) if jobs else None
 
 
@@ -337,13 +337,13 @@ DEADLINE_MEASURES: dict[str, Measure] = {
 
 
 def reserved(run: Run) -> float | None:
-    """Core-seconds that limits gave to jobs while they ran, whether they were used or not."""
+    """Core-seconds that limits reserved for running jobs, used or not."""
     limited = [job.allocated for job in run.jobs if job.allocated]
     return sum(limited) if limited else None
 
 
 def freed(run: Run) -> float | None:
-    """Cores that jobs asked for and did not have reserved, all together: the mean over time.
+    """Cores requested by jobs and not reserved, summed over jobs: the mean over time.
 
     Where the policy only watches, what they would not have had.
     """
@@ -351,7 +351,7 @@ def freed(run: Run) -> float | None:
 
 
 def freed_memory(run: Run) -> float | None:
-    """The same of memory, bytes; None where no job had another limit than it asked for."""
+    """The same of memory, bytes; None where each limit was the request."""
     found = run.evidence
     return None if found is None or not found.freed_bytes else found.freed_bytes
 
@@ -362,7 +362,7 @@ def held_back(run: Run) -> float | None:
 
 
 def killed(run: Run) -> float | None:
-    """Processes that were killed for want of memory."""
+    """Processes killed because memory ran out."""
     return None if run.evidence is None else float(run.evidence.killed)
 
 
@@ -372,7 +372,7 @@ def short(run: Run) -> float | None:
 
 
 def too_low(run: Run) -> float | None:
-    """How often a limit had to grow because it held a job back."""
+    """How often a limit was raised because the job was throttled."""
     return None if run.evidence is None else float(run.evidence.violations)
 
 
@@ -389,12 +389,12 @@ STEERING_MEASURES: dict[str, Measure] = {
 
 FURTHER_MEASURES = {**DEADLINE_MEASURES, **STEERING_MEASURES, **QUEUE_MEASURES}
 RISING = frozenset(name for name, each in FURTHER_MEASURES.items() if each.rising)
-"""Measures of which more is better; of all others, and of all times, less is."""
+"""Measures where more is better; less is better in all others."""
 COUNTS = frozenset(name for name, each in FURTHER_MEASURES.items() if not each.unit)
 
 
-def telling(rows: Sequence[Mapping[str, float | None]]) -> dict[str, tuple[str, ...]]:
-    """The measures with something to say of some policies, in order, by what they are about."""
+def informative_measures(rows: Sequence[Mapping[str, float | None]]) -> dict[str, tuple[str, ...]]:
+    """The measures that are not trivial for some policies, in order, by their subject."""
     found: dict[str, tuple[str, ...]] = {}
     if any(row.get("met") is not None for row in rows):
         known = (name for name in DEADLINE_MEASURES if any(row.get(name) is not None for row in rows))

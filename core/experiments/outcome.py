@@ -16,7 +16,7 @@ from core.experiments.measures import (
     FURTHER_MEASURES,
     GOALS,
     JobOutcome,
-    Printed,
+    PrintedLosses,
     Run,
     makespan,
     mean_of_known,
@@ -46,7 +46,7 @@ _AWAY = (JobState.WAITING, JobState.PAUSED, JobState.MIGRATING, JobState.REFUSED
 
 @dataclass(slots=True)
 class _Life:
-    """What was seen of one job so far."""
+    """The observed times of one job so far."""
 
     seen: float
     state: JobState
@@ -95,7 +95,7 @@ def service_time(started: float | None, ended: float, paused: float, moving: flo
 
 
 class Lives:
-    """Accumulates what is seen of jobs, observation by observation."""
+    """Accumulates the times of jobs, observation by observation."""
 
     def __init__(self) -> None:
         self._lives: dict[str, _Life] = {}
@@ -124,7 +124,7 @@ class Lives:
             life.moving += now - life.seen
 
     def ended(self, job: Job, now: float) -> JobTimes:
-        """Where the time of a job went that ended now; it was seen at its end, and is then forgotten."""
+        """Where the time of a job went that ends now; the job is then forgotten."""
         life = self._lives.pop(job.id)
         return JobTimes(
             waiting=waiting_time(job.arrived, job.started),
@@ -148,7 +148,7 @@ def _resize(life: _Life, job: Job) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What the simulator knows of a run and its ledger does not."""
+    """Ground truth of a simulated run, which its ledger does not have."""
 
     #: Of each job: after how many printed values (a fraction between two) its loss has fallen by each of
     #: `GOALS`, without noise.
@@ -209,7 +209,7 @@ class RunResult:
     prediction_error: float | None = None
     prediction_error_p90: float | None = None
     #: Every measure of `core.experiments.measures.STEERING_MEASURES`; None where nothing was limited
-    #: or nobody saw what jobs used, and in results of earlier releases.
+    #: or usage was not observed, and in results of earlier releases.
     reserved: float | None = None
     freed: float | None = None
     freed_memory: float | None = None
@@ -217,7 +217,7 @@ class RunResult:
     held_back: float | None = None
     too_low: float | None = None
     killed: float | None = None
-    #: What steering freed, or would have; None where nobody saw what jobs used.
+    #: What steering freed, or would have; None where usage was not observed.
     evidence: Evidence | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -236,7 +236,7 @@ class Outcome:
 
     def __init__(self, truth: Truth | None = None) -> None:
         self._truth = truth or Truth()
-        self._printed: dict[str, Printed] = {}
+        self._printed: dict[str, PrintedLosses] = {}
         self._ended: dict[str, JobOutcome] = {}
         self._moves: dict[str, int] = {}
         self._promised: dict[str, bool] = {}
@@ -260,7 +260,7 @@ class Outcome:
         shown = False
         for job in (*seen.jobs, *seen.ended):
             if job.readings:
-                self._printed.setdefault(job.id, Printed()).add(job.readings)
+                self._printed.setdefault(job.id, PrintedLosses()).add(job.readings)
             self._lives.see(job, seen.time)
             shown = shown or job.use is not None
         for job in seen.ended:

@@ -140,7 +140,7 @@ class Containers:
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """When jobs come that do not say so themselves."""
+    """Arrival of jobs without a time of their own."""
 
     by: str = setting(
         "together",
@@ -191,7 +191,7 @@ Span: TypeAlias = tuple[float, float]
 
 
 def _about(**described: Any) -> Any:
-    """What a form needs of a field whose default is no plain number: a span, or one that can be left out."""
+    """Metadata of a field with another default than a number: a span, or None."""
     return setting(0.0, **described).metadata
 
 
@@ -347,11 +347,11 @@ TERMS = (
     "request", "min", "max", "memory", "priority", "deadline", "slack", "threads", "malleable", "fixed",
     "overhead", "throughput",
 )  # fmt: skip
-"""What an owner says of a job, and how it scales."""
+"""Terms of a job's owner, and how the job scales."""
 CONTAINER = ("program", "image")
 """What a job's container runs."""
-UNSAID = (*TERMS, "image")
-"""What is left out of files where nothing is said."""
+OMITTED_IF_DEFAULT = (*TERMS, "image")
+"""Fields that files omit at their defaults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,7 +408,7 @@ class ListedJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnJobs:
     """Jobs drawn at random from the kinds."""
 
     count: int = setting(0, label="Jobs drawn", low=0, high=1_000_000, help="How many.")
@@ -437,7 +437,7 @@ PUBLISHED_MEASURES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedFigure:
     """One published figure of one policy."""
 
     policy: str = setting("", label="Policy", help="The label of the policy that it is about.")

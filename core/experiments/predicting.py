@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What the simulator says of an experiment."""
+    """The simulator's prediction of an experiment."""
 
     #: As `core.experiments.leaderboard.compare` gives it, of simulated runs on the same seeds.
     comparison: list[dict[str, Any]]
@@ -60,7 +60,7 @@ def predict(
         except InputError as error:
             missing[seed] = error.message
             continue
-        fits[seed] = _said(fitted)
+        fits[seed] = _describe_fit(fitted)
         scenario = _with_costs(fitted.scenario, experiment, observations)
         for arm in experiment.policies:
             threads = arm.threads or experiment.docker.threads
@@ -70,7 +70,7 @@ def predict(
     return Prediction(compare(results, experiment.baseline), fits, missing)
 
 
-def _said(fitted: Calibration) -> dict[str, Any]:
+def _describe_fit(fitted: Calibration) -> dict[str, Any]:
     return {
         "gamma": fitted.scenario.gamma,
         "gamma_known": fitted.gamma_known,

@@ -1,7 +1,7 @@
 """Recorded executions as the jobs of an experiment: what a person's own containers would do under a policy.
 
 A trace says what a container used, not what it wanted, so a job is made of it by assumptions, each of them
-in `core.experiments.recorded` and here:
+in `core.experiments.read_execution` and here:
 
 - **Work** is the integral of the used cores over time; what happened in a gap is unknown and no work.
 - **Demand**, the most cores that it can use, is a high quantile of the used cores over time, at least their
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
 
 OTHER_KIND = "recorded"
-"""The kind of jobs whose workload is not known."""
+"""The kind of jobs with unknown workload."""
 _LEAST_WORK, _LEAST_DEMAND = 1e-3, 0.01
 _MOST_MISSING = 0.05
 _LOSS_POINTS = 41
@@ -89,15 +89,15 @@ class TraceJobs:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """An execution of which no job can be made, and why, in one sentence."""
+class SkippedExecution:
+    """An execution that cannot become a job, with the reason."""
 
     execution: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedExecution:
     """What is known of one execution."""
 
     #: Its name, and its workload.
@@ -118,32 +118,34 @@ class Recorded:
     missing: float
 
 
-def recorded(traces: TraceSet, position: int, settings: TraceJobs) -> Recorded | LeftOut:
+def read_execution(
+    traces: TraceSet, position: int, settings: TraceJobs
+) -> RecordedExecution | SkippedExecution:
     """Look at one execution of a trace set, by its position; CPU in cores."""
     name = traces.ids[position]
     part = slice(int(traces.offsets[position]), int(traces.offsets[position + 1]))
     if part.stop - part.start < 2:
-        return LeftOut(
+        return SkippedExecution(
             name, f"“{name}” has {plural(part.stop - part.start, 'sample')}: its time is not known."
         )
     used = np.asarray(traces.values(Role.CPU), dtype=float)[part]
     seconds = weights(traces, part)
     if (seconds <= 0).any():
-        return LeftOut(name, f"“{name}” has two samples at one time: its time is not known.")
+        return SkippedExecution(name, f"“{name}” has two samples at one time: its time is not known.")
     there = ~np.isnan(used)
     missing = 1.0 - float(seconds[there].sum() / seconds.sum())
     if missing > _MOST_MISSING:
-        return LeftOut(name, f"“{name}” has no CPU for {missing:.0%} of its time.")
+        return SkippedExecution(name, f"“{name}” has no CPU for {missing:.0%} of its time.")
     # what is missing is taken to be like the rest
     mean = float((used[there] * seconds[there]).sum() / seconds[there].sum())
     work = mean * float(seconds.sum())
     if work < _LEAST_WORK:
-        return LeftOut(name, f"“{name}” used no CPU.")
+        return SkippedExecution(name, f"“{name}” used no CPU.")
     high = quantile_over_time(used[there], seconds[there], settings.quantile)
     demand = max(high if settings.demand == "quantile" else mean, mean, _LEAST_DEMAND)
     done = np.cumsum(np.nan_to_num(used, nan=mean) * seconds) / work
     losses, printed = _losses(traces, part, done) if settings.losses else ((), 0)
-    return Recorded(
+    return RecordedExecution(
         name=name,
         kind=_workload(traces, position),
         start=float(traces.time[part.start]),
@@ -152,7 +154,7 @@ def recorded(traces: TraceSet, position: int, settings: TraceJobs) -> Recorded |
         demand=demand,
         losses=losses,
         printed=printed,
-        limited=_limited(traces, part, high),
+        limited=_is_limited(traces, part, high),
         gaps=int(((traces.breaks > part.start) & (traces.breaks < part.stop)).sum()),
         missing=missing,
     )
@@ -192,10 +194,10 @@ def _losses(traces: TraceSet, part: slice, done: Floats) -> tuple[tuple[float, .
     if fall <= _LEAST_FALL * abs(values[there][0]):
         return (), 0
     even = np.interp(np.linspace(0.0, 1.0, _LOSS_POINTS), np.clip(done[there], 0.0, 1.0), values[there])
-    return tuple(digits(float(value)) for value in even), printed
+    return tuple(round_digits(float(value)) for value in even), printed
 
 
-def _limited(traces: TraceSet, part: slice, high: float) -> bool:
+def _is_limited(traces: TraceSet, part: slice, high: float) -> bool:
     """Whether its use came near its limit, so that it may have wanted more."""
     column = traces.values(Role.CPU_LIMIT)
     if column is None:
@@ -210,7 +212,7 @@ def _workload(traces: TraceSet, position: int) -> str:
     return str(named[position]) if named is not None and str(named[position]).strip() else OTHER_KIND
 
 
-def digits(value: float) -> float:
+def round_digits(value: float) -> float:
     """Six significant digits: an experiment is read by people."""
     return float(f"{value:.6g}")
 
@@ -220,7 +222,7 @@ _POLICIES = ("fewest", "specon", "phasedock")
 
 
 @dataclass(frozen=True, slots=True)
-class MadeJobs:
+class ConvertedJobs:
     """The jobs, and what a person has to know of how they were made."""
 
     #: In order of arrival.
@@ -229,8 +231,8 @@ class MadeJobs:
     kinds: Mapping[str, JobKind]
     #: Seconds that each job took when it was recorded, by its id.
     durations: Mapping[str, float]
-    #: Executions that were asked for and cannot be made.
-    left_out: tuple[LeftOut, ...]
+    #: Chosen executions that cannot become jobs.
+    left_out: tuple[SkippedExecution, ...]
     #: What is uncertain, one sentence each.
     notes: tuple[str, ...]
 
@@ -244,15 +246,15 @@ class MadeJobs:
         return max(together, default=0.0)
 
 
-def jobs_from_traces(traces: TraceSet, settings: TraceJobs | None = None) -> MadeJobs:
+def jobs_from_traces(traces: TraceSet, settings: TraceJobs | None = None) -> ConvertedJobs:
     """Make jobs of a trace set."""
     chosen = settings or TraceJobs()
     _refuse_without_cores(traces)
-    made: list[Recorded] = []
-    left: list[LeftOut] = []
-    for position in _picked(traces, chosen):
-        one = recorded(traces, int(position), chosen)
-        if isinstance(one, LeftOut):
+    made: list[RecordedExecution] = []
+    left: list[SkippedExecution] = []
+    for position in _choose_executions(traces, chosen):
+        one = read_execution(traces, int(position), chosen)
+        if isinstance(one, SkippedExecution):
             left.append(one)
         else:
             made.append(one)
@@ -262,13 +264,21 @@ def jobs_from_traces(traces: TraceSet, settings: TraceJobs | None = None) -> Mad
     starts = _arrivals(np.array([one.start for one in made]), chosen)
     kinds, kinds_of = _kinds(made)
     jobs = tuple(
-        ListedJob(one.name, kinds_of[one.name], digits(one.work), digits(one.demand), digits(float(at)))
+        ListedJob(
+            one.name,
+            kinds_of[one.name],
+            round_digits(one.work),
+            round_digits(one.demand),
+            round_digits(float(at)),
+        )
         for one, at in zip(made, starts, strict=True)
     )
-    return MadeJobs(jobs, kinds, {one.name: one.duration for one in made}, tuple(left), _notes(made, starts))
+    return ConvertedJobs(
+        jobs, kinds, {one.name: one.duration for one in made}, tuple(left), _notes(made, starts)
+    )
 
 
-def experiment_values(made: MadeJobs, name: str) -> dict[str, Any]:
+def experiment_values(made: ConvertedJobs, name: str) -> dict[str, Any]:
     """An experiment on these jobs as plain values, to be changed in the form and read by the reader.
 
     The machines of a trace are not known: two are given, which together have as many cores as the jobs used
@@ -284,14 +294,14 @@ def experiment_values(made: MadeJobs, name: str) -> dict[str, Any]:
         # a recorded loss has its own noise
         "world": {"noise": 0.0} if replayed else {},
         "kinds": {name: _kind_values(kind) for name, kind in made.kinds.items()},
-        "jobs": [_said(asdict(job)) for job in made.jobs],
+        "jobs": [_without_none(asdict(job)) for job in made.jobs],
         "policies": [{"policy": name} for name in _POLICIES],
         "baseline": _POLICIES[0],
         "seeds": {"count": 5, "first": 1},
     }
 
 
-def _said(values: dict[str, Any]) -> dict[str, Any]:
+def _without_none(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -313,7 +323,7 @@ def _refuse_without_cores(traces: TraceSet) -> None:
         )
 
 
-def _picked(traces: TraceSet, settings: TraceJobs) -> NDArray[np.int64]:
+def _choose_executions(traces: TraceSet, settings: TraceJobs) -> NDArray[np.int64]:
     """Positions of the chosen executions in order of their first samples."""
     spans = zip(traces.offsets[:-1], traces.offsets[1:], strict=True)
     begins = np.array([traces.time[at] if at < stop else np.inf for at, stop in spans])
@@ -337,8 +347,8 @@ def _arrivals(starts: Floats, settings: TraceJobs) -> Floats:
     return np.asarray(begins * settings.within / begins.max())
 
 
-def _kinds(made: Sequence[Recorded]) -> tuple[dict[str, JobKind], dict[str, str]]:
-    """The kinds, and that of each job: its own where its loss was recorded, else its workload's."""
+def _kinds(made: Sequence[RecordedExecution]) -> tuple[dict[str, JobKind], dict[str, str]]:
+    """The kinds, and the kind of each job: one of its own with a recorded loss, else its workload's."""
     kinds: dict[str, JobKind] = {one.kind: JobKind() for one in made if not one.losses}
     of = {one.name: one.kind for one in made}
     for one in made:
@@ -351,7 +361,7 @@ def _kinds(made: Sequence[Recorded]) -> tuple[dict[str, JobKind], dict[str, str]
     return kinds, of
 
 
-def _notes(made: Sequence[Recorded], starts: Floats) -> tuple[str, ...]:
+def _notes(made: Sequence[RecordedExecution], starts: Floats) -> tuple[str, ...]:
     n = len(made)
     limited, gaps = sum(one.limited for one in made), sum(one.gaps > 0 for one in made)
     missing, replayed = sum(one.missing > 0 for one in made), sum(bool(one.losses) for one in made)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from core.experiments.parts import Arrivals, Drawn, ListedJob, Span, World
+    from core.experiments.parts import Arrivals, DrawnJobs, ListedJob, Span, World
     from core.experiments.spec import Experiment
     from core.simulation.loss import LossCurve
     from core.simulation.scenario import Contention
@@ -80,7 +80,7 @@ def scenario(experiment: Experiment, seed: int) -> Scenario:
     if any(spec.deadline is not None for spec in made):
         largest, error = max(group.cores for group in experiment.workers), world.prediction_error
         factors = np.exp(error * luck["predictions"]).tolist()
-        made = [_profiled(spec, factor, largest) for spec, factor in zip(made, factors, strict=True)]
+        made = [_with_profile(spec, factor, largest) for spec, factor in zip(made, factors, strict=True)]
     contention: Contention = "effective" if world.contention == "effective" else "count"
     return Scenario(
         workers=workers,
@@ -119,8 +119,8 @@ def _rate(early: float) -> float:
     return math.sqrt(low * high)
 
 
-def _profiled(spec: JobSpec, factor: float, largest: float) -> JobSpec:
-    """With what earlier runs say of its time per step, wrong by a factor."""
+def _with_profile(spec: JobSpec, factor: float, largest: float) -> JobSpec:
+    """With a profile of its time per step, wrong by a factor."""
     if spec.steps is None:
         return spec
     measured = spec.speedup.points if isinstance(spec.speedup, Throughput) else ()
@@ -141,7 +141,7 @@ def _work(job: _Job, kind: JobKind, luck: float) -> float:
 
 
 def _deadline(job: _Job, kind: JobKind, work: float, luck: float) -> float | None:
-    """Seconds after its arrival: to a time of the run, as said, or a multiple of its time at its request."""
+    """Seconds after its arrival: a time of the run, a duration, or a multiple of its time at its request."""
     listed = job.listed
     if listed is not None and listed.due is not None:
         return max(listed.due - (job.listed_at or 0.0), _SOON)
@@ -187,7 +187,7 @@ def _spec(job: _Job, kind: JobKind, world: World, luck: Mapping[str, float]) -> 
 
 
 def _terms(listed: ListedJob | None, kind: JobKind) -> dict[str, Any]:
-    """What is said of one job, or else of its kind."""
+    """Terms of one job, or else of its kind."""
     said = {}
     for name in ("request", "min", "max", "memory", "priority"):
         own = getattr(listed, name) if listed is not None else None
@@ -257,7 +257,7 @@ def _at_load(experiment: Experiment, jobs: list[_Job]) -> Arrivals:
     return replace(arrivals, within=taken / (cores * arrivals.load))
 
 
-def _drawn_kinds(drawn: Drawn, kinds: Mapping[str, JobKind], rng: np.random.Generator) -> list[str]:
+def _drawn_kinds(drawn: DrawnJobs, kinds: Mapping[str, JobKind], rng: np.random.Generator) -> list[str]:
     names = [name for name, kind in kinds.items() if kind.weight > 0]
     if not names or not drawn.count:
         return []
@@ -297,7 +297,7 @@ _NOTHING = 1e-9
 
 
 def equal_shares(caps: Floats, capacity: float) -> Floats:
-    """Equal shares of a capacity where nobody gets more than its cap and the rest goes to the others."""
+    """Equal shares (n,) of a capacity in cores, each at most its cap; `caps` (n,) ascend."""
     before = np.concatenate(([0.0], np.cumsum(caps)[:-1]))
     levels = (capacity - before) / np.arange(len(caps), 0, -1)
     full = np.nonzero(levels <= caps)[0]
@@ -336,7 +336,7 @@ def fair_completions(scenario: Scenario) -> dict[str, float]:
 _FINE = np.linspace(0.0, 1.0, 200) ** 3  # losses fall steeply first
 
 
-def truth(scenario: Scenario) -> Truth:
+def ground_truth(scenario: Scenario) -> Truth:
     """The truth of a scenario.
 
     Value i of n is printed when i/n of the training is done (`core.simulation.scenario`), so a share x of the

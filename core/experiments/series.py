@@ -22,14 +22,14 @@ _DIGITS = 6
 _NO_WAIT = (Start, Resume, Refuse, Stop)
 _STILL = (JobState.WAITING, JobState.PAUSED)
 BEHIND = "waiting behind it"
-"""The figure of a reason that says how many jobs wait behind the one that it is about."""
+"""The value of a reason that counts the jobs waiting behind its job."""
 REBALANCING = "Algorithm 5"
 """The rule of moves that even out the number of jobs; all others follow from its own progress (the thesis'
 figure 6.22 tells "Job-ID-R" from "Job-ID-M")."""
 
 
 class Series:
-    """Accumulates from a run's entries, taken in order, what is plotted."""
+    """Accumulates the plotted time series from a run's entries, taken in order."""
 
     def __init__(self) -> None:
         self._times: list[float | None] = []
@@ -78,7 +78,7 @@ class Series:
                 return
 
     def _why(self, entry: Entry) -> None:
-        """Take the reasons for which jobs go on waiting, or are paused now."""
+        """Take the reasons why jobs keep waiting, or are paused now."""
         still = {job.id for job in entry.observation.jobs if job.state in _STILL}
         still |= {action.job for action in entry.actions if isinstance(action, Pause)}
         still -= {action.job for action in entry.actions if isinstance(action, _NO_WAIT)}

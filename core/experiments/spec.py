@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.experiments.parts import (
+    OMITTED_IF_DEFAULT,
     SPANS,
-    UNSAID,
     Arrivals,
     Containers,
-    Drawn,
+    DrawnJobs,
     JobKind,
     ListedJob,
     WorkerGroup,
@@ -25,7 +25,7 @@ from core.experiments.parts import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from core.experiments.parts import Published
+    from core.experiments.parts import PublishedFigure
 
 VERSION = 1
 SIMULATED = "simulated"
@@ -52,7 +52,7 @@ class Arm:
     policy: str
     #: Values of its settings; those left out have their defaults.
     settings: Mapping[str, Any] = field(default_factory=dict)
-    #: Where the engine is Docker: ``follow``, ``static`` or ``one``; empty: as the experiment says.
+    #: Where the engine is Docker: ``follow``, ``static`` or ``one``; empty: as in the experiment.
     threads: str = ""
     #: Whether it only starts jobs, and other limits are written down and not set.
     watch: bool = False
@@ -60,7 +60,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """What is run, and what is compared."""
+    """Machines, jobs and rules of an experiment, and the policies compared on them."""
 
     #: For people: its name, and what it shows or where it is from.
     name: str
@@ -71,7 +71,7 @@ class Experiment:
     baseline: str
     kinds: Mapping[str, JobKind] = field(default_factory=dict)
     jobs: tuple[ListedJob, ...] = ()
-    drawn: Drawn = field(default_factory=Drawn)
+    drawn: DrawnJobs = field(default_factory=DrawnJobs)
     arrivals: Arrivals = field(default_factory=Arrivals)
     world: World = field(default_factory=World)
     #: One run of every policy for each.
@@ -82,7 +82,7 @@ class Experiment:
     #: How jobs are started where the engine is Docker.
     docker: Containers = field(default_factory=Containers)
     #: What was published of it, to stand beside its results; no run depends on it.
-    published: tuple[Published, ...] = ()
+    published: tuple[PublishedFigure, ...] = ()
 
     @property
     def real(self) -> bool:
@@ -123,7 +123,7 @@ class Experiment:
             "workers": [_worker(group) for group in self.workers],
             "world": _world(self.world),
             "kinds": {name: _kind(kind) for name, kind in self.kinds.items()},
-            "jobs": [_given(asdict(job)) for job in self.jobs],
+            "jobs": [_without_none(asdict(job)) for job in self.jobs],
             "drawn": asdict(self.drawn),
             "arrivals": _arrivals(self.arrivals),
             "docker": asdict(self.docker),
@@ -135,10 +135,10 @@ class Experiment:
             ],
             "baseline": self.baseline,
             "seeds": _seeds(self.seeds),
-        } | ({"published": [_told(each) for each in self.published]} if self.published else {})
+        } | ({"published": [_published(each) for each in self.published]} if self.published else {})
 
 
-def _told(published: Published) -> dict[str, Any]:
+def _published(published: PublishedFigure) -> dict[str, Any]:
     return {name: value for name, value in asdict(published).items() if value not in ("", 0.0)}
 
 
@@ -164,7 +164,7 @@ def _worker(group: WorkerGroup) -> dict[str, Any]:
     return values
 
 
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -175,7 +175,7 @@ def _kind(kind: JobKind) -> dict[str, Any]:
         values.pop("losses")
     values["throughput"] = [list(point) for point in kind.throughput]
     unsaid = asdict(JobKind()) | {"throughput": []}
-    for name in UNSAID:
+    for name in OMITTED_IF_DEFAULT:
         if values[name] == unsaid[name]:
             values.pop(name)
     for name in SPANS:

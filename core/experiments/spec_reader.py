@@ -15,10 +15,10 @@ from core.experiments.parts import (
     SPANS,
     Arrivals,
     Containers,
-    Drawn,
+    DrawnJobs,
     JobKind,
     ListedJob,
-    Published,
+    PublishedFigure,
     Span,
     WorkerGroup,
     World,
@@ -27,14 +27,14 @@ from core.experiments.spec import ENGINES, SIMULATED, VERSION, Arm, Experiment
 from core.experiments.spec_values import (
     Path,
     SpecError,
-    listing,
-    mapping,
-    one,
-    only,
-    read,
+    read_fields,
     read_marked,
-    span,
-    typed,
+    read_settings,
+    read_span,
+    read_value,
+    refuse_unknown,
+    require_list,
+    require_mapping,
 )
 from core.scheduling.policies import POLICIES
 from core.settings_fields import FieldSpec, describe
@@ -48,15 +48,18 @@ if TYPE_CHECKING:
     Tables: TypeAlias = Callable[[str], str]
 
 
-def published(value: Any) -> tuple[Published, ...]:
+def published(value: Any) -> tuple[PublishedFigure, ...]:
     """The published figures; those of policies that the experiment no longer has are kept and not shown."""
     return tuple(
-        _one(each, ("published", at)) for at, each in enumerate(listing(value, ("published",), "published"))
+        _one(each, ("published", at))
+        for at, each in enumerate(require_list(value, ("published",), "published"))
     )
 
 
-def _one(value: Any, path: Path) -> Published:
-    made = typed(Published, mapping(value, path, "A published figure"), path, "A published figure")
+def _one(value: Any, path: Path) -> PublishedFigure:
+    made = read_settings(
+        PublishedFigure, require_mapping(value, path, "A published figure"), path, "A published figure"
+    )
     if bool(made.value) is not bool(made.base) or bool(made.value) is bool(made.share):
         raise SpecError(
             path,
@@ -126,7 +129,9 @@ def from_dict(values: Mapping[str, Any]) -> Experiment:
     _check_head(values)
     workers = _workers(values.get("workers"))
     kinds = _kinds(values.get("kinds") or {})
-    drawn = typed(Drawn, mapping(values.get("drawn") or {}, ("drawn",), "drawn"), ("drawn",), "drawn")
+    drawn = read_settings(
+        DrawnJobs, require_mapping(values.get("drawn") or {}, ("drawn",), "drawn"), ("drawn",), "drawn"
+    )
     jobs = _jobs(values.get("jobs") or [], kinds)
     if not jobs and not drawn.count:
         raise SpecError(
@@ -148,11 +153,16 @@ def from_dict(values: Mapping[str, Any]) -> Experiment:
         name=str(values["name"]),
         about=str(values.get("about") or ""),
         engine=engine,
-        docker=typed(
-            Containers, mapping(values.get("docker") or {}, ("docker",), "docker"), ("docker",), "docker"
+        docker=read_settings(
+            Containers,
+            require_mapping(values.get("docker") or {}, ("docker",), "docker"),
+            ("docker",),
+            "docker",
         ),
         workers=workers,
-        world=typed(World, mapping(values.get("world") or {}, ("world",), "world"), ("world",), "world"),
+        world=read_settings(
+            World, require_mapping(values.get("world") or {}, ("world",), "world"), ("world",), "world"
+        ),
         kinds=kinds,
         jobs=jobs,
         drawn=drawn,
@@ -168,7 +178,7 @@ def from_dict(values: Mapping[str, Any]) -> Experiment:
 
 
 def _check_head(values: Mapping[str, Any]) -> None:
-    only(values, _FIELDS, (), "An experiment")
+    refuse_unknown(values, _FIELDS, (), "An experiment")
     if values.get("version") != VERSION or isinstance(values.get("version"), bool):
         raise SpecError(
             ("version",), f"The version is “{values.get('version')}”.", f"Write “version: {VERSION}”."
@@ -187,12 +197,12 @@ def _workers(value: Any) -> tuple[WorkerGroup, ...]:
     if value is None:
         raise SpecError((), "The experiment has no workers.", "Write “workers: {count: 1, cores: 1}”.")
     groups = [(path, value)] if isinstance(value, dict) else [
-        ((*path, at), each) for at, each in enumerate(listing(value, path, "workers"))
+        ((*path, at), each) for at, each in enumerate(require_list(value, path, "workers"))
     ]  # fmt: skip
     made: list[WorkerGroup] = []
     seen: set[str] = set()
     for where, each in groups:
-        group = typed(WorkerGroup, mapping(each, where, "A worker"), where, "A worker")
+        group = read_settings(WorkerGroup, require_mapping(each, where, "A worker"), where, "A worker")
         again = seen & set(group.names)
         if again:
             raise SpecError(where, f"There are two workers “{min(again)}”.", "Give each its own id.")
@@ -204,8 +214,11 @@ def _workers(value: Any) -> tuple[WorkerGroup, ...]:
 
 
 def _kinds(value: Any) -> dict[str, JobKind]:
-    kinds = mapping(value, ("kinds",), "kinds")
-    return {name: _kind(mapping(each or {}, path, name), path) for name, each, path in _items(kinds, "kinds")}
+    kinds = require_mapping(value, ("kinds",), "kinds")
+    return {
+        name: _kind(require_mapping(each or {}, path, name), path)
+        for name, each, path in _items(kinds, "kinds")
+    }
 
 
 def _items(values: Mapping[str, Any], *path: str) -> list[tuple[str, Any, Path]]:
@@ -217,10 +230,10 @@ def _kind(values: Mapping[str, Any], path: Path) -> JobKind:
     nothing = [name for name in MAY_BE_NONE if name in values and values[name] is None]
     apart = (*SPANS, *nothing, "losses", "throughput")
     rest = {name: each for name, each in values.items() if name not in apart}
-    made: dict[str, Any] = read(JobKind, rest, path, "A kind of job")
+    made: dict[str, Any] = read_fields(JobKind, rest, path, "A kind of job")
     for name in SPANS:
         if name in values and name not in nothing:
-            made[name] = span(specs[name], values[name], (*path, name))
+            made[name] = read_span(specs[name], values[name], (*path, name))
     made["throughput"] = _throughput(values.get("throughput") or [], path)
     kind = JobKind(**{**made, **dict.fromkeys(nothing)}, losses=_losses(values.get("losses") or [], path))
     _refuse_terms(kind, path, path[-1])
@@ -251,12 +264,12 @@ def _range(asks: JobKind | ListedJob) -> str:
 def _throughput(value: Any, path: Path) -> tuple[Span, ...]:
     where: Path = (*path, "throughput")
     made: list[Span] = []
-    for at, pair in enumerate(listing(value, where, "throughput")):
+    for at, pair in enumerate(require_list(value, where, "throughput")):
         if not isinstance(pair, list) or len(pair) != 2:
             raise SpecError(
                 (*where, at), "A line of the throughput is no pair.", "Write [cores, steps per second]."
             )
-        cores, speed = (one(_POSITIVE, each, (*where, at)) for each in pair)
+        cores, speed = (read_value(_POSITIVE, each, (*where, at)) for each in pair)
         if made and cores <= made[-1][0]:
             raise SpecError(
                 (*where, at), f"{cores:g} cores come after {made[-1][0]:g}.", "Order them by cores."
@@ -267,7 +280,9 @@ def _throughput(value: Any, path: Path) -> tuple[Span, ...]:
 
 def _losses(value: Any, path: Path) -> tuple[float, ...]:
     where: Path = (*path, "losses")
-    made = tuple(one(_LOSS, each, (*where, at)) for at, each in enumerate(listing(value, where, "losses")))
+    made = tuple(
+        read_value(_LOSS, each, (*where, at)) for at, each in enumerate(require_list(value, where, "losses"))
+    )
     if len(made) == 1 or (made and made[0] <= made[-1]):
         raise SpecError(
             where, "The recorded losses do not fall.", "Give at least two, the first above the last."
@@ -277,9 +292,9 @@ def _losses(value: Any, path: Path) -> tuple[float, ...]:
 
 def _jobs(value: Any, kinds: Mapping[str, JobKind]) -> tuple[ListedJob, ...]:
     made: dict[str, ListedJob] = {}
-    for at, each in enumerate(listing(value, ("jobs",), "jobs")):
+    for at, each in enumerate(require_list(value, ("jobs",), "jobs")):
         path: Path = ("jobs", at)
-        job = typed(ListedJob, mapping(each, path, "A job"), path, "A job")
+        job = read_settings(ListedJob, require_mapping(each, path, "A job"), path, "A job")
         if not job.id:
             raise SpecError(path, "A job has no id.", "Write “id: …”.")
         if not job.kind and job.work is None:
@@ -312,8 +327,8 @@ def _refuse_demands(
                 f"{owner} demands {demand:g} cores, but no worker has more than {most:g}.",
                 "Lower the demand, or give a worker more cores.",
             )
-    drawn = mapping(values.get("drawn") or {}, ("drawn",), "drawn")
-    prefix, count = str(drawn.get("id", Drawn().id)), int(drawn.get("count", 0))
+    drawn = require_mapping(values.get("drawn") or {}, ("drawn",), "drawn")
+    prefix, count = str(drawn.get("id", DrawnJobs().id)), int(drawn.get("count", 0))
     taken = {f"{prefix}-{n + 1}" for n in range(count)} & {job.id for job in jobs}
     if taken:
         raise SpecError(
@@ -322,10 +337,10 @@ def _refuse_demands(
 
 
 def _arrivals(value: Any, n_jobs: int) -> Arrivals:
-    values = dict(mapping(value, ("arrivals",), "arrivals"))
-    times = listing(values.pop("times", []), ("arrivals", "times"), "times")
-    made = read(Arrivals, values, ("arrivals",), "arrivals")
-    checked = tuple(one(_TIME, each, ("arrivals", "times", at)) for at, each in enumerate(times))
+    values = dict(require_mapping(value, ("arrivals",), "arrivals"))
+    times = require_list(values.pop("times", []), ("arrivals", "times"), "times")
+    made = read_fields(Arrivals, values, ("arrivals",), "arrivals")
+    checked = tuple(read_value(_TIME, each, ("arrivals", "times", at)) for at, each in enumerate(times))
     if made.get("by") == "list" and len(checked) < n_jobs:
         raise SpecError(
             ("arrivals", "times"),
@@ -352,7 +367,7 @@ _COUNT = FieldSpec("seeds", "int", 30, "Number of seeds", "", low=1, high=_MOST_
 def policies(value: Any) -> tuple[Arm, ...]:
     """The policies of an experiment, in order."""
     arms: dict[str, Arm] = {}
-    for at, each in enumerate(listing(value or [], ("policies",), "policies")):
+    for at, each in enumerate(require_list(value or [], ("policies",), "policies")):
         arm = _arm({"policy": each} if isinstance(each, str) else each, ("policies", at))
         if arm.label in arms:
             raise SpecError(
@@ -367,8 +382,8 @@ def policies(value: Any) -> tuple[Arm, ...]:
 
 
 def _arm(value: Any, path: Path) -> Arm:
-    values = mapping(value, path, "A policy")
-    only(values, ("policy", "label", "settings", "threads", "watch"), path, "A policy")
+    values = require_mapping(value, path, "A policy")
+    refuse_unknown(values, ("policy", "label", "settings", "threads", "watch"), path, "A policy")
     name = str(values.get("policy", ""))
     if name not in POLICIES:
         where: Path = (*path, "policy") if "policy" in values else path
@@ -376,16 +391,16 @@ def _arm(value: Any, path: Path) -> Arm:
             where, f"There is no policy called “{name}”.", f"Choose one of: {', '.join(POLICIES)}."
         )
     policy, where = POLICIES[name], (*path, "settings")
-    given = mapping(values.get("settings") or {}, where, "settings")
-    settings = read(policy.settings, given, where, f"{name}")
+    given = require_mapping(values.get("settings") or {}, where, "settings")
+    settings = read_fields(policy.settings, given, where, f"{name}")
     try:
         policy.build_settings(settings)
     except PhaseDockError as error:
         raise SpecError(where, error.message, error.hint) from None
     threads = str(values.get("threads") or "")
     if threads:
-        one(_THREADS, threads, (*path, "threads"))
-    watch = bool(one(_WATCH, values.get("watch", False), (*path, "watch")))
+        read_value(_THREADS, threads, (*path, "threads"))
+    watch = bool(read_value(_WATCH, values.get("watch", False), (*path, "watch")))
     if watch and not policy.sees_use:
         raise SpecError(
             (*path, "watch"),
@@ -411,12 +426,12 @@ def seeds(value: Any) -> tuple[int, ...]:
     """Seeds from their number, from ``{count, first}`` or from a list."""
     path: Path = ("seeds",)
     if isinstance(value, dict):
-        only(value, ("count", "first"), path, "seeds")
-        first = one(_SEED, value.get("first", 1), (*path, "first"))
-        return tuple(range(first, first + one(_COUNT, value.get("count", 1), (*path, "count"))))
+        refuse_unknown(value, ("count", "first"), path, "seeds")
+        first = read_value(_SEED, value.get("first", 1), (*path, "first"))
+        return tuple(range(first, first + read_value(_COUNT, value.get("count", 1), (*path, "count"))))
     if not isinstance(value, list):
-        return tuple(range(1, 1 + one(_COUNT, value, path)))
-    listed = tuple(one(_SEED, each, (*path, at)) for at, each in enumerate(value))
+        return tuple(range(1, 1 + read_value(_COUNT, value, path)))
+    listed = tuple(read_value(_SEED, each, (*path, at)) for at, each in enumerate(value))
     if not listed or len(set(listed)) < len(listed):
         raise SpecError(path, "There are no seeds, or one of them appears twice.", "List each seed once.")
     return listed
@@ -438,17 +453,17 @@ def with_tables(values: Mapping[str, Any], tables: Tables | None) -> dict[str, A
     if not isinstance(jobs, dict):
         return dict(values)
     path: Path = ("jobs",)
-    only(jobs, ("from", "columns", "throughput", "each"), path, "A table of jobs")
+    refuse_unknown(jobs, ("from", "columns", "throughput", "each"), path, "A table of jobs")
     rows = [_plain(row) for row in _rows(jobs, _JOB, ("id",), path, tables)]
-    kinds = dict(mapping(values.get("kinds") or {}, ("kinds",), "kinds"))
-    each = mapping(jobs.get("each") or {}, (*path, "each"), "each")
+    kinds = dict(require_mapping(values.get("kinds") or {}, ("kinds",), "kinds"))
+    each = require_mapping(jobs.get("each") or {}, (*path, "each"), "each")
     for row in rows:
         if row.get("kind"):
             kinds.setdefault(str(row["kind"]), dict(each))
     if "throughput" in jobs:
         where = (*path, "throughput")
-        table = mapping(jobs["throughput"], where, "throughput")
-        only(table, ("from", "columns"), where, "A table of throughput")
+        table = require_mapping(jobs["throughput"], where, "throughput")
+        refuse_unknown(table, ("from", "columns"), where, "A table of throughput")
         speeds: dict[str, list[list[float]]] = {}
         for row in _rows(table, _SPEED, _SPEED, where, tables):
             speeds.setdefault(str(row["kind"]), []).append([float(row["cores"]), float(row["speed"])])
@@ -465,8 +480,8 @@ def _rows(
     tables: Tables | None,
 ) -> Iterator[dict[str, Any]]:
     """The lines of a table as fields by their names here."""
-    columns = mapping(table.get("columns") or {}, (*path, "columns"), "columns")
-    only(columns, known, (*path, "columns"), "Such a table")
+    columns = require_mapping(table.get("columns") or {}, (*path, "columns"), "columns")
+    refuse_unknown(columns, known, (*path, "columns"), "Such a table")
     for name in needed:
         if name not in columns:
             raise SpecError(

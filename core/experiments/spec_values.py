@@ -1,4 +1,4 @@
-"""YAML and JSON as plain values that know their lines, so that every refusal can say where.
+"""YAML and JSON as plain values that know their lines, so that every error names its line.
 
 JSON is a subset of YAML, so one parser reads both. Only what an experiment needs is accepted: mappings with
 text keys, lists, text, numbers, true, false and null, read as YAML 1.2 has them (``1e3`` is a number, ``no``
@@ -38,7 +38,7 @@ _DEEPEST = 12
 
 
 class SpecError(InputError):
-    """Something in an experiment is invalid; `path` says where in its values."""
+    """Something in an experiment is invalid; `path` is its place in the values."""
 
     def __init__(self, path: Path, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
@@ -46,7 +46,7 @@ class SpecError(InputError):
 
 
 @dataclass(frozen=True)
-class Marked:
+class MarkedValues:
     """Values and the line on which each begins."""
 
     #: Plain dictionaries, lists, text and numbers.
@@ -65,13 +65,13 @@ class Marked:
         return InputError(f"Line {self.line(error.path)}: {error.message}", error.hint)
 
 
-def read_marked(text: str) -> Marked:
+def read_marked(text: str) -> MarkedValues:
     """Read a YAML or JSON document whose outermost value is a mapping."""
     if len(text) > LARGEST:
         raise InputError(f"The experiment has more than {LARGEST:,} characters.", "Describe jobs by groups.")
     if text.lstrip().startswith("{"):
         # where JSON and YAML differ: tabs between values, and characters written as two escapes
-        text = _HALVES.sub(_joined, text.replace("\t", " "))
+        text = _HALVES.sub(_join_surrogates, text.replace("\t", " "))
     lines: dict[Path, int] = {}
     try:
         values = _document(_events(text.encode("utf-8", "replace").decode()), lines)
@@ -80,11 +80,11 @@ def read_marked(text: str) -> Marked:
     except yaml.YAMLError as error:
         what = str(error).splitlines()[0].rstrip(".")
         raise InputError(f"This is not YAML or JSON: {what}.", "Save it as plain text in UTF-8.") from None
-    return Marked(values, lines)
+    return MarkedValues(values, lines)
 
 
 def _events(text: str) -> Iterator[Any]:
-    """The parser's events without those around documents; what is not read is refused before it is built."""
+    """The parser's events without those around documents; unsupported ones are refused at once."""
     for event in yaml.parse(text, Loader=_LOADER):
         if (
             isinstance(event, yaml.AliasEvent)
@@ -164,7 +164,7 @@ def _scalar(text: str, *, plain: bool) -> Any:
     return float(text) if _FLOAT.fullmatch(text) else text
 
 
-def _joined(halves: re.Match[str]) -> str:
+def _join_surrogates(halves: re.Match[str]) -> str:
     return halves[1] + bytes.fromhex(halves[2] + halves[3]).decode("utf-16-be")
 
 
@@ -181,28 +181,28 @@ _UNIT_WORDS = {"s": "seconds", "cores": "cores", "core-s": "core-seconds", "GiB"
 _QUANTITY = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z%µ/·-]+)")
 
 
-def mapping(value: Any, path: Path, what: str) -> Mapping[str, Any]:
+def require_mapping(value: Any, path: Path, what: str) -> Mapping[str, Any]:
     """A value that must be a mapping."""
     if not isinstance(value, dict):
         raise SpecError(path, f"{what} must be a mapping, not “{value}”.", "Write “name: value” lines.")
     return value
 
 
-def listing(value: Any, path: Path, what: str) -> list[Any]:
+def require_list(value: Any, path: Path, what: str) -> list[Any]:
     """A value that must be a list."""
     if not isinstance(value, list):
         raise SpecError(path, f"{what} must be a list, not “{value}”.", "Begin each item with “- ”.")
     return value
 
 
-def only(values: Mapping[str, Any], names: Collection[str], path: Path, what: str) -> None:
+def refuse_unknown(values: Mapping[str, Any], names: Collection[str], path: Path, what: str) -> None:
     """Refuse a field that is not known."""
     for name in values:
         if name not in names:
             raise SpecError((*path, name), f"{what} has no field “{name}”.", f"It has: {', '.join(names)}.")
 
 
-def one(spec: FieldSpec, value: Any, path: Path) -> Any:
+def read_value(spec: FieldSpec, value: Any, path: Path) -> Any:
     """One value, brought to its field's unit and type."""
     if value is None or isinstance(value, list | dict):
         raise SpecError(path, f"{spec.label} ({spec.name}) has no value here.", f"It must be {spec.bounds}.")
@@ -214,26 +214,26 @@ def one(spec: FieldSpec, value: Any, path: Path) -> Any:
         raise SpecError(path, error.message, error.hint) from None
 
 
-def typed(cls: type[S], values: Mapping[str, Any], path: Path, what: str) -> S:
-    """An instance of a settings dataclass from plain values; what is not named keeps its default."""
-    return cls(**read(cls, values, path, what))
+def read_settings(cls: type[S], values: Mapping[str, Any], path: Path, what: str) -> S:
+    """An instance of a settings dataclass from plain values; missing fields have their defaults."""
+    return cls(**read_fields(cls, values, path, what))
 
 
-def read(cls: type[Any], values: Mapping[str, Any], path: Path, what: str) -> dict[str, Any]:
-    """The given fields of a settings dataclass, checked; `typed` without making an instance."""
+def read_fields(cls: type[Any], values: Mapping[str, Any], path: Path, what: str) -> dict[str, Any]:
+    """The given fields of a settings dataclass, checked; `read_settings` without making an instance."""
     specs = {spec.name: spec for spec in describe(cls)}
-    only(values, specs, path, what)
-    return {name: one(specs[name], value, (*path, name)) for name, value in values.items()}
+    refuse_unknown(values, specs, path, what)
+    return {name: read_value(specs[name], value, (*path, name)) for name, value in values.items()}
 
 
-def span(spec: FieldSpec, value: Any, path: Path) -> tuple[float, float]:
+def read_span(spec: FieldSpec, value: Any, path: Path) -> tuple[float, float]:
     """A number, or two between which one is drawn: ``[180, 260]``."""
     if not isinstance(value, list):
-        both = one(spec, value, path)
+        both = read_value(spec, value, path)
         return both, both
     if len(value) != 2:
         raise SpecError(path, f"{spec.label} ({spec.name}) has {len(value)} values.", "Write one, or two.")
-    low, high = (one(spec, each, (*path, at)) for at, each in enumerate(value))
+    low, high = (read_value(spec, each, (*path, at)) for at, each in enumerate(value))
     if low > high:
         raise SpecError(path, f"{spec.label} ({spec.name}) goes from {low:g} down to {high:g}.", "Swap them.")
     return low, high
@@ -248,11 +248,11 @@ def _in_unit(spec: FieldSpec, value: Any, path: Path) -> Any:
     if match[2] not in known:
         raise SpecError(
             path,
-            f"{spec.label} ({spec.name}) cannot be in “{match[2]}”: it is {_wanted(spec)}.",
+            f"{spec.label} ({spec.name}) cannot be in “{match[2]}”: it is {_expected_unit(spec)}.",
             f"Write a number, or one with {', '.join(known)}." if known else "Write a number.",
         )
     return float(match[1]) * known[match[2]]
 
 
-def _wanted(spec: FieldSpec) -> str:
+def _expected_unit(spec: FieldSpec) -> str:
     return f"in {_UNIT_WORDS[spec.unit]}" if spec.unit in _UNIT_WORDS else "a plain number"

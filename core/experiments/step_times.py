@@ -1,4 +1,4 @@
-"""How long a job's steps take at each number of cores that it was given in a run.
+"""How long a job's steps take at each number of cores of a run.
 
 A stage is the time between two changes of a job's limit; its time per step is its seconds divided by the
 steps done in them, and its cores are those that it used. So it shows what threads that do not fit the cores
@@ -30,7 +30,7 @@ class Stage:
     begun: float
     #: Cores that it might use, or None without a limit.
     limit: float | None
-    #: Threads that it had for most of its observations; None where it does not say.
+    #: Threads that it had for most of its observations; None where unknown.
     threads: int | None
     #: How long it ran.
     seconds: float
@@ -46,7 +46,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Interval:
     """A job over the interval that ends with an observation."""
 
     begun: float
@@ -58,22 +58,22 @@ class _Look:
 
 
 def stages(series: Mapping[str, Any]) -> tuple[Stage, ...]:
-    """The stages of all jobs of a run that say their steps, job by job, from their first step on."""
+    """The stages of all jobs of a run with known steps, job by job, from the first step on."""
     found = []
     for name, lines in series["jobs"].items():
-        for _, looks in groupby(_looks(series["time"], lines), key=lambda look: look.limit):
+        for _, looks in groupby(_intervals(series["time"], lines), key=lambda look: look.limit):
             found.append(_stage(name, list(looks)))
     return tuple(found)
 
 
-def _looks(times: list[float], lines: Mapping[str, Any]) -> Iterator[_Look]:
+def _intervals(times: list[float], lines: Mapping[str, Any]) -> Iterator[_Interval]:
     """The intervals in which a job ran and had done a step before."""
     first, steps = lines["first"], lines.get("steps") or []
     for at in range(1, len(steps)):
         before, now = steps[at - 1], steps[at]
         if lines["state"][at - 1] == _RUNNING and before and now is not None:
             begun = times[first + at - 1]
-            yield _Look(
+            yield _Interval(
                 begun,
                 times[first + at] - begun,
                 lines["limit"][at],
@@ -83,7 +83,7 @@ def _looks(times: list[float], lines: Mapping[str, Any]) -> Iterator[_Look]:
             )
 
 
-def _stage(name: str, looks: list[_Look]) -> Stage:
+def _stage(name: str, looks: list[_Interval]) -> Stage:
     seconds = sum(look.seconds for look in looks)
     used = sum(look.used * look.seconds for look in looks)
     threads = Counter(look.threads for look in looks).most_common(1)[0][0]
@@ -113,7 +113,7 @@ class StageRow:
 
 def stage_rows(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> tuple[StageRow, ...]:
     """The stages that all runs of all policies have, with the same cores; others cannot be compared."""
-    found = {label: [_numbered(each) for each in series] for label, series in runs.items()}
+    found = {label: [_by_place(each) for each in series] for label, series in runs.items()}
     every = [run for of in found.values() for run in of]
     if not every:
         return ()
@@ -124,7 +124,7 @@ def stage_rows(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> tuple[StageRo
     )
 
 
-def _numbered(series: Mapping[str, Any]) -> dict[tuple[str, int, float | None], Stage]:
+def _by_place(series: Mapping[str, Any]) -> dict[tuple[str, int, float | None], Stage]:
     """Stages by job, place among its stages, and cores."""
     places: Counter[str] = Counter()
     found = {}

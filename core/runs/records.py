@@ -32,9 +32,9 @@ _ENDINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a run is made of."""
+    """What a run depends on."""
 
-    #: The experiment that asks for it.
+    #: The experiment that it belongs to.
     info: ExperimentInfo
     #: The policy with its settings, and the seed.
     arm: Arm
@@ -53,7 +53,7 @@ class RunRecords:
         self._database = database
 
     def add_experiment(self, experiment: Experiment, task: str | None) -> str:
-        """Note an experiment; returns its id."""
+        """Store an experiment; returns its id."""
         row = ExperimentRow(
             id=new_id(),
             name=experiment.name,
@@ -68,15 +68,15 @@ class RunRecords:
         return row.id
 
     def set_task(self, experiment: str, task: str) -> None:
-        """Note which task runs an experiment."""
+        """Store the task that runs an experiment."""
         self._change(experiment, task=task)
 
     def set_runs(self, experiment: str, runs: Sequence[tuple[str, int, str]]) -> None:
-        """Note the runs of an experiment: (label, seed, id)."""
+        """Store the runs of an experiment: (label, seed, id)."""
         self._change(experiment, runs=[list(run) for run in runs])
 
     def set_report(self, experiment: str, report: dict[str, Any]) -> None:
-        """Note what an experiment's runs say when they are compared."""
+        """Store the comparison of an experiment's runs."""
         self._change(experiment, report=report)
 
     def delete_experiment(self, experiment: str) -> None:
@@ -93,7 +93,7 @@ class RunRecords:
             return session.scalars(query.order_by(RunRow.created)).first()
 
     def add_run(self, origin: Origin, state: RunState, result: RunResult | None = None) -> str:
-        """Note a run that begins, or one that is done; returns its id."""
+        """Store a run that begins, or one that is done; returns its id."""
         row = RunRow(
             id=new_id(),
             experiment=origin.info.id,
@@ -108,15 +108,15 @@ class RunRecords:
             task=origin.task,
             created=time.time(),
             entries=0,
-            **_came_to(result),
+            **_result_columns(result),
         )
         with self._database.write() as session:
             session.add(row)
         return row.id
 
     def end(self, run: str, state: RunState, result: RunResult | None = None) -> None:
-        """Note how a run ended, and its result."""
-        values = {"state": state, **_came_to(result)}
+        """Store the end state of a run, and its result."""
+        values = {"state": state, **_result_columns(result)}
         with self._database.write() as session:
             session.execute(update(RunRow).where(RunRow.id == run).values(**values))
 
@@ -132,8 +132,8 @@ class RunRecords:
         with self._database.read() as session:
             return frozenset(session.scalars(query))
 
-    def settle(self) -> int:
-        """Give abandoned runs, whose process died, the state that they are really in; returns how many."""
+    def settle_abandoned(self) -> int:
+        """Give abandoned runs, whose process died, their real state; returns how many."""
         with self._database.read() as session:
             left = left_by_dead(session)
         if left:
@@ -148,7 +148,7 @@ class RunRecords:
             session.execute(update(ExperimentRow).where(ExperimentRow.id == experiment).values(**values))
 
 
-def _came_to(result: RunResult | None) -> dict[str, Any]:
+def _result_columns(result: RunResult | None) -> dict[str, Any]:
     if result is None:
         return {"summary": None, "jobs": None}
     plain = result.to_dict()
@@ -157,7 +157,7 @@ def _came_to(result: RunResult | None) -> dict[str, Any]:
 
 
 def left_by_dead(session: Session) -> dict[str, RunState]:
-    """Abandoned runs whose rows still say that they run, by id, with the state that they are really in."""
+    """Abandoned runs with rows in state running, by id, with their real state."""
     running = RunRow.state == RunState.RUNNING
     query = select(RunRow.id, RunRow.task, RunRow.created, TaskRow.state).outerjoin(
         TaskRow, RunRow.task == TaskRow.id

@@ -1,4 +1,4 @@
-"""Where a run takes place: the engine that an experiment names, opened for one policy and one seed."""
+"""Running one policy on one seed: the engine is opened, the policy drives it, and entries are collected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.engines.values import RUN
 from core.engines.watch_only import StartOnly
 from core.errors import ConflictError
 from core.experiments.outcome import Outcome, Truth
-from core.experiments.scenarios import scenario, truth
+from core.experiments.scenarios import ground_truth, scenario
 from core.experiments.spec import SIMULATED
 from core.sampling.usage_wrapper import HostSamples, with_usage
 from core.scheduling.loop import drive, replay
@@ -48,15 +48,15 @@ _PACE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where a run takes place."""
+    """An engine that is open for one run."""
 
     #: The engine.
     engine: Engine
-    #: What is known of its jobs.
+    #: The ground truth of its jobs.
     truth: Truth
     #: The most seconds between observations, or None.
     pace: float | None = None
-    #: The policy's settings with what it steers by, where it does so by something fitted; None: as chosen.
+    #: The policy's settings with a fitted model, where it needs one; None: as chosen.
     ready: Any = None
 
     def settings(self, arm: Arm) -> Any:
@@ -69,11 +69,11 @@ def simulated_stage(experiment: Experiment, arm: Arm, seed: int) -> Stage:
     world = scenario(experiment, seed)
     name = SIMULATED if experiment.real else experiment.engine
     engine = begin(name, RunRequest(experiment, arm, seed, world))
-    return Stage(engine, truth(world))
+    return Stage(engine, ground_truth(world))
 
 
 class Stages:
-    """Opens engines for runs, and removes what killed runs left on them."""
+    """Opens engines for runs, and removes containers of killed runs."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Stages:
         self._models = models
 
     def simulated(self, experiment: Experiment, arm: Arm, seed: int) -> Stage:
-        """The simulator at time 0, with what the policy steers by."""
+        """The simulator at time 0, with the policy's fitted model."""
         return replace(simulated_stage(experiment, arm, seed), ready=self._ready(arm))
 
     def _ready(self, arm: Arm) -> Any:
@@ -105,7 +105,7 @@ class Stages:
                 "This experiment starts and steers containers, and PHASEDOCK_CONTROL is off.",
                 "Start PhaseDock with PHASEDOCK_CONTROL=on, or choose the simulator.",
             )
-        for name, cores in _wanted(experiment, self._first(experiment)).items():
+        for name, cores in _needed_cores(experiment, self._first(experiment)).items():
             info = self._engines.get(name)
             if info.state != "ready":
                 raise ConflictError(info.message, info.hint)
@@ -125,7 +125,7 @@ class Stages:
             return
         folder = self._settings.home / "jobs" / run
         with ExitStack() as stack:
-            stack.enter_context(alone(self._settings.home / "jobs" / "lock", idle))
+            stack.enter_context(exclusive(self._settings.home / "jobs" / "lock", idle))
             self._remove_dead()
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             folder.mkdir(parents=True, exist_ok=True)
@@ -142,7 +142,7 @@ class Stages:
         idle: Callable[[], None],
     ) -> Stage:
         hosts: dict[str, SteeredHost] = {}
-        for name in _wanted(experiment, self._first(experiment)):
+        for name in _needed_cores(experiment, self._first(experiment)):
             hosts[name] = self._engines.host(name, None, lambda each: each.labels.get(RUN) == run)
             stack.callback(hosts[name].close)
         drawn = scenario(experiment, seed)
@@ -163,14 +163,14 @@ class Stages:
         return Stage(seen, Truth(models={job.id: job.model for job in drawn.jobs}), _PACE, ready)
 
     def _profiled(self, experiment: Experiment, job: JobSpec, kind: Kind) -> JobSpec:
-        """A job with what earlier runs of its kind say, or else speeds that its file gives as measured."""
+        """A job with the profile of earlier runs of its kind, or else the measured speeds of its file."""
         if job.profile is None:
             return job
         measured = job.profile if experiment.kinds[job.model].throughput else None
         return replace(job, profile=self._earlier.profile(kind) or measured)
 
     def _first(self, experiment: Experiment) -> str:
-        """The host of machines that name none."""
+        """The host of machines without one."""
         return self._engines.of_kind(experiment.engine)[0]
 
     def _remove_dead(self) -> None:
@@ -204,8 +204,8 @@ class Stages:
 
 
 @contextmanager
-def alone(lock: Path, idle: Callable[[], None], every: float = 0.5) -> Iterator[None]:
-    """Wait for the lock: two runs at once would take each other's processors and spoil both."""
+def exclusive(lock: Path, idle: Callable[[], None], every: float = 0.5) -> Iterator[None]:
+    """Wait for the lock, so that two runs do not share processors."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as file:
         while True:
@@ -224,8 +224,8 @@ def _kind(experiment: Experiment, arm: Arm, job: JobSpec) -> Kind:
     return Kind(kind.image or docker.image, (*kind.command(arm.threads or docker.threads), *steps))
 
 
-def _wanted(experiment: Experiment, first: str) -> dict[str, int]:
-    """Processors that an experiment wants of each host."""
+def _needed_cores(experiment: Experiment, first: str) -> dict[str, int]:
+    """Processors that an experiment needs on each host."""
     wanted: dict[str, int] = {}
     for group in experiment.workers:
         name = group.host or first
@@ -264,7 +264,7 @@ def run_arm(
 
 def run_scenario(scenario: Scenario, arm: Arm, seed: int) -> RunResult:
     """Simulate one policy on a scenario, such as one that was calibrated from a recording."""
-    outcome, policy = Outcome(truth(scenario)), POLICIES[arm.policy]
+    outcome, policy = Outcome(ground_truth(scenario)), POLICIES[arm.policy]
     for entry in drive(simulated(scenario, seed), policy, policy.build_settings(arm.settings), seed):
         outcome.add(entry)
     return outcome.result()
@@ -277,7 +277,7 @@ def replay_arm(
     entries: Iterable[Entry],
     ready: Callable[[Any], Any] = lambda chosen: chosen,
 ) -> list[Difference]:
-    """Show a policy what a ledger says it saw; returns the decisions that differ from the recorded ones."""
+    """Replay a ledger to its policy; returns the decisions that differ from the recorded ones."""
     known = POLICIES[policy]
     return list(replay(known, ready(known.build_settings(settings)), seed, entries))
 

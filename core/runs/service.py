@@ -121,7 +121,7 @@ class Runs:
         return RunResult.from_dict({**info.summary, "jobs": list(jobs or [])})
 
     def delete(self, runs: Collection[str]) -> int:
-        """Remove runs with their ledgers; comparisons that were made with them are kept. Returns how many."""
+        """Remove runs with their ledgers, but not reports on them; returns how many."""
         for run in runs:
             if self.get(run).state is RunState.RUNNING:
                 raise ConflictError("A run in progress cannot be removed.", "Cancel its task first.")
@@ -172,9 +172,9 @@ class Runs:
         return replay_arm(info.policy, info.settings, info.seed, self.ledgers.entries(run), self._ready)
 
     def sweep(self) -> int:
-        """Settle the runs that killed processes abandoned; returns how many."""
+        """Give runs of killed processes their real state; returns how many."""
         self._tasks.reap()
-        return self._records.settle()
+        return self._records.settle_abandoned()
 
     def remove_left(self) -> int:
         """Remove the containers that killed runs left on engines; returns how many."""

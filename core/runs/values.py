@@ -46,7 +46,7 @@ class RunInfo:
     task: str | None
     #: When it began (aware).
     created: datetime
-    #: How many entries of its ledger are kept; 0 where it was not to be kept.
+    #: How many entries its stored ledger has; 0 without one.
     ticks: int
     #: Every measure of `core.experiments.leaderboard.EVERY_MEASURE`, ``migrations``, ``failed_actions``,
     #: ``failed_jobs`` and ``decisions``; None until it is done.
@@ -55,12 +55,12 @@ class RunInfo:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentInfo:
-    """An experiment that was asked for."""
+    """An experiment that was submitted or run here."""
 
     #: Its id in addresses, and its name.
     id: str
     name: str
-    #: When it was asked for (aware).
+    #: When it was submitted (aware).
     created: datetime
     #: The task that runs it, or None where the command line ran it.
     task: str | None
@@ -73,7 +73,7 @@ class ExperimentInfo:
 
 
 def run_info(row: RunRow, state: RunState) -> RunInfo:
-    """A row as a value, in the state that it is really in."""
+    """A row as a value, in its real state."""
     return RunInfo(
         id=row.id,
         experiment=row.experiment,

@@ -165,19 +165,19 @@ def test_a_wrong_file_is_refused_with_its_line(tmp_path, sentence):
 
 
 def test_a_policys_settings_are_set_by_its_label_or_its_name():
-    made = offline.chosen("flowcon-3-fixed", changes=["flowcon.beta=3", "world.gamma=0.01"])
+    made = offline.choose_experiment("flowcon-3-fixed", changes=["flowcon.beta=3", "world.gamma=0.01"])
     arms = [arm for arm in made.policies if arm.policy == "flowcon"]
     assert len(arms) > 1
     assert {arm.settings["beta"] for arm in arms} == {3.0}
     assert made.world.gamma == 0.01
-    one = offline.chosen("flowcon-3-fixed", changes=[f"{arms[0].label}.alpha=0.2"])
+    one = offline.choose_experiment("flowcon-3-fixed", changes=[f"{arms[0].label}.alpha=0.2"])
     assert [arm.label for arm in one.policies if arm.settings.get("alpha") == 0.2] == [arms[0].label]
 
 
 @pytest.mark.parametrize("change", ["flowcon.alpha=9", "flowcon.colour=1", "nobody.alpha=1", "alpha"])
 def test_what_a_policy_has_not_cannot_be_set(change):
     with pytest.raises(InputError):
-        offline.chosen("flowcon-3-fixed", changes=[change])
+        offline.choose_experiment("flowcon-3-fixed", changes=[change])
 
 
 def test_what_a_queue_does_is_said_where_somebody_waits(tmp_path):

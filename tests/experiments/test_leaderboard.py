@@ -23,7 +23,7 @@ from core.experiments.leaderboard import (
 )
 from core.experiments.measures import JobOutcome
 from core.experiments.outcome import RunResult
-from core.experiments.parts import Published
+from core.experiments.parts import PublishedFigure
 from core.experiments.spec_reader import from_dict, read_experiment
 from core.runs import bundled
 from tests.experiments.making import THREE, three
@@ -121,7 +121,7 @@ def test_published_figures_stand_in_the_bundled_experiments():
 
 def test_published_figures_are_no_part_of_what_is_run():
     plain = three()
-    told_ = replace(plain, published=(Published(policy="FlowCon", measure="mean", share=-0.1),))
+    told_ = replace(plain, published=(PublishedFigure(policy="FlowCon", measure="mean", share=-0.1),))
     assert told_.scenario_dict() == plain.scenario_dict()
 
 
@@ -140,15 +140,15 @@ def test_published_figures_are_judged_by_the_range_of_enough_seeds():
     results = {"base": {at: run((100.0, "done")) for at in range(40)},
                "mine": {at: run((100.0 * change, "done")) for at, change in enumerate(changes)}}  # fmt: skip
     row = leaderboard(results, "base")[1]
-    inside, outside = (Published("mine", measure, share=share) for measure, share in
+    inside, outside = (PublishedFigure("mine", measure, share=share) for measure, share in
                        (("mean", -0.3), ("makespan", -0.6)))  # fmt: skip
     assert (reproduced(inside, row), reproduced(outside, row)) == (True, False)
-    assert reproduced(Published("mine", "best", share=-0.3), row) is True
-    assert reproduced(Published("mine", "completion", job="job-0", share=-0.3), row) is None
-    assert measured_change(Published("mine", "completion", job="job-0", share=-0.3), row) == pytest.approx(
-        -0.305
-    )
-    assert measured_change(Published("mine", "sooner", share=0.5), row) == 1.0
+    assert reproduced(PublishedFigure("mine", "best", share=-0.3), row) is True
+    assert reproduced(PublishedFigure("mine", "completion", job="job-0", share=-0.3), row) is None
+    assert measured_change(
+        PublishedFigure("mine", "completion", job="job-0", share=-0.3), row
+    ) == pytest.approx(-0.305)
+    assert measured_change(PublishedFigure("mine", "sooner", share=0.5), row) == 1.0
     few = leaderboard({name: {0: runs[0], 1: runs[1]} for name, runs in results.items()}, "base")[1]
     assert reproduced(inside, few) is None
-    assert Published("mine", "mean", value=57.7, base=84.7).change == pytest.approx(-0.3188, abs=1e-4)
+    assert PublishedFigure("mine", "mean", value=57.7, base=84.7).change == pytest.approx(-0.3188, abs=1e-4)

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from core.engines.simulated import simulated
 from core.experiments.leaderboard import compare, difference
-from core.experiments.measures import COUNTS, FURTHER_MEASURES, QUEUE_MEASURES, RISING, queues, telling
+from core.experiments.measures import (
+    COUNTS,
+    FURTHER_MEASURES,
+    QUEUE_MEASURES,
+    RISING,
+    informative_measures,
+    queues,
+)
 from core.experiments.outcome import Outcome, RunResult
 from core.experiments.scenarios import scenario
 from core.experiments.spec_reader import read_experiment
@@ -107,11 +114,11 @@ def test_nothing_is_said_where_nobody_waits():
     ]
     assert not any(map(queues, means))
     assert means[1]["resizes"] > 0  # FlowCon changes limits, but nobody waits
-    assert telling(means) == {}
-    assert telling([{"mean": 3.0}]) == {}
+    assert informative_measures(means) == {}
+    assert informative_measures([{"mean": 3.0}]) == {}
     waits = {**means[0], "waiting": 30.0, "service": 60.0, "pauses": 0.0}
-    assert {"waiting", "service"} <= set(telling([means[0], waits])["queue"])
-    assert "pauses" not in telling([means[0], waits])["queue"]
+    assert {"waiting", "service"} <= set(informative_measures([means[0], waits])["queue"])
+    assert "pauses" not in informative_measures([means[0], waits])["queue"]
     assert queues({"waiting": 0.4, "service": 60.0}) is False  # what starting takes
     assert queues({"waiting": 0.0, "service": 60.0, "refused": 1.0})
 
@@ -142,7 +149,7 @@ def test_results_of_earlier_releases_are_still_read():
     assert read.mean == result["mean"]
     row = compare({"a": {1: read}, "b": {1: read}}, "a")[1]
     assert row["differences"]["waiting"]["seconds"] is None
-    assert telling([row["measures"]]) == {}
+    assert informative_measures([row["measures"]]) == {}
 
 
 def test_the_register_says_what_is_better_and_in_which_unit():

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.experiments.parts import Arrivals, Containers, Drawn, JobKind, ListedJob, WorkerGroup, World
+from core.experiments.parts import Arrivals, Containers, DrawnJobs, JobKind, ListedJob, WorkerGroup, World
 from core.experiments.scenarios import scenario
 from core.experiments.spec import Arm, Experiment
 from core.experiments.spec_reader import from_dict, read_experiment
@@ -212,7 +212,7 @@ def experiments(draw):
         workers=(WorkerGroup("w", draw(st.integers(1, 5)), draw(st.floats(4.0, 100.0))),),
         kinds=kinds,
         jobs=jobs,
-        drawn=Drawn(draw(st.integers(1, 20)), "Job", rule),
+        drawn=DrawnJobs(draw(st.integers(1, 20)), "Job", rule),
         arrivals=arrivals,
         world=draw(settings_of(World)),
         policies=(Arm("NA", "free", {}), Arm("F", "flowcon", {"alpha": draw(st.floats(0.0001, 1.0))})),
@@ -244,7 +244,7 @@ def test_the_file_in_the_documentation_is_one():
         "workers": WorkerGroup,
         "world": World,
         "kinds": JobKind,
-        "drawn": Drawn,
+        "drawn": DrawnJobs,
         "arrivals": Arrivals,
         "docker": Containers,
     }.items():

@@ -18,9 +18,9 @@ from core.experiments.scenarios import (
     arrival_times,
     equal_shares,
     fair_completions,
+    ground_truth,
     loss_curve,
     scenario,
-    truth,
     work_at_goals,
 )
 from core.experiments.series import Series
@@ -60,7 +60,7 @@ def test_the_same_seed_gives_the_same_ledger_and_its_replay_agrees(policy, seed)
 @pytest.mark.parametrize("policy", list(POLICIES))
 def test_lines_over_time_never_use_more_than_there_is(policy):
     experiment = some()
-    series, outcome = Series(), Outcome(truth(scenario(experiment, 3)))
+    series, outcome = Series(), Outcome(ground_truth(scenario(experiment, 3)))
     for entry in ledger(experiment, policy, 3):
         series.add(entry)
         outcome.add(entry)

@@ -11,7 +11,7 @@ from core.bootstrap import open_workspace
 from core.config import Settings
 from core.errors import ConflictError, NotFoundError
 from core.experiments.spec_reader import read_experiment
-from core.runs.runner import Stages, alone
+from core.runs.runner import Stages, exclusive
 from core.sampling.engines import Engines
 from core.workspace.database import Database
 from core.workspace.earlier_runs import EarlierRuns
@@ -66,7 +66,7 @@ def test_real_runs_take_turns(tmp_path):
     order, inside = [], threading.Event()
 
     def first():
-        with alone(tmp_path / "lock", lambda: None):
+        with exclusive(tmp_path / "lock", lambda: None):
             inside.set()
             time.sleep(0.2)
             order.append("first")
@@ -75,7 +75,7 @@ def test_real_runs_take_turns(tmp_path):
     thread.start()
     inside.wait(5)
     waited = []
-    with alone(tmp_path / "lock", lambda: waited.append(1), every=0.02):
+    with exclusive(tmp_path / "lock", lambda: waited.append(1), every=0.02):
         order.append("second")
     thread.join()
     assert order == ["first", "second"]
@@ -87,5 +87,5 @@ def test_waiting_for_a_turn_can_be_given_up(tmp_path):
         raise KeyboardInterrupt
 
     lock = tmp_path / "lock"
-    with alone(lock, lambda: None), pytest.raises(KeyboardInterrupt), alone(lock, stop):
+    with exclusive(lock, lambda: None), pytest.raises(KeyboardInterrupt), exclusive(lock, stop):
         pytest.fail("nobody else may have the turn")

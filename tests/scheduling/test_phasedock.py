@@ -11,7 +11,7 @@ import pytest
 
 from core.engines.simulated import simulated
 from core.experiments.outcome import Outcome
-from core.experiments.scenarios import truth
+from core.experiments.scenarios import ground_truth
 from core.scheduling.actions import Migrate, Pause
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES
@@ -117,7 +117,7 @@ def test_a_long_job_that_cannot_use_a_worker_is_not_left_to_the_end() -> None:
 
 def reached(entries: list[Entry], scenario: Scenario) -> list[float]:
     """Mean times to 90, 95 and 99% of the loss reduction."""
-    outcome = Outcome(truth(scenario))
+    outcome = Outcome(ground_truth(scenario))
     for entry in entries:
         outcome.add(entry)
     result = outcome.result()

@@ -104,15 +104,17 @@ def arm_lines(curves: Sequence[Curve], quantity: str, end: float, top: float | N
 
 def name_room(styles: Sequence[ArmStyle]) -> int:
     """Pixels that names at the ends of lines need on the right."""
-    return 18 + int(_LETTER_PX * max((len(_short(style.title)) for style in styles), default=0))
+    return 18 + int(_LETTER_PX * max((len(_short_title(style.title)) for style in styles), default=0))
 
 
 def name_ends(figure: go.Figure, lasts: Sequence[tuple[ArmStyle, float]], pixel: float) -> None:
     """Name lines at their ends, moved apart where they would lie over each other."""
-    for (style, _), y in zip(lasts, _apart([last for _, last in lasts], pixel * _LINE_PX), strict=True):
+    for (style, _), y in zip(
+        lasts, _spread_labels([last for _, last in lasts], pixel * _LINE_PX), strict=True
+    ):
         colour = theme.ink("accent" if style.line == "accent" else "ink2")
         figure.add_annotation(
-            text=_short(style.title), x=1, xref="paper", y=y, yref="y", xanchor="left", xshift=6,
+            text=_short_title(style.title), x=1, xref="paper", y=y, yref="y", xanchor="left", xshift=6,
             showarrow=False, font={"size": 11, "color": colour},
         )  # fmt: skip
 
@@ -159,7 +161,7 @@ def _last(values: FloatArray) -> float:
     return float(known[-1]) if len(known) else 0.0
 
 
-def _apart(lasts: Sequence[float], least: float) -> list[float]:
+def _spread_labels(lasts: Sequence[float], least: float) -> list[float]:
     """Where each line's name stands: near its last value, at least `least` above the one below it."""
     places: dict[int, float] = {}
     below = -np.inf
@@ -169,7 +171,7 @@ def _apart(lasts: Sequence[float], least: float) -> list[float]:
     return [places[at] for at in range(len(lasts))]
 
 
-def _short(title: str) -> str:
+def _short_title(title: str) -> str:
     return title if len(title) <= _MOST_LETTERS else f"{title[: _MOST_LETTERS - 1]}…"
 
 
@@ -177,7 +179,7 @@ _LOADS_HEIGHT, _TOP, _BOTTOM = 320, 24, 44
 _MARGIN = 0.04
 
 
-class Reached(NamedTuple):
+class LoadPoint(NamedTuple):
     """What a policy reaches at one load, and the bounds of its 95% interval; shares from 0 to 1."""
 
     load: float
@@ -186,7 +188,7 @@ class Reached(NamedTuple):
     high: float
 
 
-def load_lines(curves: Sequence[tuple[ArmStyle, Sequence[Reached]]], quantity: str) -> go.Figure:
+def load_lines(curves: Sequence[tuple[ArmStyle, Sequence[LoadPoint]]], quantity: str) -> go.Figure:
     """One line for each policy over loads."""
     loads = sorted({each.load for _, points in curves for each in points})
     room = _MARGIN * (loads[-1] - loads[0])

@@ -13,7 +13,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from app.figures import theme
-from app.figures.runs.series import OTHER, allowed, edges, line, rebinned, stairs
+from app.figures.runs.series import OTHER, edges, line, rebin, stairs, total_limits
 from core.units import format_duration
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def category_areas(
     figure = go.Figure(layout=_stack_layout(190, end, top * 1.08).update(shapes=[line_]))
     figure.add_annotation(_makespan(makespan, end))
     for name, values in parts.items():
-        figure.add_trace(_area(name, *stairs(*rebinned(bounds, values)), colour_of(name, names)))
-    x, y = stairs(*rebinned(bounds, allowed(series)))
+        figure.add_trace(_area(name, *stairs(*rebin(bounds, values)), colour_of(name, names)))
+    x, y = stairs(*rebin(bounds, total_limits(series)))
     figure.add_trace(
         go.Scatter(
             x=x,
@@ -135,8 +135,8 @@ def job_areas(
     for at, job in enumerate(jobs):
         if job not in series["jobs"]:
             continue
-        coarse, cores = rebinned(bounds, np.nan_to_num(line(series, job, "cpu")), _MOST_STEPS)
-        x, y = stairs(coarse, cores)
+        edges_, cores = rebin(bounds, np.nan_to_num(line(series, job, "cpu")), _MOST_STEPS)
+        x, y = stairs(edges_, cores)
         colour = theme.ink("accent" if job == lit else _AREA_SHADES[at % len(_AREA_SHADES)])
         traces.append(
             go.Scatter(
@@ -150,7 +150,7 @@ def job_areas(
                 hovertemplate="%{y:.2f} cores",
             )
         )
-        label = _band_name(job, coarse, cores, below, end, top)
+        label = _band_name(job, edges_, cores, below, end, top)
         if label is not None:
             dark = job == lit or _AREA_SHADES[at % len(_AREA_SHADES)] == "weight1"
             names.append(label | {"font": {"size": 10, "color": theme.ink("surface" if dark else "ink")}})
@@ -221,7 +221,7 @@ def job_rows(series: Mapping[str, Any], jobs: Sequence[str]) -> list[Row]:
 
 
 def core_rows(series: Mapping[str, Any], jobs: Sequence[str]) -> list[Row]:
-    """Cores used, given and threads of jobs while they run; series of earlier releases have no threads."""
+    """Usage, limit and threads of jobs while they run; series of earlier releases have no threads."""
     made = []
     for row in job_rows(series, jobs):
         lines = series["jobs"].get(row.name)
@@ -271,7 +271,7 @@ def cpu_rows(
     for row, axis in zip(
         rows, row_axes(figure, [f"<b>{row.name}</b>, cores" for row in rows], top * 1.06, 0.3), strict=True
     ):
-        figure.add_traces(_traces(*_within(row, bounds, start, end), axis))
+        figure.add_traces(_traces(*_visible_part(row, bounds, start, end), axis))
     return figure if moment is None else figure.update_layout(shapes=[theme.moment_line(moment)])
 
 
@@ -281,14 +281,14 @@ def job_moment(series: Mapping[str, Any], job: str, time: float) -> go.Figure:
     return cpu_rows(series, rows, float(edges(series)[-1]) or 1.0, highest(rows), time)
 
 
-def coarse(series: Mapping[str, Any], values: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatArray]]:
+def coarsen(series: Mapping[str, Any], values: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatArray]]:
     """Many lines averaged over a few common intervals, for a heat map: the edges, and each line's means."""
     bounds = edges(series)
-    made = [rebinned(bounds, each, 300) for each in values]
+    made = [rebin(bounds, each, 300) for each in values]
     return (made[0][0] if made else bounds), [each for _, each in made]
 
 
-def _within(row: Row, bounds: FloatArray, start: float, end: float) -> tuple[Row, FloatArray]:
+def _visible_part(row: Row, bounds: FloatArray, start: float, end: float) -> tuple[Row, FloatArray]:
     """The part of a row that is seen, so that thinning leaves it its detail."""
     first = max(int(np.searchsorted(bounds, start, side="right")) - 1, 0)
     last = min(int(np.searchsorted(bounds, end, side="left")), len(bounds) - 1)
@@ -300,7 +300,7 @@ def _within(row: Row, bounds: FloatArray, start: float, end: float) -> tuple[Row
 
 
 def _traces(row: Row, bounds: FloatArray, axis: str) -> list[go.Scatter]:
-    x, y = stairs(*rebinned(bounds, np.nan_to_num(row.used), _MOST))
+    x, y = stairs(*rebin(bounds, np.nan_to_num(row.used), _MOST))
     traces = [
         go.Scatter(
             x=x,
@@ -329,7 +329,7 @@ def _traces(row: Row, bounds: FloatArray, axis: str) -> list[go.Scatter]:
 def _steps(
     bounds: FloatArray, values: FloatArray, name: str, look: dict[str, Any], said: str, axis: str
 ) -> go.Scatter:
-    x, y = _thinned(bounds, values)
+    x, y = _thin(bounds, values)
     return go.Scatter(
         x=x,
         y=y,
@@ -342,7 +342,7 @@ def _steps(
     )
 
 
-def _thinned(bounds: FloatArray, values: FloatArray) -> tuple[Any, Any]:
+def _thin(bounds: FloatArray, values: FloatArray) -> tuple[Any, Any]:
     """Corners of a line with gaps; only those where it changes."""
     change = np.concatenate([[True], ~_same(values[1:], values[:-1])])
     last = np.concatenate([change[1:], [True]])

@@ -107,7 +107,7 @@ def used_share(series: Mapping[str, Any]) -> float | None:
     return used / offered if offered > 0 else None
 
 
-def allowed(series: Mapping[str, Any]) -> FloatArray:
+def total_limits(series: Mapping[str, Any]) -> FloatArray:
     """Cores that all jobs may use in each interval: the sum of limits on each worker, at most its cores.
 
     A job without a limit may use its whole worker, so without limits this is the cores of all workers
@@ -126,7 +126,7 @@ def allowed(series: Mapping[str, Any]) -> FloatArray:
     return total
 
 
-def rebinned(
+def rebin(
     bounds: FloatArray, values: FloatArray, most: int = MOST_INTERVALS
 ) -> tuple[FloatArray, FloatArray]:
     """The same line in at most `most` intervals: their means, so that areas are preserved."""
@@ -175,13 +175,13 @@ def stays(series: Mapping[str, Any]) -> list[Stay]:
             start = float(bounds[at]) if last is None or last.end <= bounds[at] else last.end
             came = last is not None
             last = Stay(job, worker, start, float(bounds[at + 1]), moved=came)
-            last.rebalanced = came and _rebalanced(series, job, worker, start)
+            last.rebalanced = came and _is_rebalanced(series, job, worker, start)
             found.append(last)
-    _lay(found)
+    _assign_lanes(found)
     return found
 
 
-def _rebalanced(series: Mapping[str, Any], job: str, worker: str, start: float) -> bool:
+def _is_rebalanced(series: Mapping[str, Any], job: str, worker: str, start: float) -> bool:
     """Whether the last move of a job to a worker before it came there was to even out the number of jobs."""
     moves = [
         move
@@ -194,7 +194,7 @@ def _rebalanced(series: Mapping[str, Any], job: str, worker: str, start: float) 
     return bool(moves) and bool(moves[-1].get("rebalanced"))
 
 
-def _lay(found: list[Stay]) -> None:
+def _assign_lanes(found: list[Stay]) -> None:
     """Give each stay the first lane of its worker that is free when it begins."""
     free: dict[str, list[float]] = {}
     for stay in sorted(found, key=lambda each: each.start):
@@ -280,7 +280,7 @@ def endings(series: Mapping[str, Any], jobs: Sequence[str]) -> list[End]:
     return found
 
 
-class Expected(NamedTuple):
+class ExpectedEnd(NamedTuple):
     """When a job was expected to end, and the bounds of that or None; seconds of the run's clock."""
 
     job: str
@@ -289,7 +289,7 @@ class Expected(NamedTuple):
     high: float | None
 
 
-def expected(series: Mapping[str, Any], jobs: Sequence[str], moment: float) -> list[Expected]:
+def expected_ends(series: Mapping[str, Any], jobs: Sequence[str], moment: float) -> list[ExpectedEnd]:
     """When jobs that had not ended at a moment were expected to end, by the last estimate up to then."""
     times = np.array(series["time"], dtype=float)
     over = {each.job for each in endings(series, jobs) if each.time <= moment + ROUNDING}
@@ -298,7 +298,7 @@ def expected(series: Mapping[str, Any], jobs: Sequence[str], moment: float) -> l
         estimates = series["jobs"].get(job, {}).get("ends", [])
         until = [each for each in estimates if times[each[0]] <= moment]
         if until and job not in over:
-            found.append(Expected(job, *until[-1][1:]))
+            found.append(ExpectedEnd(job, *until[-1][1:]))
     return found
 
 

@@ -19,9 +19,9 @@ from app.figures.runs.series import (
     counts,
     edges,
     endings,
-    expected,
+    expected_ends,
     labels,
-    rebinned,
+    rebin,
     spans,
     stairs,
     stays,
@@ -31,7 +31,7 @@ from core.units import format_duration
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from app.figures.runs.series import End, Expected, Span, Stay
+    from app.figures.runs.series import End, ExpectedEnd, Span, Stay
     from core.traces.model import FloatArray, IntArray
 
 # By worker: a bar is a job's time there, an arrow a migration (SpeCon, workload distribution).
@@ -46,7 +46,7 @@ def worker_lanes(series: Mapping[str, Any], end: float, height: int | None = Non
     """Draw which jobs each worker had, or how many where there are too many to draw."""
     found = stays(series)
     lanes = _lanes(series, found)
-    if not _fits(found, lanes):
+    if not _fits_bars(found, lanes):
         return _counts(series, end)
     offsets, total = _offsets(lanes)
     figure = go.Figure(layout=_lanes_layout(lanes, offsets, total, end, height))
@@ -56,18 +56,18 @@ def worker_lanes(series: Mapping[str, Any], end: float, height: int | None = Non
     figure.add_trace(_stay_bars(placed, offsets, "placed at arrival", {"color": theme.WARM_UP["light"]}))
     figure.add_trace(_stay_bars(moved, offsets, "after migration", {"color": theme.ink("accent")}))
     if evened:
-        figure.add_trace(_stay_bars(evened, offsets, "after rebalancing", _hatched(theme.ink("accent"))))
+        figure.add_trace(_stay_bars(evened, offsets, "after rebalancing", _hatch(theme.ink("accent"))))
     for trace in _arrows(found, offsets):
         figure.add_trace(trace)
     return figure
 
 
-def rebalanced(series: Mapping[str, Any]) -> int:
+def count_rebalanced(series: Mapping[str, Any]) -> int:
     """How many times a job came to a worker to even out the number of jobs."""
     return sum(stay.rebalanced for stay in stays(series))
 
 
-def _hatched(colour: str) -> dict[str, Any]:
+def _hatch(colour: str) -> dict[str, Any]:
     pattern = {"shape": "/", "fgcolor": colour, "bgcolor": theme.ink("surface"), "size": 4}
     return {"color": theme.ink("surface"), "pattern": pattern, "line": {"color": colour, "width": 1}}
 
@@ -75,10 +75,10 @@ def _hatched(colour: str) -> dict[str, Any]:
 def has_bars(series: Mapping[str, Any]) -> bool:
     """Whether each job can be drawn as a bar of its own."""
     found = stays(series)
-    return _fits(found, _lanes(series, found))
+    return _fits_bars(found, _lanes(series, found))
 
 
-def _fits(found: Sequence[Stay], lanes: Mapping[str, int]) -> bool:
+def _fits_bars(found: Sequence[Stay], lanes: Mapping[str, int]) -> bool:
     return len(found) <= _MOST_STAYS and sum(lanes.values()) <= _MOST_LANES
 
 
@@ -201,7 +201,7 @@ def _counts(series: Mapping[str, Any], end: float) -> go.Figure:
     """How many jobs each of the first workers has, as a heat map."""
     names, rows, shown = list(series["workers"])[:_MOST_WORKERS], [], edges(series)
     for name in names:
-        shown, values = rebinned(edges(series), np.asarray(series["workers"][name]["jobs"], dtype=float), 300)
+        shown, values = rebin(edges(series), np.asarray(series["workers"][name]["jobs"], dtype=float), 300)
         rows.append(values)
     return heat(names, shown, rows, end, "%{y}: %{z:.1f} jobs<extra></extra>")
 
@@ -268,8 +268,8 @@ def lives(
     due = {job: at for job, at in due.items() if at is not None}
     if due:
         figure.add_trace(_deadlines(due, ended, rows))
-    if moment is not None and (foreseen := expected(series, shown, moment)):
-        figure.add_trace(_expected(foreseen, rows))
+    if moment is not None and (foreseen := expected_ends(series, shown, moment)):
+        figure.add_trace(_expected_marks(foreseen, rows))
     return figure
 
 
@@ -361,7 +361,7 @@ def _deadlines(due: Mapping[str, float], ended: Sequence[End], rows: Mapping[str
     )
 
 
-def _expected(found: Sequence[Expected], rows: Mapping[str, int]) -> go.Scatter:
+def _expected_marks(found: Sequence[ExpectedEnd], rows: Mapping[str, int]) -> go.Scatter:
     """A ring where each job was expected to end at the moment that is shown."""
     accent = theme.ink("accent")
     lows = [0.0 if each.low is None else each.ends - each.low for each in found]
@@ -382,7 +382,7 @@ def _expected(found: Sequence[Expected], rows: Mapping[str, int]) -> go.Scatter:
 
 
 def _waiting(series: Mapping[str, Any], waits: FloatArray) -> go.Scatter:
-    x, y = stairs(*rebinned(edges(series), waits))
+    x, y = stairs(*rebin(edges(series), waits))
     return go.Scatter(
         x=x,
         y=y,

@@ -15,10 +15,10 @@ from app.context import cached
 from app.figures.provisioning import frontier
 from app.figures.runs.board_picture import PictureRow, board_picture
 from app.pages.runs import stored
-from app.pages.runs.measures import EXCEPT, describe_difference, kind_of, quantity
+from app.pages.runs.measures import EXCEPT, describe_difference, format_measure, kind_of
 from app.pages.runs.query import COLUMNS, LEDGER, join_keys
 from app.pages.runs.selection import MOST_DRAWN, toggled
-from app.pages.runs.stored import change
+from app.pages.runs.stored import format_relative
 from app.ui.basics import Node, aria, card, data, gain_dot, icon, notice, scrolling
 from app.ui.export import export_menu
 from app.ui.graph import graph
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from app.pages.runs.selection import Selection
     from app.pages.runs.stored import Side
     from core.experiments.leaderboard import Standing
-    from core.experiments.parts import Published
+    from core.experiments.parts import PublishedFigure
     from core.runs.values import ExperimentInfo
 
 # The rows, sorted as the address names it, and the columns.
@@ -76,25 +76,25 @@ SORTS = ("label", *EVERY_MEASURE, *_PLAIN, *(f"difference.{name}" for name in EV
 
 def rows(info: ExperimentInfo, selection: Selection, view: View) -> list[Standing]:
     """The rows in the order that the address asks for."""
-    name, falling = sorting(view)
+    name, falling = sort_order(view)
     return ranked(_standings(info, selection), name, falling=falling)
 
 
 def first_sort(view: View) -> str:
-    """How rows are sorted while the address says nothing: by what its columns are about, the best first."""
+    """The default order of rows: by the subject of the columns, the best first."""
     return "-met" if view.columns == "deadlines" else "mean"
 
 
-def sorting(view: View) -> tuple[str, bool]:
+def sort_order(view: View) -> tuple[str, bool]:
     """By which column the rows are sorted, and whether the largest is first."""
     name = view.sort or ""
     chosen = name if name.removeprefix("-") in SORTS else first_sort(view)
     return chosen.removeprefix("-"), chosen.startswith("-")
 
 
-def drawn_measure(view: View) -> str:
+def dot_measure(view: View) -> str:
     """The measure whose differences are drawn as dots: the one that rows are sorted by, or the mean."""
-    name = sorting(view)[0].removeprefix("difference.")
+    name = sort_order(view)[0].removeprefix("difference.")
     return name if name in EVERY_MEASURE else "mean"
 
 
@@ -154,7 +154,7 @@ def _compute(selection: Selection) -> list[Standing]:
     return leaderboard(results, selection.base.key)
 
 
-def published_for(info: ExperimentInfo, selection: Selection) -> Sequence[Published]:
+def published_for(info: ExperimentInfo, selection: Selection) -> Sequence[PublishedFigure]:
     """What was published, which was against the experiment's own baseline and no other."""
     return info.experiment.published if selection.base.key == info.experiment.baseline else ()
 
@@ -171,7 +171,7 @@ class Line:
     title: str | None = None
 
 
-def cells_of(row: Standing, columns: Columns, published: Sequence[Published]) -> list[list[Line]]:
+def cells_of(row: Standing, columns: Columns, published: Sequence[PublishedFigure]) -> list[list[Line]]:
     """The cells of a row behind its difference, in the order of the columns."""
     cells = [_measure_lines(row, name) for name in columns.titles]
     if columns.single:
@@ -184,7 +184,7 @@ def cells_of(row: Standing, columns: Columns, published: Sequence[Published]) ->
 def _measure_lines(row: Standing, name: str) -> list[Line]:
     """A mean with its unit, and below it the change; a count has none."""
     value = value_of(row, name)
-    lines = [Line(quantity(name, value if isinstance(value, float | int) else None))]
+    lines = [Line(format_measure(name, value if isinstance(value, float | int) else None))]
     difference = row.differences.get(name)
     words = describe_difference(name, difference)
     if difference is not None and words is not None and name not in COUNTS:
@@ -207,10 +207,10 @@ def _job_lines(row: Standing) -> list[list[Line]]:
         (jobs.best_job, jobs.best, "best"),
         (jobs.worst_job, jobs.worst, "worst"),
     ):
-        title = f"{name}: mean over seeds; the {what} job of a run, whichever it is: {change(each)}"
-        lines = [Line(f"{name} {change(mean)}", "", title)]
+        title = f"{name}: mean over seeds; the {what} job of a run, whichever it is: {format_relative(each)}"
+        lines = [Line(f"{name} {format_relative(mean)}", "", title)]
         if row.seeds > 1:
-            lines.append(Line(f"of a run {change(each)}", "small ink3"))
+            lines.append(Line(f"of a run {format_relative(each)}", "small ink3"))
         cells.append(lines)
     return cells
 
@@ -229,10 +229,10 @@ _OF_JOBS = {
 }
 
 
-def _published_line(each: Published, row: Standing) -> Line:
+def _published_line(each: PublishedFigure, row: Standing) -> Line:
     """One published figure: its value, and whether the runs reproduce it."""
     mark, kind, words = _VERDICTS[reproduced(each, row)]
-    shown = partial(format_share, digits=0) if each.measure == "sooner" else change
+    shown = partial(format_share, digits=0) if each.measure == "sooner" else format_relative
     what = each.job if each.measure == "completion" else _OF_JOBS[each.measure]
     text = f"{what} {shown(each.change)}{mark}"
     here = measured_change(each, row)
@@ -262,7 +262,7 @@ def _in_seconds(name: str) -> bool:
     return FURTHER_MEASURES[name].unit == "s" if name in FURTHER_MEASURES else name != "worst_slowdown"
 
 
-def _values(row: Standing, names: Sequence[str], published: Sequence[Published]) -> list[object]:
+def _values(row: Standing, names: Sequence[str], published: Sequence[PublishedFigure]) -> list[object]:
     cells: list[object] = []
     for name in names:
         each = row.differences.get(name)
@@ -289,7 +289,7 @@ def picture(info: ExperimentInfo, selection: Selection, view: View) -> go.Figure
     """The table as a picture: what is shown, in the same order."""
     found, measure, published = (
         rows(info, selection, view),
-        drawn_measure(view),
+        dot_measure(view),
         published_for(info, selection),
     )
     titles = {side.key: side.title for side in selection.sides}
@@ -313,7 +313,7 @@ def picture(info: ExperimentInfo, selection: Selection, view: View) -> go.Figure
 
 def board_card(info: ExperimentInfo, selection: Selection, view: View, csv: str) -> html.Section:
     """The card with the table."""
-    found, measure = rows(info, selection, view), drawn_measure(view)
+    found, measure = rows(info, selection, view), dot_measure(view)
     on = frontier.track(
         (each.value, each.low, each.high)
         for row in found
@@ -340,7 +340,7 @@ def board_card(info: ExperimentInfo, selection: Selection, view: View, csv: str)
             className="offpage",
             **aria(hidden="true"),
         ),
-        *_foot(info, found, n),
+        *_board_notes(info, found, n),
         note=_note(n, shown),
         tools=[
             *(all_drawn if view.arms else []),
@@ -377,7 +377,7 @@ def _ways(view: View, shown: Columns) -> Node:
     return segments(view, "columns", ways, chosen, "Columns of the leaderboard")
 
 
-def _foot(info: ExperimentInfo, found: Sequence[Standing], seeds: int) -> list[Node]:
+def _board_notes(info: ExperimentInfo, found: Sequence[Standing], seeds: int) -> list[Node]:
     failed = sum(row.failed_jobs for row in found)
     words = []
     if len(found) > 2 and seeds > 1:
@@ -406,12 +406,12 @@ class _Board:
     selection: Selection
     view: View
     columns: Columns
-    published: Sequence[Published]
+    published: Sequence[PublishedFigure]
     on: frontier.Track
 
 
 def _head(of: _Board) -> html.Tr:
-    view, measure = of.view, drawn_measure(of.view)
+    view, measure = of.view, dot_measure(of.view)
     against = f"{title_of(measure)} against {of.selection.base.title}"
     cells: list[Node] = [
         html.Th(html.Span("Drawn", className="sr"), scope="col"),
@@ -429,7 +429,7 @@ def _titles(shown: Columns) -> dict[str, str]:
 
 
 def _sort_head(view: View, name: str, title: str, kind: str, **more: Any) -> html.Th:
-    by, falling = sorting(view)
+    by, falling = sort_order(view)
     on = by == name
     arrow = html.Span("↓" if falling else "↑", **aria(hidden="true")) if on else None
     # the first click puts the best on top
@@ -453,7 +453,7 @@ def _row(place: int, row: Standing, of: _Board) -> html.Tr:
     cells: list[Node] = [
         html.Td(_switch(side, style, of)),
         html.Th(_name(place, row, side, of), scope="row"),
-        *_difference(row, drawn_measure(of.view), of.on),
+        *_difference(row, dot_measure(of.view), of.on),
     ]
     names = [*_titles(of.columns), *(["published"] if of.published else [])]
     for name, lines in zip(names, cells_of(row, of.columns, of.published), strict=True):

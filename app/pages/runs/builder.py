@@ -17,7 +17,7 @@ from app.context import LOCATION, workspace
 from app.pages.runs.draft import check_text, field_of, from_fields, has_seed_gaps, text_of, write_yaml
 from app.pages.runs.form import ENGINE, FORM, FORM_ACT, SHAPE, change_parts, form, settings_names
 from app.pages.runs.query import PATH
-from app.pages.runs.stored import about
+from app.pages.runs.stored import describe_experiment
 from app.ui.basics import Node, aria, button, card, icon, link_button, notice, page_head
 from app.ui.errors import problem, refused_policies
 from app.ui.forms import ORDER, controls, errors_for, field_id, read, select, values_of
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from app.pages.runs.draft import Problem
     from app.pages.runs.query import View
-    from core.experiments.recorded import MadeJobs
+    from core.experiments.recorded import ConvertedJobs
     from core.experiments.spec import Experiment
 
 # What an experiment begins with.
@@ -96,11 +96,11 @@ def first_draft(source: str | None) -> dict[str, Any]:
 
 TRACES = "trace-jobs"
 _MOST_NAMED = 5
-_UNCHANGED = ("engine", "docker", "policies", "baseline", "seeds")
+_KEPT_FIELDS = ("engine", "docker", "policies", "baseline", "seeds")
 
 
 def traces_part(chosen: str | None) -> html.Details:
-    """The section, folded unless a trace set is chosen; without trace sets it says where to get one."""
+    """The section, folded unless a trace set is chosen."""
     sets = workspace().traces.list()
     known = [info.id for info in sets]
     with_work = (info.id for info in sets if any(one.role is Role.CPU for one in info.features))
@@ -135,18 +135,18 @@ def traces_part(chosen: str | None) -> html.Details:
 
 def draft_from_traces(
     draft: Mapping[str, Any], trace_set: str, settings: TraceJobs
-) -> tuple[dict[str, Any], MadeJobs]:
+) -> tuple[dict[str, Any], ConvertedJobs]:
     """A draft whose jobs and machines are those of a trace set; policies and seeds stay as they were."""
     info = workspace().traces.get(trace_set)
     made = jobs_from_traces(workspace().traces.load(info.id), settings)
     values = experiment_values(made, f"{info.name} as jobs")
-    unchanged = {name: draft[name] for name in _UNCHANGED if draft.get(name)}
+    unchanged = {name: draft[name] for name in _KEPT_FIELDS if draft.get(name)}
     world = {**(draft.get("world") or {}), **values["world"]}
     return {**values, **unchanged, "world": world}, made
 
 
-def describe_jobs(made: MadeJobs) -> list[Node]:
-    """What was made, what is assumed or uncertain, and what was left out."""
+def describe_jobs(made: ConvertedJobs) -> list[Node]:
+    """The jobs, what is assumed or uncertain, and the skipped executions."""
     longest = max(made.durations.values())
     alone = sum((job.work or 0.0) / (job.demand or 1.0) for job in made.jobs) / sum(made.durations.values())
     words = (
@@ -169,7 +169,7 @@ def describe_jobs(made: MadeJobs) -> list[Node]:
 # The page.
 
 _MOST_LINES = 400
-_KEEP = [
+_KEEP_OPTIONS = [
     {"value": Keep.FIRST.value, "label": "First seed"},
     {"value": Keep.ALL.value, "label": "All seeds"},
     {"value": Keep.NONE.value, "label": "No seed"},
@@ -226,7 +226,7 @@ def _right(text: str) -> list[Node]:
     keep = dmc.Select(
         id="run-keep",
         label="Save ledgers for",
-        data=_KEEP,
+        data=_KEEP_OPTIONS,
         value=Keep.FIRST.value,
         allowDeselect=False,
         size="xs",
@@ -248,7 +248,7 @@ def preview(text: str) -> list[Node]:
     if experiment is not None:
         found = notice(
             "ok",
-            f"{about(experiment)}.",
+            f"{describe_experiment(experiment)}.",
             strong=f"{plural(len(experiment.policies) * len(experiment.seeds), 'run')}.",
         )
     elif problem is not None:
@@ -407,7 +407,7 @@ def make_jobs(
     switches: list[bool | None],
     *state: Any,
 ) -> tuple[Any, ...]:
-    """Fill the form with the jobs of a trace set, and say what is assumed of them."""
+    """Fill the form with the jobs of a trace set, and show what is assumed."""
     keep = dash.no_update
     if not clicks:
         return keep, keep, [keep] * len(ids)

@@ -12,9 +12,9 @@ from app.context import cached
 from app.figures.runs import comparison
 from app.figures.runs.comparison import TimeRow, time_bars
 from app.pages.runs import stored
-from app.pages.runs.measures import describe_difference, quantity
+from app.pages.runs.measures import describe_difference, format_measure
 from app.pages.runs.query import BARS, MEASURES, QUANTITIES
-from app.pages.runs.stored import change
+from app.pages.runs.stored import format_relative
 from app.ui.basics import Node, aria, card, scrolling
 from app.ui.export import download, export_menu
 from app.ui.graph import graph
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from app.pages.runs.query import View
     from app.pages.runs.selection import DrawnRun, Selection
     from app.pages.runs.stored import Side
-    from core.experiments.parts import Published
+    from core.experiments.parts import PublishedFigure
 
     Times = list[float | None]
 
@@ -81,7 +81,7 @@ def jobs_card(
     styles: Sequence[ArmStyle],
     view: View,
     csv: str,
-    published: Sequence[Published],
+    published: Sequence[PublishedFigure],
 ) -> html.Section:
     """The card."""
     jobs = runs[0].jobs[:_MOST_JOBS]
@@ -145,7 +145,7 @@ def _wide(figure: go.Figure, label: str, width: int) -> Node:
 def jobs_table(name: str, runs: Sequence[DrawnRun], measure: str, jobs: Sequence[str] | None = None) -> Table:
     """Seconds of each job, a column for each policy."""
     names = runs[0].jobs if jobs is None else jobs
-    columns = [Column(each.side.label, each.side.title, partial(quantity, "mean")) for each in runs]
+    columns = [Column(each.side.label, each.side.title, partial(format_measure, "mean")) for each in runs]
     rows = zip(names, *(times(each, names, measure) for each in runs), strict=True)
     return Table(f"{name}-{measure}-per-job", (Column("job", "Job"), *columns), rows)
 
@@ -155,7 +155,7 @@ def _jobs_html(
     runs: Sequence[DrawnRun],
     base: DrawnRun | None,
     before: Times,
-    published: Sequence[Published],
+    published: Sequence[PublishedFigure],
 ) -> html.Div:
     """The table with the change of each job against the baseline, and what was published (table 6.2)."""
     rows = list(table.rows)
@@ -176,13 +176,17 @@ def _jobs_html(
     )
 
 
-def _job_cell(seconds: float | None, before: float | None, published: Published | None) -> Node:
-    parts: list[Node] = [quantity("mean", seconds)]
+def _job_cell(seconds: float | None, before: float | None, published: PublishedFigure | None) -> Node:
+    parts: list[Node] = [format_measure("mean", seconds)]
     if seconds is not None and before:
-        parts.append(html.Div(change(seconds / before - 1.0), className="small ink2"))
+        parts.append(html.Div(format_relative(seconds / before - 1.0), className="small ink2"))
     if seconds is not None and published is not None:
         parts.append(
-            html.Div(f"published {change(published.change)}", className="small ink3", title=published.source)
+            html.Div(
+                f"published {format_relative(published.change)}",
+                className="small ink3",
+                title=published.source,
+            )
         )
     return parts
 
@@ -286,12 +290,14 @@ def _stage_cell(row: StageRow, key: str, base: str) -> html.Td:
         return html.Td("no step")
     apart = describe_difference("mean", difference(mine, [stage.step_seconds for stage in row.of[base]]))
     seconds = f"{format_number(sum(known) / len(known), 3)} s"
-    change: list[Node] = [] if key == base or apart is None else [" ", html.B(apart[0]), f" ({apart[1]})"]
+    apart_words: list[Node] = (
+        [] if key == base or apart is None else [" ", html.B(apart[0]), f" ({apart[1]})"]
+    )
     used = sum(stage.used for stage in row.of[key]) / len(row.of[key])
     threads = sorted({stage.threads for stage in row.of[key] if stage.threads is not None})
     with_ = f", {' or '.join(map(str, threads))} thread{'' if threads == [1] else 's'}" if threads else ""
     return html.Td(
-        [seconds, *change, html.Div(f"{format_cores(used)} used{with_}", className="ink3 because")]
+        [seconds, *apart_words, html.Div(f"{format_cores(used)} used{with_}", className="ink3 because")]
     )
 
 

@@ -18,7 +18,7 @@ from core.experiments.parts import (
     SPANS,
     Arrivals,
     Containers,
-    Drawn,
+    DrawnJobs,
     JobKind,
     WorkerGroup,
     World,
@@ -130,7 +130,7 @@ def from_fields(values: Mapping[str, Any]) -> dict[str, Any]:
         "world": _typed(World, _part(values, "world")),
         "kinds": kinds,
         "jobs": _block(values.get(JOBS), "jobs", []),
-        "drawn": _typed(Drawn, _part(values, "drawn")),
+        "drawn": _typed(DrawnJobs, _part(values, "drawn")),
         "arrivals": _arrivals(values),
         "policies": [_arm_of(each) for each in _items(values, "policies")],
         "baseline": values.get("baseline") or None,
@@ -278,7 +278,7 @@ def without_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
     A value that the reader would refuse stays as it is, so that it can be seen where it is wrong.
     """
     made = dict(values)
-    for name, cls in (("world", World), ("drawn", Drawn), ("arrivals", Arrivals), ("docker", Containers)):
+    for name, cls in (("world", World), ("drawn", DrawnJobs), ("arrivals", Arrivals), ("docker", Containers)):
         if isinstance(made.get(name), dict):
             made[name] = _Short(_changed(cls, made[name]))
     if isinstance(made.get("kinds"), dict):

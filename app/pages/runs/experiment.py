@@ -13,11 +13,11 @@ from app.pages.runs import stored
 from app.pages.runs.board import board_card, published_for, rows
 from app.pages.runs.completion import jobs_card, steps_card, times_card
 from app.pages.runs.loads import loads_card
-from app.pages.runs.measures import quantity
+from app.pages.runs.measures import format_measure
 from app.pages.runs.over_time import kinds, over_time_cards
 from app.pages.runs.query import PATH
 from app.pages.runs.selection import drawn_runs, drawn_seed, select
-from app.pages.runs.stored import about
+from app.pages.runs.stored import describe_experiment
 from app.ui import task_card
 from app.ui.attached_runs import state_words
 from app.ui.basics import (
@@ -58,7 +58,7 @@ def experiment_page(info: ExperimentInfo, view: View) -> list[Node]:
     """
     above = [
         html.Div(head(info, view), id="run-head"),
-        html.Span(id="run-mark", hidden=True, **data(mark=mark(info, view), at=time.time())),
+        html.Span(id="run-mark", hidden=True, **data(mark=results_mark(info, view), at=time.time())),
     ]
     selection = select(info, view)
     runs = drawn_runs(selection.drawn, drawn_seed(view, selection.seeds)) if selection.seeds else []
@@ -139,17 +139,17 @@ def _table_address(info: ExperimentInfo, view: View, name: str) -> str:
 def head(info: ExperimentInfo, view: View) -> list[Node]:
     """How the experiment stands, and its task while that runs or after it failed."""
     task = stored.task_of(info)
-    return [_status(info, task), *_live(task, _seen(info, view))]
+    return [_status(info, task), *_live(task, _shown_seeds(info, view))]
 
 
-def mark(info: ExperimentInfo, view: View) -> str:
+def results_mark(info: ExperimentInfo, view: View) -> str:
     """How an experiment stands and how many seeds are shown: with one mark, pages show the same results."""
-    return f"{stored.state_of(info)} {_seen(info, view)}"
+    return f"{stored.state_of(info)} {_shown_seeds(info, view)}"
 
 
 def _status(info: ExperimentInfo, task: TaskInfo | None) -> html.Div:
     word, kind, picture = state_words(stored.state_of(info))
-    words = about(info.experiment)
+    words = describe_experiment(info.experiment)
     if task is not None and task.started is not None and task.finished is not None:
         took = max((task.finished - task.started).total_seconds(), 0.1)
         words += f", {format_duration(round(took, 1))} of computing"
@@ -173,18 +173,18 @@ def _live(task: TaskInfo | None, seeds: int) -> list[Node]:
     return parts
 
 
-def polls(info: ExperimentInfo) -> bool:
+def is_polled(info: ExperimentInfo) -> bool:
     """Whether the page of an experiment asks for results again and again."""
     task = stored.task_of(info)
     return task is not None and not task.state.ended
 
 
-def more_seeds(info: ExperimentInfo, view: View, seen: int) -> bool:
+def has_new_seeds(info: ExperimentInfo, view: View, seen: int) -> bool:
     """Whether there are enough new results to redraw the page."""
-    return _seen(info, view) >= max(2 * seen, 1)
+    return _shown_seeds(info, view) >= max(2 * seen, 1)
 
 
-def _seen(info: ExperimentInfo, view: View) -> int:
+def _shown_seeds(info: ExperimentInfo, view: View) -> int:
     """How many seeds the page shows."""
     return len(select(info, view).seeds)
 
@@ -297,9 +297,9 @@ def predicted_card(
     columns = (
         Column("measure", "Measure", value=lambda of: MEASURES[of[0]] if of[1] is both[0] else ""),
         Column("policy", "Policy", value=lambda of: titles[of[1].label]),
-        Column("real", "Real", value=lambda of: quantity(of[0], of[1].measures.get(of[0])), right=True),
-        Column("predicted", "Predicted", value=lambda of: quantity(of[0], measures[of[1].label].get(of[0])),
-               right=True),
+        Column("real", "Real", value=lambda of: format_measure(of[0], of[1].measures.get(of[0])), right=True),
+        Column("predicted", "Predicted", right=True,
+               value=lambda of: format_measure(of[0], measures[of[1].label].get(of[0]))),
         Column("change", "Difference, real", format_change, real),
         Column("predicted_change", "predicted", format_change, change),
     )  # fmt: skip

@@ -10,7 +10,7 @@ import yaml
 from dash import html
 
 from app.pages.runs.draft import JOBS, PUBLISHED, RECORDED, TIMES, without_defaults
-from app.pages.runs.stored import titled
+from app.pages.runs.stored import policy_title
 from app.ui.basics import Node, button, data, icon, icon_button
 from app.ui.forms import ORDER, control, field_id, select
 from core.experiments.parts import (
@@ -21,7 +21,7 @@ from core.experiments.parts import (
     THREADS,
     Arrivals,
     Containers,
-    Drawn,
+    DrawnJobs,
     JobKind,
     WorkerGroup,
     World,
@@ -210,7 +210,7 @@ def _baseline(labels: Mapping[str, str], chosen: Any) -> dmc.Select:
         id=field_id(FORM, "baseline"),
         label="Baseline",
         description="The policy that the others are compared with.",
-        data=[{"value": label, "label": titled(label, policy)} for label, policy in labels.items()],
+        data=[{"value": label, "label": policy_title(label, policy)} for label, policy in labels.items()],
         value=chosen if chosen in labels else first,
         allowDeselect=False,
         size="xs",
@@ -240,7 +240,11 @@ def _arm(at: int, arm: Mapping[str, Any], real: bool) -> html.Div:
         made.append(control(FORM, replace(_WATCH, name=f"{path}/watch"), bool(arm.get("watch"))))
     settings = _settings(path, name, arm.get("settings") or {})
     return item(
-        titled(label, name) if label else display_name(name) or "Policy", made, "drop-policies", at, settings
+        policy_title(label, name) if label else display_name(name) or "Policy",
+        made,
+        "drop-policies",
+        at,
+        settings,
     )
 
 
@@ -350,7 +354,7 @@ def _jobs(draft: Mapping[str, Any]) -> html.Fieldset:
     kinds = draft.get("kinds") or {}
     listed = {name: kind for name, kind in kinds.items() if not _measured(kind)}
     items = [_job_kind(at, *each, real=real) for at, each in enumerate(listed.items())]
-    drawn = html.Div(controls(Drawn, "drawn", draft.get("drawn") or {}), className="formgrid")
+    drawn = html.Div(controls(DrawnJobs, "drawn", draft.get("drawn") or {}), className="formgrid")
     return section(
         "Jobs",
         *items,

@@ -1,4 +1,4 @@
-"""The list of experiments that were run, filtered by text and state, and those that are bundled."""
+"""The list of experiments, filtered by text and state, and the bundled ones."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def list_page(view: View) -> list[Node]:
     infos = workspace().runs.experiments(_LOOK_BACK)
     tasks = stored.tasks_by_experiment()
     states = {info.id: stored.state_of(info, tasks) for info in infos}
-    known = [info for info in infos if view.state is None or _is(states[info.id], view.state)]
+    known = [info for info in infos if view.state is None or _matches_state(states[info.id], view.state)]
     lead = "policies compared on the same jobs, simulated or in real containers, with every decision recorded"
     mine = link_button("From my traces", f"{PATH}?look=build&traces=all", "timeline")
     new = link_button("New experiment", f"{PATH}?look=build", "plus", "primary" if infos else "")
@@ -70,8 +70,8 @@ def list_page(view: View) -> list[Node]:
     ]
 
 
-def _is(state: str, wanted: str) -> bool:
-    """Whether an experiment is in the state that is asked for; one that waits counts as running."""
+def _matches_state(state: str, wanted: str) -> bool:
+    """Whether an experiment is in a state; a queued one counts as running."""
     return state == wanted or (wanted == "running" and state in stored.UNDER_WAY)
 
 
@@ -142,7 +142,9 @@ def _row(info: ExperimentInfo, state: str, text: str) -> html.Tr:
     word, kind, picture = attached_runs.state_words(state)
     experiment = info.experiment
     names = {
-        name for arm in experiment.policies for name in (arm.label, stored.titled(arm.label, arm.policy))
+        name
+        for arm in experiment.policies
+        for name in (arm.label, stored.policy_title(arm.label, arm.policy))
     }
     searched = " ".join((info.name, *sorted(names), word)).lower()
     name = dcc.Link(info.name, href=f"{PATH}?experiment={info.id}", className="policy")
@@ -162,8 +164,8 @@ def _row(info: ExperimentInfo, state: str, text: str) -> html.Tr:
 def _about(experiment: Experiment) -> list[html.Td]:
     """The policies, the jobs and machines, and the seeds of an experiment."""
     return [
-        html.Td(stored.policies(experiment), className="truncate"),
-        html.Td(f"{experiment.n_jobs:,} on {stored.machines(experiment)}", className="num"),
+        html.Td(stored.list_policies(experiment), className="truncate"),
+        html.Td(f"{experiment.n_jobs:,} on {stored.describe_machines(experiment)}", className="num"),
         html.Td(f"{len(experiment.seeds):,}", className="num"),
     ]
 
@@ -219,7 +221,7 @@ def plumbing() -> list[Node]:
 
 
 def confirm_delete(experiment: str) -> list[Node]:
-    """What is about to be deleted, and the button that does it."""
+    """The question before an experiment is deleted, and its buttons."""
     info = workspace().runs.experiment(experiment)
     own = len(workspace().runs.list(100_000, experiment=experiment))
     text = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from dash import html
 
 from app.context import cached, workspace
-from app.figures.runs.comparison import Reached, arm_styles, load_lines
+from app.figures.runs.comparison import LoadPoint, arm_styles, load_lines
 from app.pages.runs import stored
 from app.pages.runs.query import ACT
 from app.pages.runs.selection import MOST_DRAWN
@@ -34,23 +34,23 @@ LOADS: Final = (0.5, 0.9, 1.2, 2.0)
 _FEWEST: Final = 2
 
 
-def at_loads(info: ExperimentInfo) -> dict[float, ExperimentInfo]:
+def experiments_at_loads(info: ExperimentInfo) -> dict[float, ExperimentInfo]:
     """The newest experiments that differ from one in nothing but their load, itself among them, by load."""
-    like = _like(info.experiment)
+    like = _without_load(info.experiment)
     found = {info.experiment.arrivals.load: info}
     for other in workspace().runs.experiments():
-        if other.experiment.arrivals.by == "load" and _like(other.experiment) == like:
+        if other.experiment.arrivals.by == "load" and _without_load(other.experiment) == like:
             found.setdefault(other.experiment.arrivals.load, other)
     return dict(sorted(found.items()))
 
 
-def _like(experiment: Experiment) -> dict[str, object]:
+def _without_load(experiment: Experiment) -> dict[str, object]:
     """What an experiment runs, apart from its load."""
     arrivals = replace(experiment.arrivals, load=1.0)
     return replace(experiment, arrivals=arrivals).scenario_dict()
 
 
-def missing(info: ExperimentInfo, known: Collection[float]) -> list[Experiment]:
+def missing_loads(info: ExperimentInfo, known: Collection[float]) -> list[Experiment]:
     """The same experiment at the usual loads other than these."""
     experiment = info.experiment
     name = experiment.name.partition(", load ")[0]
@@ -70,12 +70,12 @@ def loads_card(info: ExperimentInfo, selection: Selection, csv: str) -> Node:
     """The card; None where jobs do not come at a load, or have no deadlines."""
     if info.experiment.arrivals.by != "load":
         return None
-    known = at_loads(info)
-    curves = [(style, reached(side.label, known)) for side, style in _drawn(selection)]
+    known = experiments_at_loads(info)
+    curves = [(style, deadlines_met_at_loads(side.label, known)) for side, style in _drawn(selection)]
     curves = [(style, points) for style, points in curves if points]
     if not curves:
         return None
-    lacking = [f"{each.arrivals.load:g}" for each in missing(info, known)]
+    lacking = [f"{each.arrivals.load:g}" for each in missing_loads(info, known)]
     tools: list[Node] = []
     if lacking:
         act = data(act="loads", id=info.id, store=ACT)
@@ -112,18 +112,18 @@ def _drawn(selection: Selection) -> list[tuple[Side, ArmStyle]]:
     return list(zip(sides, arm_styles([side.title for side in sides], *places), strict=True))
 
 
-def reached(label: str, known: Mapping[float, ExperimentInfo]) -> list[Reached]:
+def deadlines_met_at_loads(label: str, known: Mapping[float, ExperimentInfo]) -> list[LoadPoint]:
     """The share of deadlines that a policy meets, by rising loads."""
     points = []
     for load, info in known.items():
         runs = [run for _, run in sorted(info.runs.get(label, {}).items())]
-        found = cached(partial(_met, runs), "run-met", runs) if runs else None
+        found = cached(partial(_mean_met, runs), "run-met", runs) if runs else None
         if found is not None:
-            points.append(Reached(load, *found))
+            points.append(LoadPoint(load, *found))
     return points
 
 
-def _met(runs: Sequence[str]) -> tuple[float, float, float] | None:
+def _mean_met(runs: Sequence[str]) -> tuple[float, float, float] | None:
     return mean_of([(stored.summary(run) or {}).get("met") for run in runs])
 
 
@@ -137,10 +137,10 @@ _COLUMNS: Final = (
 
 def loads_table(info: ExperimentInfo) -> Table:
     """For each load and policy the mean share of deadlines met, its 95% interval, and the seeds."""
-    known = at_loads(info)
+    known = experiments_at_loads(info)
     rows = (
         (point.load, label, point[1:], len(known[point.load].runs[label]))
         for label in stored.sides(info)
-        for point in reached(label, known)
+        for point in deadlines_met_at_loads(label, known)
     )
     return Table(f"{info.name}-loads", _COLUMNS, rows)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from app.figures.provisioning import frontier
-from app.pages.runs.stored import NOTHING, change
+from app.pages.runs.stored import ROUNDS_TO_ZERO, format_relative
 from core.experiments.measures import COUNTS, FURTHER_MEASURES, RISING
 from core.units import GIB, format_number, format_share
 
@@ -38,13 +38,13 @@ EXCEPT = ", except for shares of jobs or cores, jobs per hour, and what is freed
 
 def kind_of(name: str, value: float, low: float | None, high: float | None) -> str:
     """Whether a measure's difference is ``better``, ``worse`` or ``open``: one written as 0.0% is open."""
-    if abs(value) < NOTHING:
+    if abs(value) < ROUNDS_TO_ZERO:
         return "open"
     verdict = frontier.verdict(low, high)
     return verdict if name in RISING else _OPPOSITE[verdict]
 
 
-def quantity(name: str, value: float | None) -> str:
+def format_measure(name: str, value: float | None) -> str:
     """A measure's value with its unit."""
     if value is None:
         return "–"
@@ -62,10 +62,10 @@ def describe_difference(name: str, found: Difference | None) -> tuple[str, str] 
     if found is None:
         return None
     if found.value is not None:
-        return change(found.value), _interval(found.low, found.high, span)
+        return format_relative(found.value), _interval(found.low, found.high, format_interval)
     if not found.seconds:
         return None
-    return own_unit(name, found.seconds), _interval(
+    return format_difference(name, found.seconds), _interval(
         found.seconds_low, found.seconds_high, partial(_own_unit_span, name)
     )
 
@@ -75,14 +75,14 @@ def _interval(low: float | None, high: float | None, words: Callable[[float, flo
 
 
 def _own_unit_span(name: str, low: float, high: float) -> str:
-    return f"{own_unit(name, low)} to {own_unit(name, high)}"
+    return f"{format_difference(name, low)} to {format_difference(name, high)}"
 
 
-def own_unit(name: str, value: float) -> str:
+def format_difference(name: str, value: float) -> str:
     """A difference in a measure's own unit, with its sign."""
-    return f"{'+' if value > 0 else ''}{quantity(name, value)}"
+    return f"{'+' if value > 0 else ''}{format_measure(name, value)}"
 
 
-def span(low: float, high: float) -> str:
+def format_interval(low: float, high: float) -> str:
     """An interval of changes."""
-    return f"{change(low).removesuffix('%')} to {change(high)}"
+    return f"{format_relative(low).removesuffix('%')} to {format_relative(high)}"

@@ -115,7 +115,7 @@ def _areas_card(each: DrawnRun, view: View, end: float, top: float) -> html.Sect
 
     def make() -> go.Figure:
         series = each.series
-        parts = by_label(series, names) if lists else by_loss(series, _reached(each))
+        parts = by_label(series, names) if lists else by_loss(series, _loss_times(each))
         return cpu.category_areas(series, parts, names, end, top, each.last)
 
     return _run_card(
@@ -125,7 +125,7 @@ def _areas_card(each: DrawnRun, view: View, end: float, top: float) -> html.Sect
     )  # fmt: skip
 
 
-def _reached(each: DrawnRun) -> dict[str, tuple[float | None, float | None]]:
+def _loss_times(each: DrawnRun) -> dict[str, tuple[float | None, float | None]]:
     return {
         job.id: (
             None if job.t90 is None else job.arrived + job.t90,
@@ -167,7 +167,7 @@ def _lists_card(each: DrawnRun, end: float) -> Node:
     return _run_card(
         each, "bands", "Lists", "The list of each job over time",
         lambda: timelines.label_bands(each.series, names, each.jobs[:_MOST_LISTED], end), end,
-        note=f"one row is one job{_first(each.jobs, _MOST_LISTED)}", tools=_label_keys(names),
+        note=f"one row is one job{_first_of(each.jobs, _MOST_LISTED)}", tools=_label_keys(names),
     )  # fmt: skip
 
 
@@ -177,7 +177,7 @@ def _queue_card(each: DrawnRun, end: float) -> html.Section:
     return _run_card(
         each, "queue", "Queue", "Jobs waiting over time and the life of each job",
         lambda: timelines.lives(each.series, jobs, end), end,
-        note=f"a row is a job{_first(jobs, timelines.MOST_ROWS)}; {ENDS}",
+        note=f"a row is a job{_first_of(jobs, timelines.MOST_ROWS)}; {ENDS}",
         tools=state_keys("waiting", "running", *(["paused"] if each.result.pauses else [])),
     )  # fmt: skip
 
@@ -208,7 +208,7 @@ def _workers_card(each: DrawnRun, end: float) -> html.Section:
         rows = cpu.worker_rows(series)[:_MOST_LISTED]
         if few:
             return cpu.cpu_rows(series, rows, end, each.facts.largest if each.facts else 1.0)
-        bounds, values = cpu.coarse(series, [row.used for row in rows])
+        bounds, values = cpu.coarsen(series, [row.used for row in rows])
         hover = "%{y}: %{z:.2f} cores<extra></extra>"
         return timelines.heat([row.name for row in rows], bounds, values, end, hover)
 
@@ -224,14 +224,14 @@ def _bands_card(each: DrawnRun, view: View, end: float, top: float) -> html.Sect
     return _run_card(
         each, "stack", "CPU per job", "CPU of every job",
         lambda: cpu.job_areas(each.series, jobs, end, top, view.job), end, top, view.job,
-        note=f"a band is a job{_first(each.jobs, _MOST_BANDS)}",
+        note=f"a band is a job{_first_of(each.jobs, _MOST_BANDS)}",
     )  # fmt: skip
 
 
 # A few jobs at a time.
 
 
-def _first(jobs: Sequence[str], most: int) -> str:
+def _first_of(jobs: Sequence[str], most: int) -> str:
     return f", the first {most:,} of {len(jobs):,}" if len(jobs) > most else ""
 
 
@@ -260,7 +260,7 @@ def pager(jobs: Sequence[str], view: View, most: int = JOBS_PER_PAGE) -> Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class LearningCurves:
     """Loss and growth of one run on common intervals, as lists that the cache can store."""
 
     bounds: list[float]
@@ -270,12 +270,12 @@ class Learned:
     growth: Mapping[str, list[float]]
 
 
-def learn(run: str, step: float, end: float) -> Learned | None:
+def learning_curves(run: str, step: float, end: float) -> LearningCurves | None:
     """Loss and growth from a run's ledger; None where it is not stored."""
 
-    def make() -> Learned:
+    def make() -> LearningCurves:
         lines = workspace().runs.learning(run, step, end)
-        return Learned(
+        return LearningCurves(
             lines.bounds.tolist(),
             lines.total_growth.tolist(),
             lines.mean_loss.tolist(),
@@ -298,7 +298,9 @@ def _learning_cards(pairs: Sequence[tuple[DrawnRun, ArmStyle]], view: View, csv:
     end = common_end([each for each, _ in pairs])
     step = step_for(end / 1.04)
     found = [
-        (each, style, lines) for each, style in pairs if (lines := learn(each.run, step, end)) is not None
+        (each, style, lines)
+        for each, style in pairs
+        if (lines := learning_curves(each.run, step, end)) is not None
     ]
     if not found:
         return [
@@ -322,7 +324,7 @@ def _learning_cards(pairs: Sequence[tuple[DrawnRun, ArmStyle]], view: View, csv:
     return [_grid(top), _jobs_card(found, jobs, view, ran, files)]
 
 
-def _middles(lines: Learned) -> Any:
+def _middles(lines: LearningCurves) -> Any:
     bounds = np.array(lines.bounds)
     return (bounds[:-1] + bounds[1:]) / 2
 
@@ -347,7 +349,7 @@ def _line_card(
 
 
 def _jobs_card(
-    found: Sequence[tuple[DrawnRun, ArmStyle, Learned]],
+    found: Sequence[tuple[DrawnRun, ArmStyle, LearningCurves]],
     jobs: Sequence[str],
     view: View,
     ended: Mapping[str, float],
@@ -390,7 +392,7 @@ def learning_rows(runs: Sequence[DrawnRun]) -> Iterator[tuple[object, ...]]:
     end = common_end(runs)
     step = step_for(end / 1.04)
     for each in runs:
-        found = learn(each.run, step, end)
+        found = learning_curves(each.run, step, end)
         if found is None:
             continue
         for at, start in enumerate(found.bounds[:-1]):

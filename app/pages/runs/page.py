@@ -15,7 +15,7 @@ from dash import ALL, ClientsideFunction, Input, Output, State, dcc, html, set_p
 from app.context import LOCATION, workspace
 from app.pages.runs import builder, exports, ledger, listing, loads, stored
 from app.pages.runs.builder import build_page, find
-from app.pages.runs.experiment import experiment_page, head, mark, more_seeds, polls
+from app.pages.runs.experiment import experiment_page, has_new_seeds, head, is_polled, results_mark
 from app.pages.runs.ledger import ledger_page, run_page
 from app.pages.runs.listing import list_page
 from app.pages.runs.query import ACT, BUILD, EXPERIMENT, LEDGER, PATH, View, join_keys
@@ -92,7 +92,7 @@ def _start_at_loads(experiment: str) -> None:
     """Begin the same experiment at the usual loads that are missing."""
     space = workspace()
     info = space.runs.experiment(experiment)
-    more = loads.missing(info, loads.at_loads(info))
+    more = loads.missing_loads(info, loads.experiments_at_loads(info))
     for each in more:
         task = space.runs.submit(each)
         set_props("changed", {"data": task})
@@ -155,12 +155,12 @@ def follow(
     if pathname != PATH or view.look != EXPERIMENT or view.experiment is None:
         return dash.no_update
     at, info = time.time(), workspace().runs.experiment(view.experiment)
-    runs = polls(info)
+    runs = is_polled(info)
     if runs != (seen is not None) or (seen is not None and seen[0] != stored.state_of(info)):
         set_props("run-head", {"children": head(info, view)})
-    if seen is None or (runs and not more_seeds(info, view, seen[1])):
+    if seen is None or (runs and not has_new_seeds(info, view, seen[1])):
         return dash.no_update
-    return {"mark": mark(info, view), "at": at, "address": search, "page": body(query)}
+    return {"mark": results_mark(info, view), "at": at, "address": search, "page": body(query)}
 
 
 def register(app: Dash) -> None:
@@ -171,7 +171,7 @@ def register(app: Dash) -> None:
     ledger.register(app)
 
 
-def _stored() -> int:
+def _count_experiments() -> int:
     return workspace().runs.count()
 
 
@@ -183,7 +183,7 @@ PAGE = Page(
     layout,
     register,
     routes=(exports.blueprint,),
-    count=_stored,
+    count=_count_experiments,
     keys=(("← →", "On a ledger: previous or next tick"),),
     outline=(Room((110,)), Room((480,))),
 )

@@ -1,4 +1,4 @@
-"""What the Runs pages show, as their address says it: which experiment, which policies, which tick."""
+"""The address of the Runs pages as choices: experiment, policies, seed, tick."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ _LOOK = 3
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a run's time series without reading them again."""
+    """Facts about a run's time series, cached so that the series need not be read."""
 
     #: The lists of its policy, from heavy to light.
     names: tuple[str, ...]
@@ -127,7 +127,7 @@ class Facts:
 
 
 def facts_of(run: str) -> Facts | None:
-    """The facts of a run; None where its lines were not kept, or not yet."""
+    """The facts of a run; None where its series is not stored, or not yet."""
     try:
         return cached(lambda: _facts(run), "run-facts", _LOOK, run)
     except NotFoundError:
@@ -147,7 +147,7 @@ def _facts(run: str) -> Facts:
         used_share(series),
         timelines.lanes_height(series),
         timelines.has_bars(series),
-        timelines.rebalanced(series),
+        timelines.count_rebalanced(series),
         queues(series),
         any(each is not None for lines in series["jobs"].values() for each in lines.get("threads", ())),
     )
@@ -164,7 +164,7 @@ class DrawnRun:
     run: str
     #: Its result.
     result: RunResult
-    #: What its figures need to know of its time series; None where they were not kept.
+    #: What its figures need to know of its time series; None where it is not stored.
     facts: Facts | None
 
     @property
@@ -205,6 +205,6 @@ def common_end(runs: Sequence[DrawnRun]) -> float:
 
 
 def run_graph(run: DrawnRun, what: str, label: str, make: Callable[[], go.Figure], *key: object) -> html.Div:
-    """A figure of one run, kept between visits; `key` is everything it depends on beside the run."""
+    """A figure of one run, cached; it depends on the run and on `key`."""
     plain = cached(lambda: orjson.loads(make().to_json()), "run-figure", _LOOK, what, run.run, *key)
     return graph(f"{what}-{run.place}", plain, label)

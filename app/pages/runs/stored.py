@@ -1,4 +1,4 @@
-"""The experiments and runs that the store keeps, as the Runs pages ask for them."""
+"""Stored experiments and runs as the Runs pages need them."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 _FEW = 2
-NOTHING = 0.0005
+ROUNDS_TO_ZERO = 0.0005
 """A relative change that is written as 0.0%."""
 
 
-def machines(experiment: Experiment) -> str:
+def describe_machines(experiment: Experiment) -> str:
     """The workers in short: ``4 × 8 cores``."""
     groups = [f"{group.count:,} × {format_number(group.cores, 0 if group.cores == round(group.cores) else 2)}"
               for group in experiment.workers]  # fmt: skip
     return f"{' + '.join(groups)} core{'s' if groups != ['1 × 1'] else ''}"
 
 
-def arrivals(experiment: Experiment) -> str:
+def describe_arrivals(experiment: Experiment) -> str:
     """How jobs come."""
     given = experiment.arrivals
     gap = format_duration(given.spacing)
@@ -51,24 +51,24 @@ def arrivals(experiment: Experiment) -> str:
     return words.get(given.by, "listed arrivals")
 
 
-def seeds(experiment: Experiment) -> str:
+def describe_seeds(experiment: Experiment) -> str:
     """How many seeds."""
     n = len(experiment.seeds)
     return f"{n:,} seeds" if n != 1 else f"seed {experiment.seeds[0]}"
 
 
-def about(experiment: Experiment) -> str:
+def describe_experiment(experiment: Experiment) -> str:
     """An experiment in one line."""
     where = f"Real, on {ENGINES[experiment.engine].title}" if experiment.real else "Simulated"
-    words = [where, machines(experiment)]
+    words = [where, describe_machines(experiment)]
     words.append(f"{experiment.n_jobs:,} job{'s' if experiment.n_jobs != 1 else ''}")
     if experiment.world.gamma:
         words.append(f"contention γ {experiment.world.gamma:g}")
-    words += [arrivals(experiment), seeds(experiment)]
+    words += [describe_arrivals(experiment), describe_seeds(experiment)]
     return ", ".join(words)
 
 
-def titled(label: str, policy: str) -> str:
+def policy_title(label: str, policy: str) -> str:
     """A policy's label for people, where it has none of its own: ``fewest`` is ``Fewest jobs``.
 
     ``NA`` is what the theses call running without a policy; files keep it.
@@ -81,14 +81,14 @@ def titled(label: str, policy: str) -> str:
     return f"{own}{apart}{rest}"
 
 
-def change(value: float) -> str:
+def format_relative(value: float) -> str:
     """A relative change; one that would be written as ``−0.0%`` is ``0.0%``."""
-    return format_change(value if abs(value) >= NOTHING else 0.0)
+    return format_change(value if abs(value) >= ROUNDS_TO_ZERO else 0.0)
 
 
-def policies(experiment: Experiment) -> str:
+def list_policies(experiment: Experiment) -> str:
     """Its policies by their labels, the first few."""
-    labels = [titled(arm.label, arm.policy) for arm in experiment.policies]
+    labels = [policy_title(arm.label, arm.policy) for arm in experiment.policies]
     more = f" and {len(labels) - _FEW} more" if len(labels) > _FEW + 1 else ""
     return ", ".join(labels[: _FEW + 1] if not more else labels[:_FEW]) + more
 
@@ -118,7 +118,7 @@ class Side:
     @property
     def title(self) -> str:
         """What the screen calls it."""
-        return titled(self.label, self.policy)
+        return policy_title(self.label, self.policy)
 
 
 def sides(info: ExperimentInfo) -> dict[str, Side]:
@@ -153,7 +153,7 @@ def result(run: str) -> RunResult:
 
 
 def series(run: str) -> dict[str, Any] | None:
-    """A run's time series; None where they were not kept, or not yet."""
+    """A run's time series; None where it is not stored, or not yet."""
     try:
         return workspace().runs.ledgers.series(run)
     except NotFoundError:
@@ -166,9 +166,9 @@ def _kept_series(_home: str, run: str) -> dict[str, Any]:
 
 
 def recent_series(run: str) -> dict[str, Any] | None:
-    """A run's time series, kept in memory while its ledger is stepped through; do not modify it.
+    """A run's time series, cached in memory for steps through its ledger; do not modify it.
 
-    None where they were not kept, or not yet.
+    None where it is not stored, or not yet.
     """
     try:
         return _kept_series(str(workspace().settings.home), run)

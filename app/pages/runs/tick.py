@@ -60,19 +60,19 @@ class Line:
     growth: float | None
     #: Cores used since the observation before, or None.
     used: float | None
-    #: The limit after this tick; `before` says what it was.
+    #: The limit after this tick; `before` is the one until then.
     limit: float | None
     #: The limit that was seen.
     before: float | None
     #: The last printed value, or None.
     loss: float | None
-    #: What was done about it, and why.
+    #: The actions on it, and their reasons.
     actions: tuple[Action, ...] = field(default=())
     reasons: tuple[Reason, ...] = field(default=())
 
     @property
     def decided(self) -> bool:
-        """Whether something was done about it."""
+        """Whether an action changed it."""
         return bool(self.actions)
 
 

@@ -20,11 +20,11 @@ from app.pages.runs.completion import usual_bars
 from app.pages.runs.measures import kind_of
 from app.pages.runs.query import View, join_keys, split_keys
 from app.pages.runs.selection import select, toggled
-from app.pages.runs.stored import change
+from app.pages.runs.stored import format_relative
 from app.ui.links import Query
 from core.bootstrap import worker_for
 from core.experiments.leaderboard import difference
-from core.experiments.parts import Published
+from core.experiments.parts import PublishedFigure
 from core.experiments.spec_reader import read_experiment
 from core.traces.model import Role
 from tests.app.runs.test_run_figures import series
@@ -136,7 +136,7 @@ def test_the_picture_of_the_leaderboard_says_what_its_table_says(place: Workspac
     assert names == [titles[row.label] for row in rows]
     for row in rows:
         if row.differences:
-            assert change(row.differences["t90"].value or 0.0) in texts
+            assert format_relative(row.differences["t90"].value or 0.0) in texts
     (dots,) = drawn.data
     assert len(dots.x) == len(rows) - 1
     places = dict(zip(dots.y, dots.x, strict=True))
@@ -148,8 +148,8 @@ def test_published_figures_stand_beside_the_results_of_their_own_baseline(
     place: Workspace, experiment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     info = place.runs.experiment(experiment)
-    said = (Published("las", "mean", share=-0.136, source="figure 6.19"),
-            Published("las", "completion", "Job-1", 57.7, 84.7, source="table 6.2"))  # fmt: skip
+    said = (PublishedFigure("las", "mean", share=-0.136, source="figure 6.19"),
+            PublishedFigure("las", "completion", "Job-1", 57.7, 84.7, source="table 6.2"))  # fmt: skip
     told = replace(info, experiment=replace(info.experiment, published=said))
     monkeypatch.setattr(place.runs, "experiment", lambda _: told)
     text = text_of(experiment=experiment)
@@ -219,7 +219,11 @@ def test_a_difference_that_is_written_as_nothing_is_neither_better_nor_worse() -
     assert kind_of("mean", -0.02, -0.03, -0.01) == "better"
     assert kind_of("mean", 0.02, 0.01, 0.03) == "worse"
     assert kind_of("mean", 0.02, None, None) == "open"
-    assert (change(-1e-9), change(-0.05), change(0.0004)) == ("0.0%", "−5.0%", "0.0%")
+    assert (format_relative(-1e-9), format_relative(-0.05), format_relative(0.0004)) == (
+        "0.0%",
+        "−5.0%",
+        "0.0%",
+    )
 
 
 def test_moves_that_even_out_are_told_from_others() -> None:
@@ -231,10 +235,10 @@ def test_moves_that_even_out_are_told_from_others() -> None:
     assert [trace.name for trace in figure.data] == [
         "placed at arrival", "after migration", "after rebalancing", "rebalancing",
     ]  # fmt: skip
-    assert timelines.rebalanced(series(moves=moves)) == 1
+    assert timelines.count_rebalanced(series(moves=moves)) == 1
     failed = [moves[0] | {"failed": True}]
-    assert timelines.rebalanced(series(moves=failed)) == 0
-    assert timelines.rebalanced(series()) == 0
+    assert timelines.count_rebalanced(series(moves=failed)) == 0
+    assert timelines.count_rebalanced(series()) == 0
 
 
 def test_figures_of_many_policies_draw_what_they_are_given() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from app.pages.runs import board, loads, page
-from app.pages.runs.measures import quantity
+from app.pages.runs.measures import format_measure
 from app.pages.runs.selection import select
 from tests.app.runs.test_queue_pages import asked, made, text_of
 
@@ -46,10 +46,10 @@ def test_the_leaderboard_has_columns_of_deadlines_where_jobs_have_some(
         assert words in shown, words
     info = place.runs.experiment(experiment)
     view = asked(experiment=experiment, columns="deadlines")
-    assert board.sorting(view) == ("met", True)
-    assert board.drawn_measure(view) == "met"
-    assert board.sorting(asked(experiment=experiment)) == ("mean", False)
-    assert board.sorting(asked(experiment=experiment, columns="deadlines", sort="mean")) == (
+    assert board.sort_order(view) == ("met", True)
+    assert board.dot_measure(view) == "met"
+    assert board.sort_order(asked(experiment=experiment)) == ("mean", False)
+    assert board.sort_order(asked(experiment=experiment, columns="deadlines", sort="mean")) == (
         "mean",
         False,
     )
@@ -71,9 +71,9 @@ def test_the_file_has_them_with_their_units(place: Workspace, experiment: str) -
 
 
 def test_quantities_have_their_units() -> None:
-    assert quantity("met", 0.875) == "87.5%"
-    assert quantity("lost", 7200.0) == "2.0 core-h"
-    assert quantity("tardiness", 90.0) == "90.0 s"
+    assert format_measure("met", 0.875) == "87.5%"
+    assert format_measure("lost", 7200.0) == "2.0 core-h"
+    assert format_measure("tardiness", 90.0) == "90.0 s"
 
 
 AT_LOAD = DEADLINES.replace("arrivals: {by: uniform, within: 150}", "arrivals: {by: load, load: 0.9}")
@@ -91,9 +91,9 @@ def test_deadlines_met_are_drawn_against_load_where_the_same_was_run_at_several(
     scarce = made(place, at_load(AT_LOAD, 2.0, "Scarce"))
     made(place, at_load(AT_LOAD, 1.2, "Other machines").replace("cores: 4", "cores: 8"))
     info = place.runs.experiment(ample)
-    known = loads.at_loads(info)
+    known = loads.experiments_at_loads(info)
     assert [(load, each.id) for load, each in known.items()] == [(0.9, ample), (2.0, scarce)]
-    points = {label: loads.reached(label, known) for label in ("kube.default", "deadline")}
+    points = {label: loads.deadlines_met_at_loads(label, known) for label in ("kube.default", "deadline")}
     for label, found in points.items():
         assert [point.load for point in found] == [0.9, 2.0], label
         assert all(0 <= point.low <= point.mean <= point.high <= 1 for point in found)
@@ -118,7 +118,7 @@ def test_what_is_missing_is_begun_at_once(place: Workspace, monkeypatch: pytest.
     names = {info.name for info in place.runs.experiments()}
     assert names == {"Ample", "Ample, load 0.5", "Ample, load 1.2", "Ample, load 2"}
     info = place.runs.experiment(ample)
-    assert loads.missing(info, loads.at_loads(info)) == []
+    assert loads.missing_loads(info, loads.experiments_at_loads(info)) == []
 
 
 def test_without_a_load_there_is_no_such_card(place: Workspace, experiment: str) -> None:

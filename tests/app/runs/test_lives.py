@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.figures.runs.comparison import TimeRow, scale, time_bars
-from app.figures.runs.series import counts, edges, endings, expected, queues, spans
+from app.figures.runs.series import counts, edges, endings, expected_ends, queues, spans
 from app.figures.runs.timelines import MOST_ROWS, lives, lives_height
 from core.experiments.series import Series
 from core.experiments.spec_reader import read_experiment
@@ -154,7 +154,7 @@ def test_deadlines_stand_on_the_lives_and_expected_ends_at_the_moment():
     red = ticks.marker.color
     assert len({colour for colour, late in zip(red, missed, strict=True) if late}) == 1
     assert ["missed" in words for words in ticks.customdata] == missed
-    rings = {each.job: each for each in expected(series, jobs, moment)}
+    rings = {each.job: each for each in expected_ends(series, jobs, moment)}
     there = {job.id for job in result.jobs if job.started is not None and job.started < moment < job.ended}
     assert rings
     assert set(rings) <= {job.id for job in result.jobs if job.ended > moment}

@@ -12,7 +12,7 @@ import pytest
 
 from app.pages.runs import board, page, stored
 from app.pages.runs.completion import times_card
-from app.pages.runs.measures import describe_difference, kind_of, quantity
+from app.pages.runs.measures import describe_difference, format_measure, kind_of
 from app.pages.runs.query import View, join_keys
 from app.pages.runs.selection import select
 from app.pages.runs.tick import wait_reasons, waiting
@@ -70,7 +70,7 @@ def test_the_leaderboard_has_columns_of_the_queue_where_somebody_waits(
     assert not shown.single
     picture = board.picture(info, select(info, view), view)
     assert any(each.text == "Cores used" for each in picture.layout.annotations)
-    assert board.drawn_measure(view) == "jobs_per_hour"
+    assert board.dot_measure(view) == "jobs_per_hour"
 
 
 def test_an_experiment_where_nobody_waits_shows_none_of_it(place: Workspace, server: Flask) -> None:
@@ -119,7 +119,7 @@ def test_more_is_better_for_some_measures() -> None:
         "−50.0%",
         "−50.0 to −50.0%",
     )
-    assert quantity("used", 0.938) == "93.8%"
+    assert format_measure("used", 0.938) == "93.8%"
 
 
 def test_the_card_of_times_needs_somebody_who_waits() -> None:

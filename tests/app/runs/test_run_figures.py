@@ -14,15 +14,15 @@ from app.figures.runs.comparison import arm_styles
 from app.figures.runs.series import (
     LOSS_STAGES,
     Stay,
-    allowed,
     by_label,
     by_loss,
     edges,
     label_names,
     labels,
-    rebinned,
+    rebin,
     stairs,
     stays,
+    total_limits,
     used_share,
 )
 from app.pages.runs.tick import describe_action, history
@@ -77,7 +77,7 @@ def test_stages_of_the_loss_split_the_interval_in_which_they_begin() -> None:
 
 
 def test_limits_come_to_no_more_than_the_worker_has() -> None:
-    assert allowed(series()).tolist() == [0, 2, 2, 3]
+    assert total_limits(series()).tolist() == [0, 2, 2, 3]
 
 
 def test_the_used_share_is_core_seconds_over_those_offered() -> None:
@@ -99,7 +99,7 @@ def test_stays_end_where_the_next_begins_and_take_free_lanes() -> None:
 def test_fewer_intervals_have_the_same_area(pieces: list[tuple[float, float]], most: int) -> None:
     bounds = np.concatenate([[0.0], np.cumsum([length for length, _ in pieces])])
     values = np.array([value for _, value in pieces])
-    coarse, means = rebinned(bounds, values, most)
+    coarse, means = rebin(bounds, values, most)
     assert len(means) <= max(most, min(len(values), most))
     assert (means * np.diff(coarse)).sum() == pytest.approx((values * np.diff(bounds)).sum(), abs=1e-6)
 

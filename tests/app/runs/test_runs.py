@@ -10,11 +10,11 @@ import pytest
 from dash import no_update
 
 from app.pages.runs import board, builder, listing, page, stored
-from app.pages.runs.experiment import more_seeds, predicted_card
-from app.pages.runs.measures import quantity
+from app.pages.runs.experiment import has_new_seeds, predicted_card
+from app.pages.runs.measures import format_measure
 from app.pages.runs.query import View
 from app.pages.runs.selection import facts_of, select
-from app.pages.runs.stored import policies, titled
+from app.pages.runs.stored import list_policies, policy_title
 from app.pages.runs.tick import describe_action, lines
 from app.ui import task_card
 from app.ui.links import Query
@@ -93,7 +93,7 @@ def test_the_predictions_of_the_simulator_stand_beside_measurements(
     ):
         assert words in text, words
     measured = next(row for row in rows if row.label == "specon")
-    assert quantity("mean", measured.measures["mean"]) in text
+    assert format_measure("mean", measured.measures["mean"]) in text
     assert "FlowCon" not in text
 
 
@@ -226,7 +226,7 @@ def test_results_are_drawn_as_they_come(
     monkeypatch.setattr(page, "set_props", lambda name, _: changed.append(name))
     info = place.runs.experiment(experiment)
     monkeypatch.setattr(place.runs, "experiment", lambda _: replace(info, report=None))
-    monkeypatch.setattr(page, "polls", lambda _: True)
+    monkeypatch.setattr(page, "is_polled", lambda _: True)
     address = f"?experiment={experiment}"
     monkeypatch.setattr(stored, "state_of", lambda _: "running")
     assert page.follow(None, 1, "/runs", address, ["running", 2]) is no_update
@@ -236,7 +236,7 @@ def test_results_are_drawn_as_they_come(
     assert changed.pop() == "run-head"  # it waited, and runs now
     assert page.follow(None, None, "/runs", address, None) is no_update
     assert changed == ["run-head"]
-    monkeypatch.setattr(page, "polls", lambda _: False)
+    monkeypatch.setattr(page, "is_polled", lambda _: False)
     assert page.follow("task", 1, "/runs", address, ["running", 2]) is not no_update
     assert page.follow("task", None, "/runs", address, None) is no_update
 
@@ -247,13 +247,13 @@ def test_a_finished_task_leads_to_its_experiment(place: Workspace, experiment: s
 
 
 def test_quantities_have_their_units() -> None:
-    assert quantity("mean", 440.2) == "440 s"
-    assert quantity("worst_slowdown", 1.25) == "1.25×"
-    assert quantity("migrations", 4.3) == "4.3"
-    assert quantity("used", 0.61) == "61.0%"
-    assert quantity("jobs_per_hour", 87.02) == "87.0 / h"
-    assert quantity("pauses", 3.0) == "3"
-    assert quantity("t90", None) == "–"
+    assert format_measure("mean", 440.2) == "440 s"
+    assert format_measure("worst_slowdown", 1.25) == "1.25×"
+    assert format_measure("migrations", 4.3) == "4.3"
+    assert format_measure("used", 0.61) == "61.0%"
+    assert format_measure("jobs_per_hour", 87.02) == "87.0 / h"
+    assert format_measure("pauses", 3.0) == "3"
+    assert format_measure("t90", None) == "–"
 
 
 def test_a_stopped_experiment_keeps_its_runs_and_a_retry_is_its_task(place: Workspace) -> None:
@@ -273,8 +273,8 @@ def test_a_stopped_experiment_keeps_its_runs_and_a_retry_is_its_task(place: Work
     worker_for(place).work(again)
     done = place.runs.experiment(experiment)
     assert stored.state_of(done) == "done"
-    assert more_seeds(done, View.read(Query("/runs", {})), 1)
-    assert not more_seeds(done, View.read(Query("/runs", {})), 2)
+    assert has_new_seeds(done, View.read(Query("/runs", {})), 1)
+    assert not has_new_seeds(done, View.read(Query("/runs", {})), 2)
 
 
 def test_an_experiment_that_waits_is_among_the_running(place: Workspace) -> None:
@@ -310,10 +310,10 @@ def test_lines_that_come_later_are_found_later(place: Workspace, experiment: str
 def test_a_policy_without_a_label_of_its_own_is_called_by_its_title(
     label: str, policy: str, title: str
 ) -> None:
-    assert titled(label, policy) == title
+    assert policy_title(label, policy) == title
 
 
 def test_a_list_of_policies_is_short_enough_to_say_how_many_more_there_are() -> None:
     for each in builder.bundled():
-        words, count = policies(each.experiment), len(each.experiment.policies)
+        words, count = list_policies(each.experiment), len(each.experiment.policies)
         assert count < 4 or words.endswith(f" and {count - 2} more"), each.name
