@@ -31,7 +31,7 @@ def export_menu(
     return dmc.Popover(
         [
             dmc.PopoverTarget(icon("download"), boxWrapperProps=opener(f"Export {file_name}")),
-            dmc.PopoverDropdown([*pictures, *_links(files)], p=4),
+            dmc.PopoverDropdown([*pictures, *menu_links(files)], p=4),
         ],
         position="bottom-end",
     )
@@ -43,7 +43,7 @@ def page_export(files: Sequence[tuple[str, str]]) -> dmc.Popover:
     return dmc.Popover(
         [
             dmc.PopoverTarget([icon("download"), "Export"], boxWrapperProps=target),
-            dmc.PopoverDropdown(_links(files), p=4),
+            dmc.PopoverDropdown(menu_links(files), p=4),
         ],
         position="bottom-end",
     )
@@ -55,7 +55,8 @@ def download(label: str, href: str) -> html.A:
                   **aria(label=f"Export {label}, CSV"))  # fmt: skip
 
 
-def _links(files: Sequence[tuple[str, str]]) -> list[html.A]:
+def menu_links(files: Sequence[tuple[str, str]]) -> list[html.A]:
+    """Files as entries of a menu."""
     return [
         html.A([icon("table", "sm"), label], href=href, className="btn quiet small menu", download="")
         for label, href in files

@@ -159,12 +159,13 @@ def table_grid(
     grid_id: Any,
     table: Table,
     *,
+    rows: Sequence[Mapping[str, Any]] | None = None,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
-    extra: Callable[[Any], Mapping[str, Any]] | None = None,
     **more: Any,
 ) -> html.Div:
-    """A sortable table; `columns` adds to AG Grid's definitions, `extra` to what renderers know of a row."""
-    return grid(grid_id, column_definitions(table, columns), grid_rows(table, extra), **more)
+    """A sortable table; `columns` adds to AG Grid's definitions, `rows` are its `grid_rows` if at hand."""
+    shown = grid_rows(table) if rows is None else rows
+    return grid(grid_id, column_definitions(table, columns), shown, **more)
 
 
 def column_definitions(

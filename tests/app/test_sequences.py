@@ -7,6 +7,7 @@ import io
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import ANY
 
 import numpy as np
 import pytest
@@ -14,10 +15,11 @@ import pytest
 from app.figures.sequences import Node, icicle, node_link
 from app.main import create_app
 from app.pages.sequences import page
-from app.pages.sequences.cards import tree_figure, tree_nodes
-from app.pages.sequences.graph import edge_rows, elements
-from app.pages.sequences.next_phases import next_view
+from app.pages.sequences.cards import next_view, tree_figure, tree_nodes
+from app.pages.sequences.graph import elements
 from app.pages.sequences.query import View, behind, default_after, state_of, written
+from app.pages.sequences.tables import edge_rows
+from app.ui.links import Query
 from core.errors import NotFoundError
 from core.phases import PhaseSettings, fit
 from core.sequences import END, Step, Warmup
@@ -42,13 +44,18 @@ def server(settings: Settings) -> Flask:
     return made
 
 
+def see(traces: str, model: str, **values: str) -> View:
+    """What an address shows."""
+    return View.read(Query("/sequences", {**values, "traces": traces, "model": model}))
+
+
 def stock(server: Flask, traces: TraceSet, model: Any = None) -> View:
     """Put a trace set and a model on the server, and look at them."""
     place = server.extensions["phasedock"]
     info = place.traces.add(traces, None, name="jobs")
     stored = place.models.add(model or small_model(traces), name="model", trace_set=info)
     with server.app_context():
-        return View.read(info.id, stored.id, {})
+        return see(info.id, stored.id)
 
 
 @pytest.fixture
@@ -88,8 +95,8 @@ def test_an_address_says_what_is_shown_and_nonsense_is_the_default(server: Flask
     asked = {"memory": "3", "step": "sample", "warmup": "own", "hide": "0.30", "ahead": "5", "dwell": "40"}
     wrong = {"memory": "9", "step": "x", "warmup": "'", "hide": "-1", "ahead": "NaN", "dwell": "inf"}
     with server.app_context():
-        said = View.read(view.traces, view.model, asked)
-        assert View.read(view.traces, view.model, wrong) == view
+        said = see(view.traces, view.model, **asked)
+        assert see(view.traces, view.model, **wrong) == replace(view, query=ANY)
     assert (said.memory, said.step, said.warmup, said.hide, said.ahead) == (
         3,
         Step.SAMPLE,
@@ -108,7 +115,7 @@ def test_tables_to_take_away_hold_what_the_library_says(server: Flask, view: Vie
     with server.app_context():
         analysis = view.analysis()
     paths = rows_of(server, view, "paths")
-    assert [int(row[3]) for row in paths[1:]] == [path.count for path in analysis.paths]
+    assert [int(row[4]) for row in paths[1:]] == [path.count for path in analysis.paths]
     packed = rows_of(server, view, "executions")
     assert [row[0] for row in packed[1:]] == list(analysis.sequences.ids)
     assert sum(int(row[2]) for row in packed[1:]) == analysis.sequences.n_runs
@@ -176,8 +183,8 @@ def test_flicker_is_merged_as_on_phases_and_can_be_seen_as_labelled(server: Flas
         labels = server.extensions["phasedock"].labels
         assert merged.n_runs == (labels.get(view.traces, view.model, 5 * made.period).runs.phase >= 0).sum()
         usual = labels.default_dwell(view.traces, view.model)
-        assert View.read(view.traces, view.model, {}).dwell == usual
-        assert View.read(view.traces, view.model, {"dwell": "0"}).dwell == 0
+        assert see(view.traces, view.model).dwell == usual
+        assert see(view.traces, view.model, dwell="0").dwell == 0
         said = shown(page.layout(traces=view.traces, model=view.model, dwell=f"{5 * made.period:g}"))
         assert "segments shorter than 50 s merged" in said
         assert "As labelled" in said

@@ -2,144 +2,54 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+import dash_mantine_components as dmc
 import numpy as np
 import orjson
+from dash import html
 
-from app.context import cached, workspace
+from app.context import Choice, address, workspace
 from app.figures.sequences import Node as TreeNode
-from app.figures.sequences import icicle, matrix, node_link
-from app.pages.sequences.graph import drawn_states
-from app.pages.sequences.query import name_of, written, written_path
-from app.ui.phases import execution_rows, strips
-from app.ui.tables import grid
-from core.sequences import END
+from app.figures.sequences import icicle, leaving, matrix, node_link
+from app.pages.sequences.graph import drawn_states, elements, graph_view
+from app.pages.sequences.query import AHEAD, STEPS, name_of, named, written
+from app.pages.sequences.tables import MOST_PATHS, address_of, edge_grid, path_grid
+from app.ui.basics import (
+    Node,
+    aria,
+    bar,
+    button,
+    card,
+    data,
+    empty,
+    icon,
+    link_button,
+    notice,
+    opener,
+    phase_badge,
+    state_badge,
+)
+from app.ui.export import download, export_menu, menu_links
+from app.ui.graph import graph
+from app.ui.nothing_yet import no_model, no_traces, train_a_model
+from app.ui.phases import execution_rows
+from core.errors import NotFoundError
+from core.sequences import END, Warmup
+from core.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import plotly.graph_objects as go
 
-    from app.pages.sequences.query import View
-    from app.ui.basics import Node
-    from core.sequences import PrefixTree
+    from app.pages.sequences.query import State, View
+    from core.sequences import DwellTimes, PhaseForecast, PrefixTree
+    from core.workspace.sequences import SequenceAnalysis
 
-PATHS = "sequence-paths"
-_MOST_PATHS = 600
-_MOST_ELEMENTS = 14
+
 _MOST_NODES, _DEEPEST, _THINNEST, _SMALL_TREE = 400, 7, 0.007, 14
-
-
-def path_rows(view: View) -> list[dict[str, Any]]:
-    """One row per path for the table of prototypes, the most frequent first."""
-    return cached(lambda: _path_rows(view), "paths", *view.prints())
-
-
-def _path_rows(view: View) -> list[dict[str, Any]]:
-    analysis = view.analysis()
-    shown = analysis.paths[:_MOST_PATHS]
-    largest = shown[0].count if shown else 1
-    prototypes = len(analysis.prototypes)
-    labelling = workspace().labels.get(view.traces, view.model)
-    examples = strips(labelling, [path.example for path in shown])
-    rows = []
-    for number, (path, strip) in enumerate(zip(shown, examples, strict=True), 1):
-        elements = path.elements
-        rows.append(
-            {
-                "number": number,
-                "pick": f"path:{path.node}",
-                "text": written_path(elements),
-                "elements": [[*each.phases] for each in elements[:_MOST_ELEMENTS]],
-                "more": max(len(elements) - _MOST_ELEMENTS, 0),
-                "strip": strip,
-                "example": labelling.ids[path.example],
-                "seconds": path.seconds,
-                "count": path.count,
-                "width": path.count / largest,
-                "share": path.share,
-                "covered": path.covered,
-                "prototype": number <= prototypes,
-            }
-        )
-    return rows
-
-
-def _right(field: str, title: str, writer: str, width: int, **more: Any) -> dict[str, Any]:
-    return {
-        "field": field,
-        "headerName": title,
-        "type": "rightAligned",
-        "cellClass": "num ag-right-aligned-cell",
-        "width": width,
-        "valueFormatter": {"function": writer},
-        "sortingOrder": ["desc", "asc", None],
-        **more,
-    }
-
-
-def path_table(view: View) -> Node:
-    """The table of prototypes; a row lists the executions that follow the path."""
-    clicked = ["phasedockSequences.row(params)"]
-    return grid(
-        PATHS,
-        _columns(),
-        path_rows(view),
-        height="100%",
-        options={
-            "suppressCellFocus": False,
-            "rowClassRules": {"rare": "params.data && !params.data.prototype"},
-        },
-        eventListeners={"cellClicked": clicked, "cellKeyDown": clicked},
-        columnSize=None,
-        getRowId="params.data.pick",
-    )
-
-
-def _columns() -> list[dict[str, Any]]:
-    return [
-        {
-            "field": "number",
-            "headerName": "No.",
-            "width": 56,
-            "minWidth": 56,
-            "valueFormatter": {"function": "'P' + params.value"},
-        },
-        {
-            "field": "text",
-            "headerName": "Packed sequence",
-            "cellRenderer": "PathCell",
-            "flex": 5,
-            "minWidth": 142,
-            "tooltipField": "text",
-        },
-        _example(),
-        _right("seconds", "Length", "phasedockTable.duration(params.value)", 112),
-        {
-            "field": "count",
-            "headerName": "Executions",
-            "cellRenderer": "CountBarCell",
-            "width": 108,
-            "sortingOrder": ["desc", "asc", None],
-        },
-        _right("share", "Share", "phasedockTable.share(params.value)", 76),
-        _right("covered", "Covers", "Math.round(params.value * 100) + '%'", 72),
-    ]
-
-
-def _example() -> dict[str, Any]:
-    return {
-        "field": "strip",
-        "headerName": "Example",
-        "headerTooltip": "The execution whose length is nearest the median of its path",
-        "cellRenderer": "StripCell",
-        "cellClass": "middle",
-        "flex": 2,
-        "minWidth": 92,
-        "sortable": False,
-        "tooltipField": "example",
-    }
 
 
 def tree_nodes(tree: PrefixTree) -> list[TreeNode]:
@@ -201,3 +111,311 @@ def behind_rows(view: View, executions: Sequence[int], times: Sequence[int]) -> 
         note = f"{count:,} times · {row['note']}" if count > 1 else row["note"]
         found.append({**row, "execution": row["name"], "note": note, "times": count})
     return found
+
+
+WITHIN = (30.0, 60.0, 120.0, 300.0)
+_OFFERED = 12
+
+
+def badge(phase: int) -> Node:
+    """A phase's badge, or that of the end."""
+    return state_badge("end") if phase == END else phase_badge(phase)
+
+
+def state_badges(state: Sequence[int]) -> Node:
+    """The badges of a state with arrows between them."""
+    parts: list[Node] = []
+    for place, phase in enumerate(state):
+        parts += [html.Span("›", className="ink3")] if place else []
+        parts.append(badge(phase))
+    return html.Span(parts, className="states")
+
+
+def after_menu(view: View, after: State) -> Node:
+    """The states to ask about, those seen most often first, by their memory."""
+    analysis = view.analysis()
+    groups: list[Node] = []
+    for memory in (1, 2, 3):
+        made = analysis.graph(memory)
+        full = [number for number, state in enumerate(made.states) if len(state) == memory]
+        chosen = sorted(full, key=lambda number: -int(made.visits[number]))[:_OFFERED]
+        if not chosen:
+            continue
+        groups.append(
+            html.Div(f"Last {memory} phase{'' if memory == 1 else 's'}", className="ink3 small grouphead")
+        )
+        groups.append(
+            html.Div(
+                [
+                    html.Button(
+                        state_badges(made.states[number]),
+                        type="button",
+                        className=f"btn quiet small{' on' if made.states[number] == after else ''}",
+                        title=f"{named(made.states[number])}: seen {int(made.visits[number]):,} times",
+                        **data(after=written(made.states[number])),
+                    )
+                    for number in chosen
+                ],
+                className="offers",
+            )
+        )
+    return dmc.Popover(
+        [
+            dmc.PopoverTarget(
+                html.Span([icon("chevron-down", "sm"), " Change"]),
+                boxWrapperProps=opener("Change the phases to start from") | {"className": "btn quiet small"},
+            ),
+            dmc.PopoverDropdown(groups, p=8),
+        ],
+        position="bottom",
+        width=340,
+    )
+
+
+def next_view(view: View, after: State) -> Node:
+    """What comes after some phases: probabilities, counts, and when the present one is left."""
+    analysis = view.analysis()
+    try:
+        outlook = analysis.forecaster.forecast(after, view.ahead)
+    except NotFoundError as error:
+        return [_after_line(view, after, ""), notice("info", error.hint, strong=error.message)]
+    descriptions = {
+        each.phase: each.description for each in workspace().labels.get(view.traces, view.model).statistics
+    }
+    descriptions[END] = "The execution ends"
+    stays = analysis.dwell_times(outlook.used)
+    parts: list[Node] = [
+        _after_line(view, after, f"seen {outlook.seen:,} time{'' if outlook.seen == 1 else 's'}")
+    ]
+    if outlook.used != after:
+        parts.append(
+            notice(
+                "info", f"These are too rarely seen together, so what followed {named(outlook.used)} is used."
+            )
+        )
+    rows = [_next_row(analysis, outlook, place, descriptions) for place in range(len(outlook.phases))]
+    parts.append(
+        html.Div(rows, className="nextlist", tabIndex="0", role="region", **aria(label="What comes next"))
+    )
+    return [*parts, *_leave(outlook.used, stays)]
+
+
+def _after_line(view: View, after: State, seen: str) -> Node:
+    return html.Div(
+        [
+            html.Span("After", className="ink3"),
+            state_badges(after),
+            after_menu(view, after),
+            html.Span(seen, className="ink3 seen"),
+        ],
+        className="afterline",
+    )
+
+
+def _next_row(analysis: SequenceAnalysis, outlook: PhaseForecast, place: int, texts: dict[int, str]) -> Node:
+    each = outlook.phases[place]
+    one = outlook.steps == 1
+    count = f"{each.count:,} segment{'' if each.count == 1 else 's'}" if one else ""
+    typical = (
+        "" if each.phase == END else _stay(analysis, (*outlook.used, each.phase) if one else (each.phase,))
+    )
+    return html.Button(
+        [
+            badge(each.phase),
+            html.Span(
+                texts.get(each.phase) or name_of(each.phase),
+                className="truncate",
+                title=texts.get(each.phase),
+            ),
+            bar(each.probability, label=f"probability of {name_of(each.phase)}"),
+            html.B(f"{each.probability:.2f}", className="num"),
+            html.Span(
+                [html.Span(count), html.Span(typical, className="small", title="dwell time")],
+                className="ink3 num seen",
+            ),
+        ],
+        type="button",
+        className="nextrow",
+        **data(
+            pick=f"edge:{written(outlook.used)}:{written((each.phase,))}"
+            if one
+            else f"node:{written((each.phase,))}"
+        ),
+    )
+
+
+def _stay(analysis: SequenceAnalysis, after: State) -> str:
+    stays = analysis.dwell_times(after[-3:])
+    return f"median {format_duration(stays.median)}" if stays.n_runs else ""
+
+
+def _leave(used: State, stays: DwellTimes) -> list[Node]:
+    name = name_of(used[-1])
+    chances = [(seconds, stays.leave_within(seconds)) for seconds in WITHIN]
+    typical = f"; dwell time: median {format_duration(stays.median)}, mean {format_duration(stays.mean)}"
+    figure = leaving(stays.times, stays.share_left_by, used[-1])
+    return [
+        html.Hr(className="rule"),
+        html.Div([f"Chance of leaving {name}", html.Span(typical)], className="ink3 small"),
+        html.Div(
+            [
+                html.Div(
+                    [
+                        html.Span(f"within {seconds:.0f} s", className="ink3 small"),
+                        html.B("–" if math.isnan(chance) else f"{chance:.2f}", className="num"),
+                    ]
+                )
+                for seconds, chance in chances
+            ],
+            className="chances",
+        ),
+        graph("leaving", figure, f"Chance of having left {name}, by seconds since it began"),
+    ]
+
+
+_AHEAD = {"1": "the next phase", **{n: f"{n} phases on" for n in AHEAD[1:]}}
+MATRIX_LABEL = "Transition matrix; the table of the graph has its numbers"
+
+
+def nothing_yet(choice: Choice) -> Node:
+    """What to do while there are no traces, or no model that fits them."""
+    if choice.traces is None:
+        text = "Sequences of phases are found in traces of containers: CPU and memory over time."
+        return no_traces("sitemap", text)
+    return no_model(choice, choice.traces, "sitemap", "No sequences yet")
+
+
+def too_short(choice: Choice, executions: int) -> Node:
+    """What to do where the model's warm-up is longer than every execution."""
+    text = (
+        f"None of the {executions:,} executions is longer than the warm-up of this "
+        "model. Train one with a shorter history."
+    )
+    return card(None, empty("sitemap", "Too short for sequences", text, [train_a_model(choice)]))
+
+
+def lead(view: View) -> str:
+    """How many paths there are, and how many cover most executions."""
+    analysis = view.analysis()
+    paths, prototypes, n = len(analysis.paths), len(analysis.prototypes), analysis.sequences.n_executions
+    return (
+        f"{paths:,} distinct path{'' if paths == 1 else 's'}; {prototypes:,} of them "
+        f"cover{'s' if prototypes == 1 else ''} 90% of {n:,} execution{'' if n == 1 else 's'}"
+        + (f"; segments shorter than {format_duration(view.dwell)} merged" if view.dwell else "")
+    )
+
+
+def _other_dwell(view: View, choice: Choice) -> list[Node]:
+    """The way to phases as labelled, or to those without flicker; nothing where they do not flicker."""
+    usual = workspace().labels.get(view.traces, view.model).suggested_dwell
+    if not (view.dwell or usual):
+        return []
+    name = "As labelled" if view.dwell else f"Merge segments under {format_duration(usual)}"
+    warmup = view.warmup.value if view.warmup is Warmup.OWN else None
+    there = address("/sequences", choice, warmup=warmup, dwell="0" if view.dwell else f"{usual:g}")
+    return [link_button(name, there, None, "small quiet")]
+
+
+def prototypes_card(view: View, choice: Choice) -> Node:
+    """The prototypes and all other paths."""
+    own = view.warmup is Warmup.OWN
+    dwell = f"{view.dwell:g}"
+    other = address("/sequences", choice, warmup=None if own else Warmup.OWN.value, dwell=dwell)
+    paths = len(view.analysis().paths)
+    note = "the most frequent packed sequences"
+    return card(
+        "Prototypes",
+        html.Div(path_grid(view), className="grow"),
+        note=note if paths <= MOST_PATHS else f"{note}; the first {MOST_PATHS} paths, all in the CSV",
+        tools=[
+            *_other_dwell(view, choice),
+            link_button("Skip warm-up" if own else "Count warm-up", other, None, "small quiet"),
+            download("paths", address_of(view, "paths")),
+        ],
+        flush=True,
+        class_name="prototypes",
+    )
+
+
+def next_card(view: View, after: tuple[int, ...]) -> Node:
+    """What comes after some phases."""
+    return card(
+        "What comes next",
+        html.Div(next_view(view, after), id="seq-next", className="stack close"),
+        tools=[
+            dmc.Select(
+                id="seq-ahead",
+                data=[{"value": key, "label": text} for key, text in _AHEAD.items()],
+                value=str(view.ahead),
+                allowDeselect=False,
+                size="xs",
+                w=124,
+                **aria(label="How far ahead"),
+            ),
+            export_menu("leaving", "chance to leave", [("Table, CSV", address_of(view, "next"))]),
+        ],
+        class_name="comesnext",
+    )
+
+
+def graph_card(view: View) -> Node:
+    """The graph, as a picture and as a table."""
+    made = view.analysis().graph(view.memory, view.step)
+    _, note = elements(made, view.hide)
+    return card(
+        "Transition graph",
+        html.Div(graph_view(made, view), id="seq-picture"),
+        html.Div(edge_grid(made), id="seq-table", hidden=True),
+        note=html.Span(graph_note(view, note), id="seq-graph-note"),
+        tools=[
+            button("As table", "table", "small quiet", id="seq-as-table", **aria(pressed="false")),
+            _graph_export(view),
+        ],
+    )
+
+
+def _graph_export(view: View) -> dmc.Popover:
+    """The menu of the graph's pictures, which the browser makes, and of its table."""
+    pictures = [
+        html.Button(
+            [icon("download", "sm"), f"Picture, {kind.upper()}"],
+            id=f"seq-{kind}",
+            type="button",
+            className="btn quiet small menu",
+        )
+        for kind in ("png", "svg")
+    ]
+    file = menu_links([("Transitions, CSV", address_of(view, "transitions"))])
+    target = dmc.PopoverTarget(icon("download"), boxWrapperProps=opener("Export the graph"))
+    return dmc.Popover([target, dmc.PopoverDropdown([*pictures, *file], p=4)], position="bottom-end")
+
+
+def graph_note(view: View, drawn: str) -> str:
+    """How many edges are not drawn; else what a step is, which the head of the page says as well."""
+    return drawn or STEPS[view.step]
+
+
+def tree_card(view: View) -> Node:
+    """The prefix tree."""
+    figure, note = tree_figure(view)
+    return card(
+        "Tree",
+        graph("tree", figure, "Tree of packed sequences; the table of prototypes has its paths"),
+        note=note,
+        tools=[export_menu("tree", "tree", [("All nodes, CSV", address_of(view, "tree"))])],
+    )
+
+
+def matrix_card(view: View) -> Node:
+    """The transition matrix."""
+    figure, note = matrix_figure(view)
+    files = [("Transitions, CSV", address_of(view, "transitions"))]
+    return card(
+        "Transition matrix",
+        html.Div(
+            graph("matrix", figure, MATRIX_LABEL),
+            id="seq-matrix",
+        ),
+        note=html.Span(note, id="seq-matrix-note"),
+        tools=[export_menu("matrix", "transition matrix", files)],
+    )

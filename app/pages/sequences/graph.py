@@ -14,8 +14,8 @@ import dash_cytoscape as cyto
 from dash import html
 
 from app.pages.sequences.query import name_of, written
+from app.pages.sequences.tables import GRAPH_HEIGHT
 from app.ui.basics import Node, aria
-from app.ui.tables import grid
 from core.sequences import END
 from core.units import plural
 
@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     from app.pages.sequences.query import View
     from core.sequences import TransitionGraph
 
-GRAPH, EDGES = "sequence-graph", "sequence-edges"
+GRAPH = "sequence-graph"
 MOST_STATES = 14
 _MANY_EDGES = 26
 _RADIUS, _WIDER = 150.0, 1.3
-_HEIGHT = 336
 
 
 def drawn_states(graph: TransitionGraph) -> list[int]:
@@ -114,7 +113,7 @@ def graph_view(graph: TransitionGraph, view: View) -> Node:
             elements=made,
             layout={"name": "preset", "fit": True, "padding": 26},
             stylesheet=[],
-            style={"width": "100%", "height": f"{_HEIGHT}px"},
+            style={"width": "100%", "height": f"{GRAPH_HEIGHT}px"},
             userZoomingEnabled=False,
             userPanningEnabled=False,
             boxSelectionEnabled=False,
@@ -126,57 +125,4 @@ def graph_view(graph: TransitionGraph, view: View) -> Node:
         className="graphbox",
         role="img",
         **aria(label="Graph of transitions between phases; its table has the same numbers"),
-    )
-
-
-def edge_rows(graph: TransitionGraph) -> list[dict[str, Any]]:
-    """One row per edge, the most frequent first."""
-    rows = [
-        {
-            "from": list(graph.states[source]),
-            "to": int(graph.last[target]),
-            "p": round(float(p), 4),
-            "count": count,
-            "pick": f"edge:{written(graph.states[source])}:{written((int(graph.last[target]),))}",
-        }
-        for source, target, count, p in zip(
-            graph.source.tolist(), graph.target.tolist(), graph.count.tolist(), graph.probability, strict=True
-        )
-    ]
-    return sorted(rows, key=lambda row: -int(str(row["count"])))
-
-
-def edge_table(graph: TransitionGraph) -> Node:
-    """The edges in a sortable table; a row lists the executions behind it."""
-    columns = [
-        {"field": "from", "headerName": "From", "cellRenderer": "StateCell", "flex": 1, "sortable": False},
-        {"field": "to", "headerName": "To", "cellRenderer": "StateCell", "width": 84},
-        {
-            "field": "p",
-            "headerName": "Probability",
-            "type": "rightAligned",
-            "width": 104,
-            "valueFormatter": {"function": "phasedockTable.number(params.value, 3)"},
-            "sortingOrder": ["desc", "asc", None],
-        },
-        {
-            "field": "count",
-            "headerName": "Times",
-            "type": "rightAligned",
-            "width": 90,
-            "valueFormatter": {"function": "phasedockTable.count(params.value)"},
-            "sortingOrder": ["desc", "asc", None],
-        },
-    ]
-    return grid(
-        EDGES,
-        columns,
-        edge_rows(graph),
-        height=f"{_HEIGHT}px",
-        options={"suppressCellFocus": False},
-        eventListeners={
-            "cellClicked": ["phasedockSequences.row(params)"],
-            "cellKeyDown": ["phasedockSequences.row(params)"],
-        },
-        columnSize=None,
     )

@@ -14,27 +14,30 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Input, Output, State, dcc, html
 
 from app.context import address, chosen
-from app.pages.sequences import exports
-from app.pages.sequences.cards import behind_rows, matrix_figure
-from app.pages.sequences.exports import file_button, menu_item
-from app.pages.sequences.graph import EDGES, GRAPH, edge_rows, elements
-from app.pages.sequences.layout import (
+from app.pages.sequences import tables
+from app.pages.sequences.cards import (
     MATRIX_LABEL,
+    behind_rows,
     graph_card,
     graph_note,
     lead,
     matrix_card,
+    matrix_figure,
     next_card,
+    next_view,
     nothing_yet,
     prototypes_card,
     too_short,
     tree_card,
 )
-from app.pages.sequences.next_phases import next_view
+from app.pages.sequences.graph import GRAPH, elements
 from app.pages.sequences.query import AHEAD, HIDE, STEPS, View, behind, default_after, state_of, written
-from app.ui.basics import Node, aria, empty, icon, opener, page_head
+from app.pages.sequences.tables import EDGES, FILES, address_of, edge_rows
+from app.ui.basics import Node, aria, empty, page_head
 from app.ui.errors import safe_page
+from app.ui.export import download, page_export
 from app.ui.graph import graph, graph_id
+from app.ui.links import Query
 from app.ui.nothing_yet import far_notice, misfit
 from app.ui.page import Page, Room
 from app.ui.tables import grid
@@ -43,7 +46,6 @@ if TYPE_CHECKING:
     from dash import Dash
 
     from app.pages.sequences.query import Behind
-    from app.ui.basics import Node
 
 
 _MOST_BEHIND = 2000
@@ -68,7 +70,7 @@ def behind_view(view: View, pick: str) -> tuple[Node, Node]:
     """The name of what was picked, and the executions behind it."""
     found = behind(view, pick)
     note = html.Span([found.note, ". Click a row to open its phases."], className="ink3 small")
-    file = file_button("These executions as CSV", f"{exports.addresses(view)}/behind.csv")
+    file = download("these executions", address_of(view, "behind"))
     return found.title, [
         html.Div([note, file], className="row between"),
         html.Div(_list(view, found), className="behindlist executions-like"),
@@ -93,15 +95,6 @@ def _list(view: View, found: Behind) -> Node:
     )
 
 
-_FILES = (
-    ("Paths and prototypes", "paths"),
-    ("Packed sequence of every execution", "executions"),
-    ("Transitions", "transitions"),
-    ("Tree", "tree"),
-    ("What comes next", "next"),
-)
-
-
 def controls(view: View) -> list[Node]:
     """Memory, steps, threshold and the export of all tables."""
     steps = [(step.value, name) for step, name in STEPS.items()]
@@ -109,7 +102,7 @@ def controls(view: View) -> list[Node]:
         _memory(view.memory),
         _select("seq-step", "Steps", steps, view.step.value, 112),
         _select("seq-hide", "Hide below", [(value, value) for value in HIDE], _hide_of(view), 78),
-        _export_all(view),
+        page_export([(f"{label}, CSV", address_of(view, name)) for name, label in FILES.items()]),
     ]
 
 
@@ -145,16 +138,6 @@ def _select(name: str, label: str, options: list[tuple[str, str]], value: str, w
         ],
         className="control",
     )
-
-
-def _export_all(view: View) -> Node:
-    base = exports.addresses(view)
-    files = [menu_item(f"{label}, CSV", f"{base}/{name}.csv") for label, name in _FILES]
-    target = dmc.PopoverTarget(
-        html.Span([icon("download"), " Export"]),
-        boxWrapperProps=opener("Export tables") | {"className": "btn"},
-    )
-    return dmc.Popover([target, dmc.PopoverDropdown(files, p=4)], position="bottom-end")
 
 
 def register(app: Dash) -> None:
@@ -193,7 +176,7 @@ def register(app: Dash) -> None:
 
 
 def _view_of(of: dict[str, str], **more: str) -> View:
-    return View.read(of["traces"], of["model"], {**of, **more})
+    return View.read(Query("/sequences", {**of, **more}))
 
 
 def reshape(memory: str, step: str, hide: str, of: dict[str, str]) -> tuple[Any, ...]:
@@ -298,7 +281,7 @@ def layout(traces: str | None = None, model: str | None = None, **query: str) ->
     wrong = misfit(choice, "/sequences")
     if wrong is not None:
         return [page_head("Sequences"), wrong]
-    view = View.read(pair[0].id, pair[1].id, query)
+    view = View.read(Query("/sequences", {**query, "traces": pair[0].id, "model": pair[1].id}))
     if not view.analysis().sequences.n_runs:
         return [page_head("Sequences"), too_short(choice, view.analysis().sequences.n_executions)]
     after = _after(view, query.get("after"))
@@ -335,6 +318,6 @@ PAGE = Page(
     1,
     layout,
     register,
-    routes=(exports.blueprint,),
+    routes=(tables.blueprint,),
     outline=(Room((420, 420), "grid cols-main"), Room((340,) * 3, "grid cols-3")),
 )

@@ -7,12 +7,13 @@ is ``node:2.4``, ``edge:2.4:1``, ``path:17`` or ``tree:17``; the last two are no
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from app.context import workspace
 from app.figures.theme import phase_name
+from app.ui.links import PageState, Query, free_text, parameter
 from app.ui.phases import shown_dwell
 from core.errors import NotFoundError
 from core.sequences import END, Step, Warmup
@@ -32,38 +33,28 @@ State = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """The choices of the page; a missing or invalid parameter of the address has its default."""
+class View(PageState):
+    """The choices of the page."""
 
     #: Ids of the trace set and the model.
-    traces: str
-    model: str
+    traces: str = free_text("")
+    model: str = free_text("")
     #: Of the graph, and what becomes of warm-up.
-    memory: int = 1
-    step: Step = Step.RUN
-    warmup: Warmup = Warmup.SKIP
+    memory: int = parameter(lambda value: int(value) if value in {"1", "2", "3"} else 1)
+    step: Step = parameter(lambda value: Step(value) if value in list(Step) else Step.RUN)
+    warmup: Warmup = parameter(lambda value: Warmup(value) if value in list(Warmup) else Warmup.SKIP)
     #: Edges of a smaller probability are not drawn.
-    hide: float = 0.1
+    hide: float = parameter(lambda value: float(value) if value in HIDE else 0.1)
     #: How many phases ahead the forecast looks.
-    ahead: int = 1
+    ahead: int = parameter(lambda value: int(value) if value in AHEAD else 1)
     #: The minimum dwell time in seconds; 0 takes phases as labelled.
     dwell: float = 0.0
 
     @classmethod
-    def read(cls, traces: str, model: str, query: dict[str, str]) -> View:
-        """Read the choices of an address."""
-        memory, step, warmup = query.get("memory"), query.get("step"), query.get("warmup")
-        hide, ahead = query.get("hide"), query.get("ahead")
-        return cls(
-            traces,
-            model,
-            memory=int(memory) if memory in {"1", "2", "3"} else 1,
-            step=Step(step) if step in list(Step) else Step.RUN,
-            warmup=Warmup(warmup) if warmup in list(Warmup) else Warmup.SKIP,
-            hide=float(hide) if hide in HIDE else 0.1,
-            ahead=int(ahead) if ahead in AHEAD else 1,
-            dwell=shown_dwell(traces, model, query.get("dwell")),
-        )
+    def derive(cls, query: Query) -> dict[str, Any]:
+        """The minimum dwell time, usual for the traces and the model unless the address has one."""
+        values = query.values
+        return {"dwell": shown_dwell(values["traces"], values["model"], query.get("dwell"))}
 
     def analysis(self) -> SequenceAnalysis:
         """The sequences of its trace set under its model."""

@@ -65,7 +65,7 @@
     if (target && target.dataset.after) startFrom(target.dataset.after);
     else if (target) pick(target.dataset.pick);
     /* Files are of what is shown now: the link takes the page's choices along. */
-    const link = window.phasedock.dom.closest(event, "a.seqfile");
+    const link = window.phasedock.dom.closest(event, 'a[download][href*="/sequences/"]');
     if (link) {
       const url = new URL(link.href);
       url.search = window.location.search;
@@ -156,7 +156,7 @@
   function narrow(tries) {
     if (window.innerWidth > 767 || !tries) return;
     const ready = document.querySelector("#sequence-paths .ag-row") && window.dash_ag_grid;
-    if (ready) window.dash_ag_grid.getApi("sequence-paths").setColumnsVisible(["seconds", "count", "covered"], false);
+    if (ready) window.dash_ag_grid.getApi("sequence-paths").setColumnsVisible(["median_s", "executions", "covered"], false);
     else setTimeout(narrow, 150, tries - 1);
   }
 

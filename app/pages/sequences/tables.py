@@ -1,0 +1,292 @@
+"""The tables of the Sequences page, as grids and as files: paths, transitions, forecasts, executions."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from flask import Blueprint, request
+
+from app.context import cached, workspace
+from app.pages.sequences.query import View, behind, name_of, named, state_of, written, written_path
+from app.ui.links import Query
+from app.ui.phases import strips
+from app.ui.tables import grid_rows, table_grid, table_route
+from core.errors import InputError
+from core.tables import Column, Table
+from core.units import format_count, format_duration, format_number, format_share
+
+if TYPE_CHECKING:
+    from app.pages.sequences.query import State
+    from app.ui.basics import Node
+    from core.sequences import TransitionGraph, TreePath
+
+PATHS, EDGES = "sequence-paths", "sequence-edges"
+MOST_PATHS = 600
+GRAPH_HEIGHT = 336
+_MOST_ELEMENTS = 14
+
+blueprint = Blueprint("sequences", __name__)
+_BASE = "/api/traces/<trace_set_id>/sequences/<model_id>"
+FILES = {
+    "paths": "Paths and prototypes",
+    "executions": "Packed sequence of every execution",
+    "transitions": "Transitions",
+    "tree": "Tree",
+    "next": "What comes next",
+}
+
+
+def address_of(view: View, table: str) -> str:
+    """Where a table of a view is; the browser adds what the page shows (``sequences.js``)."""
+    return f"/api/traces/{view.traces}/sequences/{view.model}/{table}.csv"
+
+
+def _view(trace_set_id: str, model_id: str) -> View:
+    return View.read(Query("", {**request.args.to_dict(), "traces": trace_set_id, "model": model_id}))
+
+
+def _name(view: View, table: str) -> str:
+    return f"{workspace().traces.get(view.traces).name}-{table}"
+
+
+# Paths.
+
+
+class _PathRow(NamedTuple):
+    number: int
+    path: TreePath
+    example: str
+    prototype: bool
+
+
+_PATH_COLUMNS = (
+    Column("number", "No.", lambda number: f"P{number}", right=False),
+    Column("path", "Packed sequence", value=lambda row: written_path(row.path.elements)),
+    Column("example", "Example"),
+    Column("median_s", "Length", format_duration, lambda row: row.path.seconds),
+    Column("executions", "Executions", format_count, lambda row: row.path.count),
+    Column("share", "Share", format_share, lambda row: row.path.share),
+    Column("covered", "Covers", partial(format_share, digits=0), lambda row: row.path.covered),
+    Column("prototype"),
+)
+
+
+@table_route(blueprint, f"{_BASE}/paths.csv")
+def paths(trace_set_id: str, model_id: str) -> Table:
+    """All paths, the most frequent first."""
+    return paths_table(_view(trace_set_id, model_id))
+
+
+def paths_table(view: View, most: int | None = None) -> Table:
+    """The paths of a view, all or the most frequent ones."""
+    analysis = view.analysis()
+    ids, prototypes = analysis.sequences.ids, len(analysis.prototypes)
+    rows = [
+        _PathRow(number, path, ids[path.example], number <= prototypes)
+        for number, path in enumerate(analysis.paths[:most], 1)
+    ]
+    return Table(_name(view, "paths"), _PATH_COLUMNS, rows)
+
+
+def path_rows(view: View) -> list[dict[str, Any]]:
+    """One row per path for the grid, the most frequent first."""
+    return cached(lambda: _path_rows(view), "paths", *view.prints())
+
+
+def _path_rows(view: View) -> list[dict[str, Any]]:
+    shown = view.analysis().paths[:MOST_PATHS]
+    largest = shown[0].count if shown else 1
+    examples = strips(workspace().labels.get(view.traces, view.model), [path.example for path in shown])
+
+    def parts(row: _PathRow) -> dict[str, Any]:
+        elements = row.path.elements
+        return {
+            "pick": f"path:{row.path.node}",
+            "elements": [[*each.phases] for each in elements[:_MOST_ELEMENTS]],
+            "more": max(len(elements) - _MOST_ELEMENTS, 0),
+            "strip": examples[row.number - 1],
+            "width": row.path.count / largest,
+        }
+
+    return grid_rows(paths_table(view, MOST_PATHS), parts)
+
+
+def path_grid(view: View) -> Node:
+    """The table of prototypes; a row lists the executions that follow the path."""
+    clicked = ["phasedockSequences.row(params)"]
+    columns: dict[str, dict[str, Any]] = {
+        "number": {"width": 56, "minWidth": 56},
+        "path": {"cellRenderer": "PathCell", "flex": 5, "minWidth": 142, "tooltipField": "path"},
+        "example": {
+            "valueGetter": {"function": "params.data.strip"},
+            "headerTooltip": "The execution whose length is nearest the median of its path",
+            "cellRenderer": "StripCell",
+            "cellClass": "middle",
+            "flex": 2,
+            "minWidth": 92,
+            "sortable": False,
+            "tooltipField": "example",
+        },
+        "median_s": {"width": 112},
+        "executions": {"cellRenderer": "CountBarCell", "cellClass": "", "type": None, "width": 108},
+        "share": {"width": 76},
+        "covered": {"width": 72},
+    }
+    return table_grid(
+        PATHS,
+        paths_table(view, 0),
+        rows=path_rows(view),
+        columns=columns,
+        height="100%",
+        options={
+            "suppressCellFocus": False,
+            "rowClassRules": {"rare": "params.data && !params.data.prototype"},
+        },
+        eventListeners={"cellClicked": clicked, "cellKeyDown": clicked},
+        columnSize=None,
+        getRowId="params.data.pick",
+    )
+
+
+# Transitions: the edges of the graph, and with them the matrix.
+
+
+class _Edge(NamedTuple):
+    source: State
+    target: State
+    phase: int
+    probability: float
+    times: int
+
+
+_EDGE_COLUMNS = (
+    Column("from", "From", value=lambda edge: named(edge.source)),
+    Column("next_phase", "To", value=lambda edge: name_of(edge.phase)),
+    Column("probability", "Probability", partial(format_number, digits=3)),
+    Column("count", "Times", format_count, lambda edge: edge.times),
+    Column("to", value=lambda edge: named(edge.target)),
+)
+
+
+@table_route(blueprint, f"{_BASE}/transitions.csv")
+def transitions(trace_set_id: str, model_id: str) -> Table:
+    """Every edge of the graph, the most frequent first."""
+    view = _view(trace_set_id, model_id)
+    graph = view.analysis().graph(view.memory, view.step)
+    return Table(_name(view, f"transitions-{view.memory}"), _EDGE_COLUMNS, _edges(graph))
+
+
+def _edges(graph: TransitionGraph) -> list[_Edge]:
+    columns = (graph.source.tolist(), graph.target.tolist(), graph.count.tolist(), graph.probability.tolist())
+    edges = [
+        _Edge(graph.states[source], graph.name(target), int(graph.last[target]), probability, count)
+        for source, target, count, probability in zip(*columns, strict=True)
+    ]
+    return sorted(edges, key=lambda edge: -edge.times)
+
+
+def _edge_parts(edge: _Edge) -> dict[str, Any]:
+    pick = f"edge:{written(edge.source)}:{written((edge.phase,))}"
+    return {"from": list(edge.source), "next_phase": edge.phase, "pick": pick}
+
+
+def edge_rows(graph: TransitionGraph) -> list[dict[str, Any]]:
+    """One row per edge for the grid."""
+    return grid_rows(Table("edges", _EDGE_COLUMNS, _edges(graph)), _edge_parts)
+
+
+def edge_grid(graph: TransitionGraph) -> Node:
+    """The edges in a sortable table; a row lists the executions behind it."""
+    clicked = ["phasedockSequences.row(params)"]
+    columns: dict[str, dict[str, Any]] = {
+        "from": {"cellRenderer": "StateCell", "flex": 1, "sortable": False},
+        "next_phase": {"cellRenderer": "StateCell", "width": 84},
+        "probability": {"width": 104},
+        "count": {"width": 90},
+    }
+    return table_grid(
+        EDGES,
+        Table("edges", _EDGE_COLUMNS, ()),
+        rows=edge_rows(graph),
+        columns=columns,
+        height=f"{GRAPH_HEIGHT}px",
+        options={"suppressCellFocus": False},
+        eventListeners={"cellClicked": clicked, "cellKeyDown": clicked},
+        columnSize=None,
+    )
+
+
+# What is in files only, or is drawn as a figure.
+
+
+def _columns(*keys: str) -> list[Column]:
+    return [Column(key) for key in keys]
+
+
+@table_route(blueprint, f"{_BASE}/executions.csv")
+def packed(trace_set_id: str, model_id: str) -> Table:
+    """Every execution's packed sequence, with its repetitions."""
+    view = _view(trace_set_id, model_id)
+    analysis = view.analysis()
+    sequences, packs = analysis.sequences, analysis.packed
+    rows = (
+        (
+            name,
+            sequences.durations[i],
+            len(sequences.runs_of(i)),
+            " ".join(str(each) for each in packs.elements_of(i)),
+        )
+        for i, name in enumerate(sequences.ids)
+    )
+    return Table(_name(view, "packed"), _columns("execution", "duration_s", "runs", "packed"), rows)
+
+
+@table_route(blueprint, f"{_BASE}/tree.csv")
+def tree(trace_set_id: str, model_id: str) -> Table:
+    """Every node of the prefix tree."""
+    view = _view(trace_set_id, model_id)
+    found = view.analysis().tree
+    n = max(int(found.count[0]), 1)
+    rows = (
+        (
+            *(node, int(found.parent[node]), int(found.depth[node])),
+            found.packed.symbols[found.symbol[node]].to_text("n") if node else "all",
+            *(int(found.count[node]), int(found.count[node]) / n, int(found.ends[node])),
+        )
+        for node in range(found.n_nodes)
+    )
+    keys = ("node", "parent", "depth", "element", "executions", "share", "paths_end_here")
+    return Table(_name(view, "tree"), _columns(*keys), rows)
+
+
+@table_route(blueprint, f"{_BASE}/next.csv")
+def next_phases(trace_set_id: str, model_id: str) -> Table:
+    """What comes after some phases, and the curve of leaving."""
+    view, after = _view(trace_set_id, model_id), state_of(request.args.get("after"))
+    if not after:
+        raise InputError(
+            "No phases are named to start from.", "Give them as after=2.4, the present one last."
+        )
+    analysis = view.analysis()
+    outlook = analysis.forecaster.forecast(after, view.ahead)
+    stays = analysis.dwell_times(outlook.used)
+    rows: list[tuple[object, ...]] = [
+        ("next", name_of(each.phase), "", each.probability, each.count) for each in outlook.phases
+    ]
+    rows += [
+        ("left by", named(outlook.used), float(t), float(p), int(n))
+        for t, p, n in zip(stays.times, stays.share_left_by, stays.counts, strict=True)
+    ]
+    return Table(_name(view, "next"), _columns("what", "phase", "seconds", "probability", "count"), rows)
+
+
+@table_route(blueprint, f"{_BASE}/behind.csv")
+def executions_behind(trace_set_id: str, model_id: str) -> Table:
+    """The executions behind what was picked."""
+    view = _view(trace_set_id, model_id)
+    found = behind(view, request.args.get("pick", ""))
+    ids = view.analysis().sequences.ids
+    pairs = zip(found.executions.tolist(), found.times.tolist(), strict=True)
+    rows = [(ids[place], times) for place, times in pairs]
+    return Table(_name(view, "behind"), _columns("execution", "times"), rows)
