@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from core.workspace.records import TaskInfo
 
 KIND = "evaluate"
-ALL, USUAL = "all", "usual"
+ALL_POLICIES, USUAL = "all", "usual"
 _LOOK_BACK = 100
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from core.cli.offline_files import applied
 from core.errors import InputError
 from core.experiments.spec_values import SpecError, read_marked, refuse_unknown, require_mapping
-from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
-from core.provisioning.evaluation.reporting import describe_split
+from core.provisioning.evaluation.evaluate import EvaluationSettings, describe_split, evaluate
 from core.provisioning.fleet import Resource
 from core.provisioning.manifests import write
 from core.provisioning.manifests.manifest_comments import About

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from core.bootstrap_intervals import mean_interval
 from core.experiments.measures import FURTHER_MEASURES, informative_measures, mean_of_known
-from core.provisioning.evaluation.intervals import bounds, resampled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,12 +77,12 @@ def difference(mine: Sequence[float | None], base: Sequence[float | None], draws
     if not known:
         return Difference(None, None, None, None, None, None, 0)
     apart = np.array([a - b for a, b in known])
-    seconds = (float(apart.mean()), *_interval(apart, draws))
+    seconds = (float(apart.mean()), *mean_interval(apart, draws))
     relative = np.array([a / b - 1.0 for a, b in known if b > 0])
     if not len(relative):
         return Difference(None, None, None, None, None, seconds[0], 0, *seconds[1:])
     p5, p95 = np.percentile(relative, [5, 95])
-    low, high = _interval(relative, draws)
+    low, high = mean_interval(relative, draws)
     return Difference(
         float(relative.mean()), low, high, float(p5), float(p95), seconds[0], len(relative), *seconds[1:]
     )
@@ -93,15 +93,8 @@ def mean_of(values: Sequence[float | None], draws: int = DRAWS) -> tuple[float, 
     known = np.array([value for value in values if value is not None], dtype=float)
     if not len(known):
         return None
-    mean, (low, high) = float(known.mean()), _interval(known, draws)
+    mean, (low, high) = float(known.mean()), mean_interval(known, draws)
     return mean, mean if low is None else low, mean if high is None else high
-
-
-def _interval(values: Floats, draws: int) -> tuple[float | None, float | None]:
-    """The 95% interval of the mean of one value per seed; none with fewer than two."""
-    if len(values) < 2:
-        return None, None
-    return bounds(resampled(values[:, None], draws, 0)[:, 0] / len(values))
 
 
 def compare(

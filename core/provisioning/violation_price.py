@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.provisioning.advice import Sample
-    from core.provisioning.distribution import Shares
+    from core.provisioning.demand_forecast import Forecaster, Shares
     from core.provisioning.fleet import Demand, Floats, Integers
-    from core.provisioning.outlook import Forecaster
 
 _ABOVE = 1.0 + 1e-9
 _PRIOR_CYCLES, _LEAST = 3.0, 0.3
@@ -117,7 +116,7 @@ class Payer:
     forecaster: Forecaster
     #: What violations and resizes cost.
     prices: Prices
-    #: At which samples the allocation may change, a key of `core.provisioning.outlook.MAY`.
+    #: At which samples the allocation may change, a key of `core.provisioning.demand_forecast.MAY`.
     when: str
 
     def begin(self, time: float) -> tuple[Account, float]:

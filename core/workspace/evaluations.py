@@ -19,8 +19,8 @@ import numpy as np
 import orjson
 
 from core.errors import InputError, NotFoundError
+from core.provisioning.evaluation.comparison import settings_of
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
-from core.provisioning.evaluation.exam import settings_of
 from core.provisioning.policies import POLICIES, chosen
 from core.units import MIB
 from core.workspace.cache import ByteCache

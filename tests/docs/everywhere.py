@@ -19,7 +19,7 @@ from app.main import create_app
 from app.pages import PAGES
 from app.pages.live.callbacks import render_panel
 from app.pages.live.policy import settings_form
-from app.pages.provisioning.policy_settings import controls
+from app.pages.provisioning.policy_settings import policy_controls
 from app.pages.runs.builder import first_draft
 from app.pages.runs.form import form as experiment_form
 from core import plugins
@@ -66,7 +66,7 @@ def provisioning(outside: Path) -> dict:
     by_file = command(*asked, "--settings", outside / "settings.yaml")
     return {
         "exam": policy_exam.sit(POLICIES["last.sample"]),
-        "form": "What is added to the last sample." in screen(*controls(["last.sample"], {})),
+        "form": "What is added to the last sample." in screen(*policy_controls(["last.sample"], {})),
         "compared": sorted({row["policy"] for row in by_set["results"]}),
         "by_set": by_set["policy_settings"]["last.sample"],
         "by_file": by_file["policy_settings"]["last.sample"],

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from core.errors import Cancelled, InputError, MismatchError
 from core.phases import predict
-from core.provisioning.building import prepare
+from core.provisioning.evaluation.comparison import calibration
 from core.provisioning.evaluation.evaluate import EvaluationSettings, age_bins, evaluate, total_over_age
-from core.provisioning.evaluation.exam import calibration
 from core.provisioning.evaluation.splitting import folds, split
-from core.provisioning.fleet import Resource
+from core.provisioning.fleet import Resource, prepare
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import Policy, PolicyKind
 from core.traces.model import Feature, Role, TraceSet

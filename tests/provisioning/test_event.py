@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.provisioning.evaluation.metrics import over, resizes_per_cycle, tally, under_time_0
-from core.provisioning.events import Rule, act, window_quantile
-from core.provisioning.policies.event import EVENT, EventSettings, with_margin
+from core.provisioning.policies.event import EVENT, EventSettings, Rule, act, window_quantile, with_margin
 from core.provisioning.policy import fit_policy
 from tests.provisioning.making import demand_of, demands, random_demand
 

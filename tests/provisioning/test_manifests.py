@@ -18,15 +18,13 @@ import yaml
 
 from core.errors import InputError
 from core.phases import predict
-from core.provisioning.building import prepare
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
-from core.provisioning.fleet import Resource
+from core.provisioning.fleet import Resource, prepare
 from core.provisioning.manifests import FORMATS, write
 from core.provisioning.manifests.manifest_comments import About
 from core.provisioning.manifests.vpa_manifest import kubernetes_name, quantity
-from core.provisioning.verdict.answer import KEEP
-from core.provisioning.verdict.candidates import least_amounts
-from core.provisioning.verdict.verdict import verdict
+from core.provisioning.verdict.verdict import KEEP, verdict
+from core.provisioning.verdict.workload_evidence import least_amounts
 from core.units import GIB, Unit
 from tests.builders import small_model, small_traces
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.provisioning.evaluation.intervals import by_group, resampled, saving_interval
+from core.bootstrap_intervals import by_group, resampled, saving_interval
 from core.provisioning.evaluation.metrics import factors, figures, tally, under_time_0
 from tests.oracles import slow_provisioning as slow
 from tests.provisioning.making import demand_of, demands, random_demand

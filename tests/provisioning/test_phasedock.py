@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.provisioning.building import prepare
-from core.provisioning.evaluation.exam import sit
+from core.provisioning.evaluation.comparison import sit
 from core.provisioning.evaluation.metrics import over, resizes_per_cycle, under_time_0
 from core.provisioning.evaluation.splitting import split
-from core.provisioning.fleet import Resource
+from core.provisioning.fleet import Resource, prepare
 from core.provisioning.policies import POLICIES
 from core.provisioning.policies.phasedock import PHASEDOCK, PhasedockSettings
 from core.provisioning.policy import cold_start, fit_policy

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.provisioning.distribution import coming, grow, levels_of
+from core.provisioning.demand_forecast import at_cycles, beginnings, coming, grow, learn, levels_of, sample_of
 from core.provisioning.evaluation.metrics import tally, under_time_0
-from core.provisioning.outlook import at_cycles, beginnings, learn, sample_of
 from core.provisioning.policies.quantile import POLICIES, calibrated_level, giver
 from core.provisioning.policy import fit_policy
 from core.provisioning.recent import NAMES, recent
@@ -118,8 +117,8 @@ def test_beginnings_are_the_first_samples_of_each_container():
 
 
 def test_of_long_containers_many_are_learned_from_in_part(monkeypatch):
-    monkeypatch.setattr("core.provisioning.outlook._CALIBRATION", 1000)
-    monkeypatch.setattr("core.provisioning.outlook._CONTAINERS", 20)
+    monkeypatch.setattr("core.provisioning.demand_forecast._CALIBRATION", 1000)
+    monkeypatch.setattr("core.provisioning.demand_forecast._CONTAINERS", 20)
     demand = demand_of([np.arange(500.0)] * 30, cycle=2.0)
     used = sample_of(demand, 0)
     assert used.fleet.n_containers == 20

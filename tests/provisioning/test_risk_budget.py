@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.provisioning.demand_forecast import learn
 from core.provisioning.evaluation.metrics import tally, under_time_0
-from core.provisioning.outlook import learn
 from core.provisioning.policies.risk_budget import RISK_BUDGET, RiskSettings
 from core.provisioning.policy import fit_policy
 from core.provisioning.violation_price import Prices, cheapest, fitted_price, follow, kept_cost, own_price
@@ -88,7 +88,7 @@ def test_it_allocates_the_same_in_parts(monkeypatch):
     demand = random_demand(8, 12, 60)
     allocate = fit_policy(RISK_BUDGET, demand)
     whole = allocate(demand)
-    monkeypatch.setattr("core.provisioning.outlook._CHUNK", 30)
+    monkeypatch.setattr("core.provisioning.demand_forecast._CHUNK", 30)
     np.testing.assert_array_equal(allocate(demand), whole)
 
 

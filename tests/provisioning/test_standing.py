@@ -9,10 +9,9 @@ import pytest
 
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
-from core.provisioning.verdict.answer import KEEP
 from core.provisioning.verdict.savings import PriceSettings, money
 from core.provisioning.verdict.standing import Standing, State, more_needed, ran_out, standing, unseen
-from core.provisioning.verdict.verdict import verdict, with_workloads
+from core.provisioning.verdict.verdict import KEEP, verdict, with_workloads
 from tests.builders import small_traces
 from tests.synthetic import synthetic_traces
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.provisioning.building import prepare
 from core.provisioning.evaluation.evaluate import age_bins, total_over_age
-from core.provisioning.fleet import Resource
+from core.provisioning.fleet import Resource, prepare
 from tests.builders import small_traces
 
 

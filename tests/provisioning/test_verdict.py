@@ -8,15 +8,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from core.provisioning.building import is_limit
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
-from core.provisioning.fleet import Resource
+from core.provisioning.fleet import Resource, is_limit
 from core.provisioning.manifests import write
 from core.provisioning.manifests.manifest_comments import About
-from core.provisioning.verdict.answer import EXACT, FIXED, STEERED
 from core.provisioning.verdict.choice import pick, surely, units
 from core.provisioning.verdict.standing import State, standing
-from core.provisioning.verdict.verdict import verdict
+from core.provisioning.verdict.verdict import EXACT, FIXED, STEERED, verdict
 from core.traces.model import Feature, Role, TraceSet, sample_seconds
 from core.units import GIB, Unit, format_set_share
 

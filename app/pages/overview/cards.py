@@ -18,9 +18,9 @@ from app.ui.export import export_menu
 from app.ui.graph import graph
 from app.ui.nothing_yet import train_a_model
 from app.ui.phases import attributes, labelled
+from core.bootstrap_intervals import LEAST_UNITS
 from core.errors import NotFoundError
 from core.live.view import ATTACH, RECORD
-from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.provisioning.verdict.choice import surely, units
 from core.sampling.values import Mode
 from core.scheduling.policies import display_name

@@ -11,8 +11,7 @@ from flask import Blueprint, Response, request
 from app.context import chosen
 from app.pages.provisioning import results
 from app.pages.provisioning.paper import PaperRow, paper_rows
-from app.pages.provisioning.query import View
-from app.pages.provisioning.values import Values, sorted_rows
+from app.pages.provisioning.results import Values, View, sorted_rows
 from app.ui import evaluations
 from app.ui.export import page_export
 from app.ui.links import Query

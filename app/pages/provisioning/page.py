@@ -13,12 +13,12 @@ from dash import Input, Output, State, html
 
 from app.context import LOCATION, Choice, chosen
 from app.figures.provisioning.frontier import frontier
-from app.pages.provisioning import exports, form_callbacks, results
+from app.pages.provisioning import exports, results
 from app.pages.provisioning.form import form, proposed
+from app.pages.provisioning.form import register as register_form
 from app.pages.provisioning.paper import paper_card
-from app.pages.provisioning.query import PATH, RESOURCES, SCALES, View
+from app.pages.provisioning.results import PATH, RESOURCES, SCALES, View, resources_of
 from app.pages.provisioning.table import table, worst_card
-from app.pages.provisioning.values import resources_of
 from app.pages.provisioning.verdict import manifest_card, phases_card, verdict_cards
 from app.ui import task_card
 from app.ui.basics import Node, card, notice, page_head
@@ -28,8 +28,8 @@ from app.ui.graph import graph
 from app.ui.links import Query, segments
 from app.ui.nothing_yet import far_notice, misfit, no_traces
 from app.ui.page import Page, Room
+from core.bootstrap_intervals import LEAST_UNITS
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.units import format_duration, format_set_share
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from dash import Dash
 
-    from app.pages.provisioning.values import Values
+    from app.pages.provisioning.results import Values
     from app.ui.evaluations import Result
     from core.workspace.records import TaskInfo, TraceSetInfo
 
@@ -230,7 +230,7 @@ def layout(**values: str) -> Node:
 
 def register(app: Dash) -> None:
     """Connect the callbacks."""
-    form_callbacks.register(app)
+    register_form(app)
 
     @app.callback(
         Output(LOCATION, "search", allow_duplicate=True),

@@ -9,23 +9,17 @@ import numpy as np
 from dash import html
 
 from app.figures.provisioning import totals
-from app.pages.provisioning.query import RESOURCES
+from app.pages.provisioning.results import RESOURCES
 from app.ui.basics import Node, card, plain_table
 from app.ui.export import export_menu
 from app.ui.graph import graph
-from core.provisioning.evaluation.comparison import (
-    PAPERS_BASE,
-    PAPERS_OWN,
-    PAPERS_POLICIES,
-    PAPERS_SAVING,
-)
+from core.provisioning.evaluation.comparison import PAPERS_BASE, PAPERS_OWN, PAPERS_POLICIES, PAPERS_SAVING
 from core.units import Unit, format_change, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from app.pages.provisioning.query import View
-    from app.pages.provisioning.values import Values
+    from app.pages.provisioning.results import Values, View
 
 _LOOKS = {
     "current.step.max": totals.ORACLE,

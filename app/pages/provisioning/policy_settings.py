@@ -9,7 +9,7 @@ from dash import html
 
 from app.ui.basics import Node, aria, icon
 from app.ui.forms import control, field_id, read
-from core.provisioning.evaluation.exam import COMMON
+from core.provisioning.evaluation.comparison import COMMON
 from core.provisioning.policies import POLICIES, checked_settings
 from core.settings_fields import FieldSpec, describe, parse_assignments
 
@@ -33,7 +33,7 @@ def of_text(text: str | None) -> Own:
     return checked_settings(parse_assignments(part for part in (text or "").split(";") if part))
 
 
-def text_of(own: Mapping[str, Mapping[str, Any]]) -> str | None:
+def own_text(own: Mapping[str, Mapping[str, Any]]) -> str | None:
     """The settings as an address gives them, or None where there are none."""
     parts = [f"{name}.{each}={value}" for name, values in own.items() for each, value in values.items()]
     return ";".join(parts) or None
@@ -44,7 +44,7 @@ def section(policies: Sequence[str], own: Mapping[str, Mapping[str, Any]]) -> ht
     return html.Details(
         [
             html.Summary([icon("chevron-right", "sm"), html.Span("Settings of the policies")]),
-            html.Div(controls(policies, own) if own else [], id="evaluate-own", className="stack"),
+            html.Div(policy_controls(policies, own) if own else [], id="evaluate-own", className="stack"),
         ],
         id="evaluate-own-details",
         className="own",
@@ -53,7 +53,7 @@ def section(policies: Sequence[str], own: Mapping[str, Mapping[str, Any]]) -> ht
     )
 
 
-def controls(policies: Sequence[str], own: Mapping[str, Mapping[str, Any]]) -> list[Node]:
+def policy_controls(policies: Sequence[str], own: Mapping[str, Mapping[str, Any]]) -> list[Node]:
     """The settings of the chosen policies that have any, with these values instead of defaults."""
     with_settings = [
         POLICIES[name] for name in policies if name in POLICIES and describe(POLICIES[name].settings)

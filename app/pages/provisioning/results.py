@@ -1,32 +1,283 @@
-"""The comparisons that the store keeps, as the Provisioning page asks for them, and what they recommend."""
+"""What the Provisioning page shows: the view in its address, the comparison it belongs to, and its rows."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from app.context import workspace
-from app.pages.provisioning.query import PRICES, TAKEN
-from app.pages.provisioning.values import Values
+from app.figures.provisioning.frontier import BEST, BOUND, NAMED, OTHER, Curve
+from app.figures.provisioning.frontier import OURS as OURS_CURVE
+from app.pages.provisioning.policy_settings import Own, of_text
 from app.ui import evaluations, task_card
-from app.ui.evaluations import Result
-from core.errors import ConflictError, NotFoundError
+from app.ui.evaluations import USUAL, Result
+from app.ui.links import PageState, Query, option
+from core.errors import ConflictError, InputError, NotFoundError
+from core.provisioning import manifests
+from core.provisioning.evaluation.comparison import PAPERS_BASE
+from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.fleet import Resource
 from core.provisioning.manifests import write
 from core.provisioning.manifests.manifest_comments import About
-from core.provisioning.verdict.savings import assumptions
+from core.provisioning.policy import PolicyKind
+from core.provisioning.verdict.choice import kind_of
+from core.provisioning.verdict.savings import PriceSettings, assumptions
 from core.provisioning.verdict.verdict import verdict
+from core.settings_fields import build, describe
 from core.workspace.evaluations import Question
 from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from app.context import Choice
-    from app.pages.provisioning.policy_settings import Own
-    from app.pages.provisioning.query import View
-    from core.provisioning.evaluation.evaluate import EvaluationSettings
-    from core.provisioning.verdict.answer import Verdict
+    from core.provisioning.verdict.verdict import Verdict
     from core.workspace.records import TaskInfo
+
+
+PATH = "/provisioning"
+FIELDS = tuple(spec.name for spec in describe(EvaluationSettings))
+PRICES = tuple(spec.name for spec in describe(PriceSettings))
+MATCHED, PUBLISHED = "matched", "published"
+RESOURCES = {"cpu": "CPU", "memory": "Memory"}
+SCALES = {MATCHED: "Matched", PUBLISHED: "As published"}
+SORTS = ("policy", "kind", "over", "under", "resizes", "saving")
+FORMATS = {name: each.title for name, each in manifests.FORMATS.items()}
+"""The formats of the verdict and their titles."""
+TAKEN = {"cpu": "policy", "memory": "memory_policy"}
+"""The parameter of the address that says which policy is taken for a resource."""
+SHOWN_BY = ("resource", "scale", "sort", "format", *TAKEN.values(), *PRICES)
+"""The parameters that say how a result is looked at; all others say what was compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class View(PageState):
+    """The choices of the page."""
+
+    #: What is looked at: ``cpu`` or ``memory``, ``matched`` or ``published``.
+    resource: str = option(RESOURCES, "cpu")
+    scale: str = option(SCALES, MATCHED)
+    #: The column that sorts the table, and the export's format.
+    sort: str = option(SORTS, "over")
+    form: str = option(FORMATS, "patch", name="format")
+    #: The comparison's settings that the address gives, or None where it gives none or an invalid one.
+    settings: EvaluationSettings | None = None
+    #: What is wrong with the settings of the address, in two sentences, or None.
+    problem: tuple[str, str] | None = None
+    #: The policies to compare, or ``("all",)`` or ``("usual",)``.
+    policies: tuple[str, ...] = (USUAL,)
+    #: Settings of single policies that the address gives.
+    own: Own = field(default_factory=Own)
+    #: The policies that a person chose, by resource.
+    taken: Mapping[Resource, str] = field(default_factory=dict)
+    #: What an hour costs.
+    prices: PriceSettings = field(default_factory=PriceSettings)
+
+    @classmethod
+    def derive(cls, query: Query) -> dict[str, Any]:
+        """What is compared, and the prices; the first invalid setting is the problem."""
+        names = tuple(name for name in (query.get("policies") or USUAL).split(",") if name)
+        found: dict[str, Any] = {
+            "policies": names or (USUAL,),
+            "taken": {Resource(key): name for key, each in TAKEN.items() if (name := query.get(each))},
+        }
+        values = {name: query.values[name] for name in FIELDS if name in query.values}
+        try:
+            if values or query.get("policies"):
+                found["settings"] = build(EvaluationSettings, values)
+            found["own"] = of_text(query.get("own"))
+            found["prices"] = build(PriceSettings, {n: query.values[n] for n in PRICES if query.get(n)})
+        except (InputError, NotFoundError) as error:
+            found["problem"] = (error.message, error.hint)
+        return found
+
+    def looking_at(self, resource: str) -> View:
+        """The same view of another resource."""
+        return replace(self, resource=resource)
+
+    def among(self, report: Mapping[str, Any]) -> View:
+        """The same view without choices of policies that were not compared."""
+        there = {
+            Resource(resource): {row["policy"] for row in part["policies"]}
+            for resource, part in report["resources"].items()
+        }
+        taken = {each: name for each, name in self.taken.items() if name in there.get(each, ())}
+        return replace(self, taken=taken)
+
+    @property
+    def policy(self) -> str | None:
+        """The policy that a person chose for the resource that is looked at."""
+        return self.taken.get(Resource(self.resource))
+
+    @property
+    def takes(self) -> str:
+        """The parameter of the address that chooses it."""
+        return TAKEN[self.resource]
+
+    @property
+    def matched(self) -> bool:
+        """Whether policies are compared at the same violation."""
+        return self.scale == MATCHED
+
+
+WITHOUT_SAVING = tuple(kind for kind in PolicyKind if kind.knows_future)
+"""Kinds of policies that know the future: nobody can achieve what they save."""
+Pair = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One policy's line of the table; shares are between 0 and 1, None where there is no value."""
+
+    policy: str
+    kind: str
+    about: str
+    best: bool
+    over: float | None
+    interval: Pair | None
+    under: float | None
+    under_05: float | None
+    resizes: float | None
+    saving: float | None
+    saving_interval: Pair | None
+    group_interval: Pair | None
+    worst: float | None
+    above: float | None
+    cold_over: float | None
+    cold_under: float | None
+    gap_closed: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """One resource of a report."""
+
+    #: The resource's part of the report.
+    part: Mapping[str, Any]
+    #: Whether figures are those at matched violation, or those of the policies as published.
+    matched: bool
+    #: The policy that the verdict takes, or None.
+    taken: str | None = None
+
+    @property
+    def best(self) -> str | None:
+        """The best reactive rule, chosen on training containers."""
+        found: str | None = self.part.get("best_reactive")
+        return found
+
+    @property
+    def reference(self) -> str | None:
+        """What savings are measured against: the best reactive rule; as published, ``prev.step.rules``."""
+        return self.best if self.matched else PAPERS_BASE
+
+    def names(self) -> list[str]:
+        """The policies that were compared."""
+        return [each["policy"] for each in self.part["policies"]]
+
+    def ours(self) -> str | None:
+        """Our own policy; else the one that is taken, or the least wasteful one that is no simple rule."""
+        rows = [row for row in self.rows() if row.kind not in WITHOUT_SAVING and row.over is not None]
+        own = next((row.policy for row in self.rows() if row.kind == PolicyKind.OURS), None)
+        if own is not None or self.taken in self.names():
+            return own or self.taken
+        plain = tuple(kind for kind in PolicyKind if kind.plain)
+        rows = [row for row in rows if row.kind not in plain] or [row for row in rows if not row.best]
+        return min(rows, key=lambda row: row.over or 0.0).policy if rows else None
+
+    def rows(self) -> list[Row]:
+        """A row per policy, those that over-allocate least first."""
+        found = [self._row(each) for each in self.part["policies"]]
+        return sorted(found, key=lambda row: math.inf if row.over is None else row.over)
+
+    def _row(self, each: Mapping[str, Any]) -> Row:
+        at = each["matched"] if self.matched else each
+        kind = kind_of(each)
+        against = each["matched"].get("against_best") if self.matched else None
+        against = against if kind not in WITHOUT_SAVING else None
+        saving = (against or {}).get("saving") if self.matched else each["headline"].get("over_saving")
+        cold = each.get("cold") or {}
+        return Row(
+            policy=each["policy"],
+            kind=kind,
+            about=each["about"],
+            best=each["policy"] == self.best,
+            over=at["over"],
+            interval=_pair(at, "low", "high"),
+            under=at["under_time_0"],
+            under_05=at["under_time_05"],
+            resizes=at["resizes_per_cycle"],
+            saving=None if kind in WITHOUT_SAVING or each["policy"] == self.reference else saving,
+            saving_interval=_pair(against, "low", "high"),
+            group_interval=_pair(against, "group_low", "group_high"),
+            worst=at.get("worst_under_time"),
+            above=at.get("share_above_10"),
+            cold_over=cold.get("over"),
+            cold_under=cold.get("under_time_0"),
+            gap_closed=each["matched"].get("gap_closed"),
+        )
+
+    def curves(self, chosen: str | None) -> list[Curve]:
+        """The policies' curves for the frontier."""
+        ours = chosen or self.ours()
+        rows = {row.policy: row for row in self.rows()}
+        edge, curves = self.edge(), []
+        for each in self.part["policies"]:
+            row = rows[each["policy"]]
+            at = None if row.over is None or row.under is None else (row.under, row.over)
+            points = tuple(
+                (p["under_time_0"], p["over"])
+                for p in each["frontier"]
+                if p["over"] is not None and p["under_time_0"] is not None
+            )
+            curves.append(Curve(row.policy, self._part(row, ours, edge), points, at, row.interval))
+        return curves
+
+    def edge(self) -> set[str]:
+        """The policies that over-allocate least at some share of time short, of those that can be had."""
+        real = [each for each in self.part["policies"] if kind_of(each) not in WITHOUT_SAVING]
+        lines = [[(p["over"], each["policy"]) for p in each["frontier"]] for each in real]
+        found = set()
+        for points in zip(*lines, strict=False):
+            known = [point for point in points if point[0] is not None]
+            found |= {min(known)[1]} if known else set()
+        return found
+
+    def _part(self, row: Row, ours: str | None, edge: set[str]) -> str:
+        if row.kind == PolicyKind.BOUND:
+            return BOUND
+        if row.policy == ours:
+            return OURS_CURVE
+        if row.best:
+            return BEST
+        return NAMED if row.policy in edge else OTHER
+
+
+def _pair(values: Mapping[str, Any] | None, low: str, high: str) -> Pair | None:
+    if not values or values.get(low) is None or values.get(high) is None:
+        return None
+    return float(values[low]), float(values[high])
+
+
+def resources_of(report: Mapping[str, Any]) -> list[str]:
+    """The resources that were compared."""
+    return list(report["resources"])
+
+
+def sorted_rows(rows: Sequence[Row], by: str) -> list[Row]:
+    """The rows in the order of a column; what is unknown comes last."""
+    if by in ("policy", "kind"):
+        return sorted(rows, key=lambda row: (getattr(row, by), row.policy))
+    sign = -1.0 if by == "saving" else 1.0
+
+    def key(row: Row) -> float:
+        value = getattr(row, by)
+        return math.inf if value is None else sign * value
+
+    return sorted(rows, key=key)
+
 
 _UNDER_WAY = (TaskState.QUEUED, TaskState.RUNNING)
 

@@ -9,7 +9,7 @@ from dash import dcc, html
 
 from app.context import address
 from app.figures.provisioning import frontier
-from app.pages.provisioning.values import WITHOUT_SAVING, Row, Values, sorted_rows
+from app.pages.provisioning.results import WITHOUT_SAVING, Row, Values, sorted_rows
 from app.ui.basics import Node, aria, card, empty, gain_dot, icon, plain_table, scrolling, state_badge
 from app.ui.links import link
 from core.provisioning.fleet import Resource
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from app.context import Choice
-    from app.pages.provisioning.query import View
-    from app.pages.provisioning.values import Values
+    from app.pages.provisioning.results import Values, View
 
 
 SHOWN = 12

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.pages.provisioning import results
-from app.pages.provisioning.query import FORMATS, RESOURCES
+from app.pages.provisioning.results import FORMATS, RESOURCES
 from app.ui.basics import Node, aria, card, data, icon, notice, phase_badge, plain_table, state_badge
 from app.ui.export import download
 from app.ui.links import segments
+from core.bootstrap_intervals import LEAST_UNITS
 from core.errors import PhaseDockError
-from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.provisioning.fleet import Resource
-from core.provisioning.verdict.answer import FIXED, KEEP, STEERED
 from core.provisioning.verdict.savings import assumptions, money
 from core.provisioning.verdict.standing import State, ran_out
-from core.provisioning.verdict.verdict import mean_over
+from core.provisioning.verdict.verdict import FIXED, KEEP, STEERED, mean_over
 from core.units import (
     Unit,
     format_bytes,
@@ -33,11 +32,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from app.context import Choice
-    from app.pages.provisioning.query import View
+    from app.pages.provisioning.results import View
     from app.ui.evaluations import Result
-    from core.provisioning.verdict.answer import Card, Line, Option, PhaseAmount, Verdict
     from core.provisioning.verdict.savings import PriceSettings, Saved
     from core.provisioning.verdict.standing import Standing
+    from core.provisioning.verdict.verdict import Card, Line, Option, PhaseAmount, Verdict
 
 
 _SAME = 0.005

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.bootstrap_intervals import group_numbers
 from core.errors import InputError
-from core.provisioning.evaluation.intervals import group_numbers
 
 if TYPE_CHECKING:
     from core.provisioning.fleet import Fleet, Integers

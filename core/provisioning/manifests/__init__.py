@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from core.provisioning.manifests.manifest_comments import About
-    from core.provisioning.verdict.answer import Card, Line, Option, Verdict
+    from core.provisioning.verdict.verdict import Card, Line, Option, Verdict
 
 
 _LEAST_MIB = 6

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from core.errors import InputError
 from core.plain_text import without_controls
 from core.provisioning.fleet import Resource
-from core.provisioning.verdict.answer import EXACT
 from core.provisioning.verdict.savings import has_name
 from core.provisioning.verdict.standing import State
+from core.provisioning.verdict.verdict import EXACT
 from core.units import Unit, format_duration, format_share, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from core.provisioning.verdict.answer import Card, Line, Option, Verdict
+    from core.provisioning.verdict.verdict import Card, Line, Option, Verdict
 
 ABSOLUTE = (Unit.CORES, Unit.BYTES)
 

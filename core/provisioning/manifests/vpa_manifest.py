@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from core.provisioning.manifests.manifest_comments import About
-    from core.provisioning.verdict.answer import Line, Verdict
+    from core.provisioning.verdict.verdict import Line, Verdict
 
 
 _PATCH = (

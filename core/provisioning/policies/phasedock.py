@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.provisioning.cycles import PreviousCycle, fold_cycles, maximum, mean_plus_two_sd, p95
+from core.provisioning.demand_forecast import MAY, Outlook, learn
 from core.provisioning.evaluation.metrics import factors, over, resizes_per_cycle, tally
-from core.provisioning.outlook import MAY, Outlook, learn
 from core.provisioning.policy import Fitted, Policy, PolicyKind, by_cycles
 from core.provisioning.violation_price import Payer, Prices, fitted_price, follow
 from core.settings_fields import setting
@@ -28,7 +28,7 @@ from core.settings_fields import setting
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
     from core.provisioning.cycles import Statistic
-    from core.provisioning.distribution import Shares
+    from core.provisioning.demand_forecast import Shares
     from core.provisioning.fleet import Demand, Floats, Integers
     from core.provisioning.recent import Recent
 

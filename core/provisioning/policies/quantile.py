@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from core.provisioning.advice import cycle_number, serializable
+from core.provisioning.demand_forecast import FEATURES, Outlook, at_cycles, learn
 from core.provisioning.evaluation.metrics import tally, under_time_0
-from core.provisioning.outlook import FEATURES, Outlook, at_cycles, learn
 from core.provisioning.policy import Fitted, Need, Policy, PolicyKind
 from core.provisioning.recent import Past
 from core.settings_fields import setting
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
     from core.progress_reporting import Progress
     from core.provisioning.advice import Sample
-    from core.provisioning.distribution import Shares
+    from core.provisioning.demand_forecast import Forecaster, Shares
     from core.provisioning.fleet import Demand, Floats, Integers
-    from core.provisioning.outlook import Forecaster
     from core.provisioning.recent import Recent
 
 _HALVINGS = 10

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from core.provisioning.outlook import FEATURES, at_cycles, learn
+from core.provisioning.demand_forecast import FEATURES, at_cycles, learn
 from core.provisioning.policy import Fitted, Policy, PolicyKind
 from core.provisioning.violation_price import Payer, Prices, fitted_price, follow
 from core.settings_fields import setting
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.progress_reporting import Progress
-    from core.provisioning.distribution import Shares
+    from core.provisioning.demand_forecast import Shares
     from core.provisioning.fleet import Demand, Floats, Integers
     from core.provisioning.recent import Recent
 

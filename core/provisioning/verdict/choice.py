@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.provisioning.evaluation.intervals import LEAST_UNITS
+from core.bootstrap_intervals import LEAST_UNITS
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import PolicyKind
 from core.units import MINUS, format_share

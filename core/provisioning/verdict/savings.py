@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.provisioning.building import groups_of
-from core.provisioning.evaluation.intervals import group_numbers
+from core.bootstrap_intervals import group_numbers
+from core.provisioning.fleet import groups_of
 from core.settings_fields import build, setting
 from core.units import GIB, Unit, format_duration, format_number
 
@@ -137,7 +137,7 @@ def running(container_seconds: float, recorded: Mapping[str, Any], prices: Price
     container_seconds
         How long the workload's containers were recorded, together.
     recorded
-        A report's `core.provisioning.evaluation.reporting.recorded`.
+        A report's `core.provisioning.evaluation.evaluate.recorded`.
     prices
         May say how many container-hours a day has; the workloads share them as in the recording.
     """

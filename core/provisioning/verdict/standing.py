@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from core.provisioning.evaluation.intervals import LEAST_UNITS
+from core.bootstrap_intervals import LEAST_UNITS
 from core.provisioning.fleet import Resource
 from core.units import format_set_share, format_share
 

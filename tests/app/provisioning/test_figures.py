@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.figures.provisioning import frontier, totals
-from app.pages.provisioning.query import MATCHED, View
-from app.pages.provisioning.values import Values, sorted_rows
+from app.pages.provisioning.results import MATCHED, Values, View, sorted_rows
 from app.ui.links import Query
 from core.provisioning.verdict.choice import pick
 from core.units import Unit

@@ -14,7 +14,7 @@ from app.pages.phases.executions import execution_timeline
 from app.pages.phases.view import View as PhasesView
 from app.pages.phases.view import overlays, sentence
 from app.pages.provisioning import results
-from app.pages.provisioning.query import View
+from app.pages.provisioning.results import View
 from app.ui import evaluations, task_card
 from app.ui.evaluations import address_values
 from app.ui.links import Query

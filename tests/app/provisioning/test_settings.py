@@ -8,10 +8,16 @@ import pytest
 
 from app.context import chosen
 from app.pages.provisioning import policy_settings, results
-from app.pages.provisioning.form import given_settings, policies_asked, proposed, summary
-from app.pages.provisioning.form_callbacks import price_values, read_prices
-from app.pages.provisioning.query import View
-from app.ui.evaluations import ALL, USUAL, address_values
+from app.pages.provisioning.form import (
+    given_settings,
+    policies_asked,
+    price_values,
+    proposed,
+    read_prices,
+    summary,
+)
+from app.pages.provisioning.results import View
+from app.ui.evaluations import ALL_POLICIES, USUAL, address_values
 from app.ui.links import Query
 from core.provisioning.evaluation.comparison import PAPERS_POLICIES
 from core.provisioning.evaluation.evaluate import EvaluationSettings
@@ -34,10 +40,10 @@ def test_settings_go_into_the_address_and_come_back() -> None:
 
 
 def test_all_policies_are_written_as_all_and_the_usual_ones_not_at_all() -> None:
-    assert policies_asked(list(POLICIES)) == (ALL,)
+    assert policies_asked(list(POLICIES)) == (ALL_POLICIES,)
     assert policies_asked(usual()) == (USUAL,)
     assert address_values(EvaluationSettings(), (USUAL,))["policies"] is None
-    assert address_values(EvaluationSettings(), (ALL,))["policies"] == ALL
+    assert address_values(EvaluationSettings(), (ALL_POLICIES,))["policies"] == ALL_POLICIES
     assert View.read(Query("/provisioning", {})).policies == (USUAL,)
     assert policies_asked(["vpa", "no.such"]) == ("vpa",)
 
@@ -57,7 +63,7 @@ def test_the_proposed_cycle_fits_short_executions(traces: TraceSetInfo) -> None:
 
 def own_fields(policy: str) -> tuple[list[dict[str, str]], list[Any], list[bool | None]]:
     """The controls of a policy's settings, as a callback gets them."""
-    (made,) = policy_settings.controls([policy], {})
+    (made,) = policy_settings.policy_controls([policy], {})
     found = [each for each in made._traverse() if isinstance(getattr(each, "id", None), dict)]
     values, checked = ([getattr(each, part, None) for each in found] for part in ("value", "checked"))
     return [each.id for each in found], values, checked
@@ -79,7 +85,7 @@ def test_a_setting_of_a_policy_goes_from_the_form_into_the_address_and_the_quest
     values[[each["name"] for each in ids].index("margin")] = "0.3"
     own, wrong = policy_settings.read_own(policy_settings.entered(ids, values, checked))
     assert (own, wrong) == ({"vpa": {"margin": 0.3}}, {})
-    query = {"policies": "vpa", "own": policy_settings.text_of(own) or ""}
+    query = {"policies": "vpa", "own": policy_settings.own_text(own) or ""}
     view = View.read(Query("/provisioning", query))
     assert (view.own, view.problem) == (own, None)
     assert results.question(chosen(), EvaluationSettings(), ("vpa",), own).own_settings == own

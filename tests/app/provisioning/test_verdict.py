@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.pages.provisioning.query import View
+from app.pages.provisioning.results import View
 from app.pages.provisioning.verdict import verdict_cards
 from app.ui.links import Query
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
@@ -19,7 +19,7 @@ from tests.app.provisioning.shown import text_of
 from tests.synthetic import synthetic_traces
 
 if TYPE_CHECKING:
-    from core.provisioning.verdict.answer import Verdict
+    from core.provisioning.verdict.verdict import Verdict
 
 VIEW = View.read(Query("/provisioning", {}))
 

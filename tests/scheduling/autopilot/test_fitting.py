@@ -9,9 +9,8 @@ import pytest
 from core.errors import InputError, NotFoundError
 from core.phases import predict
 from core.provisioning.advice import fold, from_plain, to_plain
-from core.provisioning.building import prepare
 from core.provisioning.evaluation.metrics import tally, under_time_0
-from core.provisioning.fleet import Resource
+from core.provisioning.fleet import Resource, prepare
 from core.scheduling.policies.autopilot.fitting import Lesson, fit_to_steer
 from core.traces.model import Role
 from core.units import Unit

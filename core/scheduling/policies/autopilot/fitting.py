@@ -1,6 +1,6 @@
 """Fitting a provisioning policy to steer by: it learns from all containers of a trace set.
 
-As in a comparison at the same violation (`core.provisioning.evaluation.exam`), what it gives is
+As in a comparison at the same violation (`core.provisioning.evaluation.comparison`), what it gives is
 multiplied by the factor with which it falls short, on what it learned from, for the share of time that is
 tolerated.
 """
@@ -14,10 +14,9 @@ from core.errors import InputError
 from core.phases import encode, predict
 from core.progress_reporting import scale_progress, silent
 from core.provisioning.advice import Scaled
-from core.provisioning.building import prepare, require_past
-from core.provisioning.evaluation.exam import calibration, settings_of
+from core.provisioning.evaluation.comparison import calibration, settings_of
 from core.provisioning.evaluation.metrics import factors
-from core.provisioning.fleet import Resource
+from core.provisioning.fleet import Resource, prepare, require_past
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import Need, PolicyKind, fit_policy
 from core.scheduling.policies.autopilot.settings import FittedPolicy, measure_growth
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
     from core.phases import PhaseModel
     from core.progress_reporting import Progress
     from core.provisioning.advice import Adviser
-    from core.provisioning.building import Provisioning
-    from core.provisioning.fleet import Demand
+    from core.provisioning.fleet import Demand, Provisioning
     from core.provisioning.policy import Policy
     from core.traces.model import TraceSet
 

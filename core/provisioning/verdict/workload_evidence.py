@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.provisioning.building import ROLES, is_limit
-from core.provisioning.evaluation.intervals import LEAST_UNITS, bounds, resampled
+from core.bootstrap_intervals import LEAST_UNITS, bounds, resampled
 from core.provisioning.evaluation.metrics import Tally, tally
-from core.provisioning.fleet import Resource
+from core.provisioning.fleet import ROLES, Resource, is_limit
 from core.provisioning.policies.static import own_peak
 from core.units import Unit
 
@@ -110,7 +109,7 @@ def present_amount(demand: Demand, features: Sequence[Feature]) -> tuple[Floats,
     -------
     amount, given
         Shapes (n,) and (n_containers,). A limit counts where somebody set it throughout a container's life
-        (`core.provisioning.building.is_limit`).
+        (`core.provisioning.fleet.is_limit`).
     """
     fleet, (_, role) = demand.fleet, ROLES[demand.resource]
     limit = next((f for f in features if f.role is role and f.unit is demand.unit), None)

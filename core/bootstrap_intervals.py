@@ -1,10 +1,10 @@
-"""Paired bootstrap intervals of savings, over containers and over groups.
+"""95% bootstrap intervals: of savings over containers and groups, and of means over seeds.
 
-Whole containers (or whole groups) are drawn with replacement, the same draw for both policies, so what
-they have in common cancels. The interval holds 95% of the savings found this way (percentile method).
+Whole units (containers, groups or seeds) are drawn with replacement, the same draw for all that is compared,
+so what they have in common cancels. The interval holds 95% of the draws (percentile method).
 
 With few units such an interval is too narrow by far (with one it has no width at all), so fewer than
-`LEAST_UNITS` have none: a reader would take it for a certainty that nobody has.
+`LEAST_UNITS` containers have none: a reader would take it for a certainty that it does not have.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.provisioning.fleet import Floats, Integers
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+    Integers = npt.NDArray[np.int64]
 
 DRAWS = 2000
 LOW, HIGH = 0.025, 0.975
@@ -99,3 +102,10 @@ def ratio_interval(part: float, whole: float, drawn_part: Floats, drawn_whole: F
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = bounds(drawn_part / drawn_whole)
     return Interval(value, low, high)
+
+
+def mean_interval(values: Floats, draws: int) -> tuple[float | None, float | None]:
+    """The 95% interval of the mean of one value per unit; none with fewer than two units."""
+    if len(values) < 2:
+        return None, None
+    return bounds(resampled(values[:, None], draws, 0)[:, 0] / len(values))
