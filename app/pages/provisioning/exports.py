@@ -10,14 +10,15 @@ from flask import Blueprint, Response, request
 
 from app.context import chosen
 from app.pages.provisioning import results
-from app.pages.provisioning.paper import PaperRow, paper_rows
-from app.pages.provisioning.results import Values, View, sorted_rows
+from app.pages.provisioning.paper import paper_table
+from app.pages.provisioning.results import Values, View
+from app.pages.provisioning.table import policies_table, worst_table
 from app.ui import evaluations
 from app.ui.export import page_export
 from app.ui.links import Query
-from app.ui.tables import file_answer
+from app.ui.tables import file_answer, table_route
 from core.provisioning import manifests
-from core.tables import csv_lines
+from core.tables import Column, Table
 
 if TYPE_CHECKING:
     from app.ui.basics import Node
@@ -58,104 +59,59 @@ def menu(result: Result, view: View) -> Node:
     return page_export(files)
 
 
-def _asked(evaluation_id: str) -> tuple[Result, View, Values]:
+def _request(evaluation_id: str) -> tuple[View, Values]:
+    """The view that the request's address describes, and its values."""
     result = evaluations.get(evaluation_id)
     view = View.read(Query("", request.args.to_dict()))
-    resource = (
-        view.resource
-        if view.resource in result.report["resources"]
-        else next(iter(result.report["resources"]))
-    )
-    view = view.looking_at(resource)
-    return result, view, results.values_of(result, view)
+    there = result.report["resources"]
+    view = view.looking_at(view.resource if view.resource in there else next(iter(there)))
+    return view, results.values_of(result, view)
 
 
-@blueprint.get(f"{_BASE}/policies.csv")
-def export_policies(evaluation_id: str) -> Response:
+@table_route(blueprint, f"{_BASE}/policies.csv")
+def policies(evaluation_id: str) -> Table:
     """The table of policies, in the order in which it is shown."""
-    _, view, values = _asked(evaluation_id)
-    head = (
-        *("policy", "kind", "scale", "over", "over_low", "over_high", "under_time_0", "under_time_05"),
-        *("resizes_per_cycle", "saved_against", "saved", "saved_low", "saved_high", "saved_group_low"),
-        *(
-            "saved_group_high",
-            "worst_under_time",
-            "share_of_containers_above_10",
-            "cold_over",
-            "cold_under_time_0",
-        ),
-        "gap_closed",
-    )
-    nothing = (None, None)
-    rows = (
-        (
-            *(
-                row.policy,
-                row.kind,
-                view.scale,
-                row.over,
-                *(row.interval or nothing),
-                row.under,
-                row.under_05,
-            ),
-            *(row.resizes, values.reference, row.saving, *(row.saving_interval or nothing)),
-            *(*(row.group_interval or nothing), row.worst, row.above, row.cold_over, row.cold_under),
-            row.gap_closed,
-        )
-        for row in sorted_rows(values.rows(), view.sort)
-    )
-    return file_answer(csv_lines(head, rows), f"policies-{view.resource}-{view.scale}.csv")
+    view, values = _request(evaluation_id)
+    return policies_table(values, view)
 
 
-@blueprint.get(f"{_BASE}/frontier.csv")
-def export_frontier(evaluation_id: str) -> Response:
+@table_route(blueprint, f"{_BASE}/frontier.csv")
+def frontier(evaluation_id: str) -> Table:
     """Every point of every policy's line."""
-    _, view, values = _asked(evaluation_id)
-    head = ("policy", "kind", "target", "factor", "under_time_0", "over", "over_low", "over_high")
-    rows = (
-        (
-            each["policy"],
-            each["kind"],
-            *(point[n] for n in ("target", "factor", "under_time_0", "over", "low", "high")),
-        )
+    view, values = _request(evaluation_id)
+    names = ("target", "factor", "under_time_0", "over", "low", "high")
+    keys = ("policy", "kind", *names[:-2], "over_low", "over_high")
+    rows = [
+        (each["policy"], each["kind"], *(point[name] for name in names))
         for each in values.part["policies"]
         for point in each["frontier"]
-    )
-    return file_answer(csv_lines(head, rows), f"frontier-{view.resource}.csv")
+    ]
+    return Table(f"frontier-{view.resource}", [Column(key) for key in keys], rows)
 
 
-@blueprint.get(f"{_BASE}/totals.csv")
-def export_totals(evaluation_id: str) -> Response:
+@table_route(blueprint, f"{_BASE}/totals.csv")
+def totals(evaluation_id: str) -> Table:
     """Demand and every policy's allocation over the containers' age, as published."""
-    _, view, values = _asked(evaluation_id)
+    view, values = _request(evaluation_id)
     part = values.part["totals"]
-    names = list(part["policies"])
-    columns = (part["age_s"], part["demand"], *(part["policies"][name] for name in names))
-    rows = zip(*columns, strict=True)
-    unit = values.part["unit"]
-    return file_answer(csv_lines(("age_s", f"demand_{unit}", *names), rows), f"totals-{view.resource}.csv")
+    series = {"age_s": part["age_s"], f"demand_{values.part['unit']}": part["demand"], **part["policies"]}
+    rows = zip(*series.values(), strict=True)
+    return Table(f"totals-{view.resource}", [Column(key) for key in series], rows)
 
 
-@blueprint.get(f"{_BASE}/paper.csv")
-def export_paper(evaluation_id: str) -> Response:
-    """The paper's five policies and ours against its base, raw and at matched violation."""
-    _, view, values = _asked(evaluation_id)
-    rows = [row.cells() for row in paper_rows(values, view.policy)]
-    return file_answer(csv_lines(PaperRow.NAMES, rows), f"paper-{view.resource}.csv")
+@table_route(blueprint, f"{_BASE}/paper.csv")
+def paper(evaluation_id: str) -> Table:
+    """The paper's five policies and ours against its base."""
+    view, values = _request(evaluation_id)
+    return paper_table(values, view)
 
 
-@blueprint.get(f"{_BASE}/worst.csv")
-def export_worst(evaluation_id: str) -> Response:
-    """The containers that fall short most, under every policy or the one that is looked at."""
-    _, view, values = _asked(evaluation_id)
-    fields = ("execution", "group", "under_time_0", "over", "oom_events")
-    rows = (
-        (policy, *(each[name] for name in fields))
-        for policy, worst in values.part["worst"].items()
-        if view.policy in (None, policy)
-        for each in worst
-    )
-    return file_answer(csv_lines(("policy", *fields), rows), f"worst-{view.resource}.csv")
+@table_route(blueprint, f"{_BASE}/worst.csv")
+def worst(evaluation_id: str) -> Table:
+    """The containers that fall short most, under the chosen policy or under each."""
+    view, values = _request(evaluation_id)
+    chosen_ones = [view.policy] if view.policy else list(values.part["worst"])
+    return worst_table(values, chosen_ones, view.resource)
 
 
 @blueprint.get(f"{_BASE}/report.json")

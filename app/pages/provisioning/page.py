@@ -18,7 +18,7 @@ from app.pages.provisioning.form import form, proposed
 from app.pages.provisioning.form import register as register_form
 from app.pages.provisioning.paper import paper_card
 from app.pages.provisioning.results import PATH, RESOURCES, SCALES, View, resources_of
-from app.pages.provisioning.table import table, worst_card
+from app.pages.provisioning.table import policies_card, worst_card
 from app.pages.provisioning.verdict import manifest_card, phases_card, verdict_cards
 from app.ui import task_card
 from app.ui.basics import Node, card, notice, page_head
@@ -115,7 +115,7 @@ def _shown(result: Result, view: View, choice: Choice) -> list[Node]:
         answer = verdict_cards(found, result.report, view, csv)
     values = results.values_of(result, view)
     left = [
-        table(values, view, [download("policies", files["policies"])]),
+        policies_card(values, view, [download("policies", files["policies"])]),
         frontier_card(values, view, tolerance, held_out, files["frontier"]),
         paper_card(values, view, held_out, files),
     ]

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from dash import html
 
 from app.figures.provisioning import totals
 from app.pages.provisioning.results import RESOURCES
-from app.ui.basics import Node, card, plain_table
+from app.ui.basics import Node, card
 from app.ui.export import export_menu
 from app.ui.graph import graph
+from app.ui.tables import html_table
 from core.provisioning.evaluation.comparison import PAPERS_BASE, PAPERS_OWN, PAPERS_POLICIES, PAPERS_SAVING
-from core.units import Unit, format_change, format_share
+from core.tables import Column, Table
+from core.units import DASH, Unit, format_change, format_share
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from app.pages.provisioning.results import Values, View
 
@@ -28,44 +30,47 @@ _LOOKS = {
     "prev.step.rules": totals.RIVAL,
     "phase.rule": totals.PAPER,
 }
-_HEAD = (
-    ("Policy", False),
-    ("Over, raw", True),
-    ("Allocated, raw", True),
-    ("Short (by > 5%)", True),
-    ("Over, matched", True),
-    ("Short (by > 5%)", True),
-)
 
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:
     """One policy against the paper's base; savings are shares of what the base has, None where unknown."""
 
-    NAMES: ClassVar[tuple[str, ...]] = (
-        *("policy", "raw_over_saving", "raw_allocation_saving", "raw_time_short_0", "raw_time_short_05"),
-        *(
-            "matched_over_saving",
-            "matched_low",
-            "matched_high",
-            "matched_time_short_0",
-            "matched_time_short_05",
-        ),
-    )
     policy: str
     over: float | None
     allocation: float | None
-    short: float | None
-    short_05: float | None
+    short: tuple[float | None, float | None]
     matched: float | None
-    low: float | None
-    high: float | None
-    matched_short: float | None
-    matched_short_05: float | None
+    interval: tuple[float | None, float | None]
+    matched_short: tuple[float | None, float | None]
 
-    def cells(self) -> tuple[Any, ...]:
-        """The row of the file."""
-        return astuple(self)
+
+def _change(saving: float | None) -> str:
+    """A saving as the change that it is: less is negative."""
+    return DASH if saving is None else format_change(-saving, 0)
+
+
+def _shorts(ends: tuple[float | None, float | None]) -> str:
+    """The share of time short, and that by more than 5%."""
+    return f"{_share(ends[0])} ({_share(ends[1])})"
+
+
+_COLUMNS = (
+    Column("policy", "Policy"),
+    Column("raw_over_saving", "Over, raw", _change, lambda row: row.over),
+    Column("raw_allocation_saving", "Allocated, raw", _change, lambda row: row.allocation),
+    Column("short", "Short (by > 5%)", _shorts, parts=("raw_time_short_0", "raw_time_short_05")),
+    Column("matched_over_saving", "Over, matched", _change, lambda row: row.matched),
+    Column("interval", parts=("matched_low", "matched_high")),
+    Column(
+        "matched_short", "Short (by > 5%)", _shorts, parts=("matched_time_short_0", "matched_time_short_05")
+    ),
+)
+
+
+def paper_table(values: Values, view: View) -> Table:
+    """The paper's five policies and ours against its base, raw and at matched violation."""
+    return Table(f"paper-{view.resource}", _COLUMNS, paper_rows(values, view.policy))
 
 
 def paper_rows(values: Values, chosen: str | None) -> list[PaperRow]:
@@ -83,13 +88,10 @@ def _row(each: Mapping[str, Any]) -> PaperRow:
         each["policy"],
         headline.get("over_saving"),
         headline.get("allocation_saving"),
-        each["under_time_0"],
-        each["under_time_05"],
+        (each["under_time_0"], each["under_time_05"]),
         against.get("saving"),
-        against.get("low"),
-        against.get("high"),
-        matched["under_time_0"],
-        matched["under_time_05"],
+        (against.get("low"), against.get("high")),
+        (matched["under_time_0"], matched["under_time_05"]),
     )
 
 
@@ -130,9 +132,7 @@ def paper_card(values: Values, view: View, containers: int, files: Mapping[str, 
         html.Div(keys, className="keys"),
         graph("totals", figure, f"Total {resource} over time: demand and allocations"),
         html.P(headline(values), className="headline-said"),
-        plain_table(
-            _HEAD, [_cells(row) for row in paper_rows(values, view.policy)], "Against prev.step.rules"
-        ),
+        html_table(paper_table(values, view), f"Against {PAPERS_BASE}", cells=_CELLS),
         note=f"AI4DL’s Figure 4: totals, {'scaled to the tolerance' if values.matched else 'as published'}",
         tools=[export_menu("totals", f"totals {resource}", menu)],
     )
@@ -145,44 +145,32 @@ def _whose(held_out: int) -> str:
 
 
 def headline(values: Values) -> str:
-    """The paper's headline and what the same policy does here, in sentences."""
-    paper = (
-        f"The paper reports {format_change(-PAPERS_SAVING, 0)} for {PAPERS_OWN} against {PAPERS_BASE} at 5% "
-        "tolerance, without matching how often they fall short."
-    )
-    rows = {row.policy: row for row in paper_rows(values, None)}
-    missing = [name for name in PAPERS_POLICIES if name not in rows]
-    own, base = rows.get(PAPERS_OWN), rows.get(PAPERS_BASE)
+    """What the paper reports; the table below has what the same policies do here."""
+    there = {row.policy for row in paper_rows(values, None)}
+    missing = [name for name in PAPERS_POLICIES if name not in there]
     left_out = f" Not compared here: {', '.join(missing)}." if missing else ""
-    if own is None or base is None or own.over is None:
-        return paper + left_out
-    scaled = f"short {_share(own.matched_short)} against {_share(base.matched_short)}"
     return (
-        f"{paper} Here, raw: {format_change(-own.over, 0)}, short {_share(own.short)} of the time "
-        f"({_share(own.short_05)} by more than 5%) where {PAPERS_BASE} is short {_share(base.short)} "
-        f"({_share(base.short_05)}). Each scaled to the tolerance: {_change(own.matched)}, "
-        f"{scaled}.{left_out}"
+        f"The paper reports {format_change(-PAPERS_SAVING, 0)} for {PAPERS_OWN} against {PAPERS_BASE} at 5% "
+        f"tolerance, without matching how often they fall short.{left_out}"
     )
 
 
-def _cells(row: PaperRow) -> list[Node]:
-    base = row.policy == PAPERS_BASE
-    interval = (
-        "" if row.low is None or row.high is None else f"95%: {_change(row.high)} to {_change(row.low)}"
-    )
-    return [
-        row.policy,
-        "base" if base else _change(row.over),
-        "base" if base else _change(row.allocation),
-        f"{_share(row.short)} ({_share(row.short_05)})",
-        "base" if base else html.Span(_change(row.matched), title=interval),
-        f"{_share(row.matched_short)} ({_share(row.matched_short_05)})",
-    ]
+def _against_base(column: Column) -> Callable[[PaperRow], Node]:
+    """A saving as a change, or that the row is what others are compared with."""
+
+    def cell(row: PaperRow) -> Node:
+        if row.policy == PAPERS_BASE:
+            return "base"
+        text = column.text(column.value_of(row))
+        low, high = row.interval
+        if column.key != "matched_over_saving" or low is None or high is None:
+            return text
+        return html.Span(text, title=f"95%: {_change(high)} to {_change(low)}")
+
+    return cell
 
 
-def _change(saving: float | None) -> str:
-    """A saving as the change that it is: less is negative."""
-    return "–" if saving is None else format_change(-saving, 0)
+_CELLS = {column.key: _against_base(column) for column in _COLUMNS if column.show is _change}
 
 
 def _share(value: float | None) -> str:

@@ -3,34 +3,51 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from dash import dcc, html
 
 from app.context import address
 from app.figures.provisioning import frontier
 from app.pages.provisioning.results import WITHOUT_SAVING, Row, Values, sorted_rows
-from app.ui.basics import Node, aria, card, empty, gain_dot, icon, plain_table, scrolling, state_badge
+from app.ui.basics import Node, aria, card, empty, gain_dot, icon, state_badge
 from app.ui.links import link
+from app.ui.tables import html_table
 from core.provisioning.fleet import Resource
 from core.provisioning.policy import PolicyKind
-from core.units import format_change, format_number, format_share
+from core.tables import Column, Table
+from core.units import format_change, format_count, format_number, format_share
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from app.context import Choice
     from app.pages.provisioning.results import Values, View
 
 
 SHOWN = 12
-_HEAD = (
-    ("Container", False),
-    ("Group", False),
-    ("Time short", True),
-    ("Over", True),
-    ("Times", True),
-)
+
+
+def worst_table(values: Values, policies: Sequence[str], resource: str) -> Table:
+    """The containers that fall short most under some policies.
+
+    Screens show their groups where there are any, else how often each fell short; files have both.
+    """
+    rows = [
+        {"policy": policy, **each} for policy in policies for each in values.part["worst"].get(policy, ())
+    ]
+    grouped = any(row["group"] != row["execution"] for row in rows)
+    times = "Times killed" if resource == Resource.MEMORY else "Times short"
+    columns = (
+        Column("policy"),
+        Column("execution", "Container"),
+        Column("group", "Group" if grouped else ""),
+        Column("under_time_0", "Time short", format_share),
+        Column("over", "Over", format_share),
+        Column("oom_events", "" if grouped else times, format_count, missing="0"),
+    )
+    return Table(f"worst-{resource}", columns, rows)
 
 
 def worst_card(
@@ -38,34 +55,18 @@ def worst_card(
 ) -> html.Section:
     """The card; every row opens the container on Phases with the policy's allocation over it."""
     policy = view.policy if view.policy in values.names() else values.ours()
-    found = values.part["worst"].get(policy, []) if policy else []
-    if found:
-        body: Node = _table(found, choice, policy or "", evaluation, view.resource)
+    found = worst_table(values, [policy] if policy else [], view.resource)
+    if found.rows:
+        few = replace(found, rows=list(found.rows)[:SHOWN])
+        cells = {
+            "execution": lambda row: _link(row["execution"], choice, row["policy"], evaluation),
+            "under_time_0": lambda row: _under(row["under_time_0"]),
+        }
+        body: Node = html_table(few, f"Containers that fall short most under {policy}", cells=cells)
     else:
         body = empty("list-check", "No containers to list", "Choose a policy in the table above.")
     note = f"under {policy} as published" if policy else None
     return card("Worst containers first", body, note=note, tools=tools, flush=True)
-
-
-def _table(
-    found: Sequence[Mapping[str, Any]], choice: Choice, policy: str, evaluation: str, resource: str
-) -> Node:
-    """The first few, with the group of each where there are groups, else with how often it fell short."""
-    grouped = any(each["group"] != each["execution"] for each in found)
-    times = "Times killed" if resource == Resource.MEMORY else "Times short"
-    head = [(times, number) if title == "Times" else (title, number) for title, number in _HEAD]
-    head = [each for each in head if each[0] != (times if grouped else "Group")]
-    rows = [
-        [
-            _link(each["execution"], choice, policy, evaluation),
-            *([each["group"]] if grouped else []),
-            _under(each["under_time_0"]),
-            _worst_share(each["over"]),
-            *([] if grouped else [f"{each['oom_events'] or 0:,.0f}"]),
-        ]
-        for each in found[:SHOWN]
-    ]
-    return plain_table(head, rows, f"Containers that fall short most under {policy}")
 
 
 def _link(execution: str, choice: Choice, policy: str, evaluation: str) -> dcc.Link:
@@ -78,17 +79,14 @@ def _link(execution: str, choice: Choice, policy: str, evaluation: str) -> dcc.L
 
 
 def _under(share: float | None) -> html.Span:
-    return html.Span(_worst_share(share), className="bad" if (share or 0) > 0.1 else "")
-
-
-def _worst_share(value: float | None) -> str:
-    return "–" if value is None else format_share(value)
+    text = "–" if share is None else format_share(share)
+    return html.Span(text, className="bad" if (share or 0) > 0.1 else "")
 
 
 _SORTED_BY = {"over": "over-allocation", "under": "time short", "saving": "saving"}
 
 
-def _head(title: str, by: str, view: View, *, number: bool = False, over: int = 1) -> html.Th:
+def _head(title: str, by: str, view: View, *, number: bool) -> html.Th:
     chosen = view.sort == by
     made = link(
         [title, icon("chevron-down", "sm")] if chosen else title,
@@ -97,40 +95,82 @@ def _head(title: str, by: str, view: View, *, number: bool = False, over: int = 
         title=f"Sort by {title}",
     )
     state = aria(sort="descending" if by == "saving" else "ascending") if chosen else {}
-    return html.Th(made, className="num" if number else "", scope="col", colSpan=over, **state)
+    return html.Th(made, className="num" if number else "", scope="col", **state)
 
 
-def table(values: Values, view: View, tools: list[Node]) -> html.Section:
+def policies_table(values: Values, view: View) -> Table:
+    """What each policy over-allocates, how often it falls short, and what it saves."""
+    rival = values.reference
+    columns = (
+        Column("policy", "Policy"),
+        Column("kind", "Kind"),
+        Column("scale", value=lambda _row: view.scale),
+        Column("over", "Over-allocation", format_share, right=False),
+        Column("interval", "95% interval", _interval, parts=("over_low", "over_high")),
+        Column("under_time_0", "Time short", format_share, lambda row: row.under),
+        Column("under_time_05", value=lambda row: row.under_05),
+        Column("resizes_per_cycle", "Resizes", format_number, lambda row: row.resizes),
+        Column("saved_against", value=lambda _row: rival),
+        Column(
+            "saved", f"Saved against {rival}" if rival else "Saved", _whole_change, lambda row: row.saving,
+            right=False, missing="",
+        ),
+        Column("saved_interval", value=lambda row: row.saving_interval, parts=("saved_low", "saved_high")),
+        Column("group_interval", parts=("saved_group_low", "saved_group_high")),
+        Column("worst_under_time", value=lambda row: row.worst),
+        Column("share_of_containers_above_10", value=lambda row: row.above),
+        Column("cold_over"),
+        Column("cold_under_time_0", value=lambda row: row.cold_under),
+        Column("gap_closed"),
+    )  # fmt: skip
+    return Table(f"policies-{view.resource}-{view.scale}", columns, sorted_rows(values.rows(), view.sort))
+
+
+def _interval(ends: tuple[float, float]) -> str:
+    return f"{ends[0] * 100:.1f}–{ends[1] * 100:.1f}%"
+
+
+def _whole_change(saving: float) -> str:
+    return format_change(saving, 0)
+
+
+_SORTERS = {
+    "policy": "policy", "kind": "kind", "over": "over", "under_time_0": "under",
+    "resizes_per_cycle": "resizes", "saved": "saving",
+}  # fmt: skip
+"""What each column of the table sorts by."""
+
+
+def policies_card(values: Values, view: View, tools: list[Node]) -> html.Section:
     """The card with the table."""
-    rows = sorted_rows(values.rows(), view.sort)
+    found = policies_table(values, view)
+    rows: list[Row] = list(found.rows)
     on = frontier.track(
         (row.saving, *(row.saving_interval or (None, None))) for row in rows if row.saving is not None
     )
-    longest = _longest(rows)
-    made = html.Table(
-        [
-            html.Caption("What each policy over-allocates and how often it falls short", className="sr"),
-            html.Thead(_heads(view, values.reference)),
-            html.Tbody([_row(row, values, view, on, longest) for row in rows]),
-        ],
-        className="plain policies",
+    longest, ours = _longest(rows), view.policy or values.ours()
+    heads = {
+        column.key: _head(column.title, _SORTERS[column.key], view, number=column.is_right)
+        for column in found.titled
+        if column.key in _SORTERS
+    }
+    made = html_table(
+        found,
+        "What each policy over-allocates and how often it falls short",
+        cells={
+            "policy": lambda row: _policy(row, view),
+            "kind": _kind,
+            "over": lambda row: _over(row, longest),
+            "saved": lambda row: _saved(row, on, values.reference),
+        },
+        heads=heads,
+        css={"interval": "ink3 wide"},
+        row_css=lambda row: "ours" if row.policy == ours else "",
+        row_heads=True,
+        look="plain policies",
     )
     note = f"sorted by {_SORTED_BY.get(view.sort, view.sort)}"
-    return card("Policies", scrolling(made, "Policies"), note=note, tools=tools, flush=True)
-
-
-def _heads(view: View, rival: str | None) -> html.Tr:
-    return html.Tr(
-        [
-            _head("Policy", "policy", view),
-            _head("Kind", "kind", view),
-            _head("Over-allocation", "over", view),
-            html.Th(html.Span("95% interval"), className="num wide", scope="col"),
-            _head("Time short", "under", view, number=True),
-            _head("Resizes", "resizes", view, number=True),
-            _head(f"Saved against {rival}" if rival else "Saved", "saving", view, over=2),
-        ]
-    )
+    return card("Policies", made, note=note, tools=tools, flush=True)
 
 
 def _longest(rows: list[Row]) -> float:
@@ -139,32 +179,13 @@ def _longest(rows: list[Row]) -> float:
     return max(usual[len(usual) * 3 // 4] * 1.2, 1e-9) if usual else 1.0
 
 
-def _row(row: Row, values: Values, view: View, on: frontier.Track, longest: float) -> html.Tr:
-    classes = ["ours"] if row.policy == (view.policy or values.ours()) else []
-    chosen = row.policy == view.policy
+def _policy(row: Row, view: View) -> html.Div:
+    """The name, which chooses the policy or drops the choice; a phone shows the kind below it."""
     parts = re.split(r"(?<=[.+])", row.policy)
     broken = [each for part in parts for each in (part, html.Wbr())][:-1]
-    name = link(
-        broken,
-        view.query(**{view.takes: None if chosen else row.policy}),
-        className="policy",
-        title=row.about,
-    )
-    return html.Tr(
-        [
-            html.Th(
-                [name, html.Span(_kind_word(row), className="under", **aria(hidden="true"))], scope="row"
-            ),
-            html.Td(_kind(row)),
-            html.Td(_over(row, longest)),
-            html.Td(_interval(row), className="num ink3 wide"),
-            html.Td(_share(row.under), className="num"),
-            html.Td("–" if row.resizes is None else format_number(row.resizes), className="num"),
-            html.Td(_gain(row, on, values.reference)),
-            html.Td(_saved(row), className="num strong"),
-        ],
-        className=" ".join(classes),
-    )
+    choice = None if row.policy == view.policy else row.policy
+    name = link(broken, view.query(**{view.takes: choice}), className="policy", title=row.about)
+    return html.Div([name, html.Span(_kind_word(row), className="under", **aria(hidden="true"))])
 
 
 def _kind(row: Row) -> html.Span:
@@ -173,10 +194,6 @@ def _kind(row: Row) -> html.Span:
 
 def _kind_word(row: Row) -> str:
     return "best reactive" if row.best else row.kind
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else format_share(value)
 
 
 def _over(row: Row, longest: float) -> Node:
@@ -194,12 +211,9 @@ def _over(row: Row, longest: float) -> Node:
     )
 
 
-def _interval(row: Row) -> str:
-    return "–" if row.interval is None else f"{row.interval[0] * 100:.1f}–{row.interval[1] * 100:.1f}%"
-
-
-def _saved(row: Row) -> str:
-    return "" if row.saving is None else format_change(row.saving, 0)
+def _saved(row: Row, on: frontier.Track, reference: str | None) -> html.Div:
+    text = html.Span("" if row.saving is None else _whole_change(row.saving), className="num strong")
+    return html.Div([html.Div(_gain(row, on, reference)), text], className="gaincell")
 
 
 def _gain(row: Row, on: frontier.Track, reference: str | None) -> Node:

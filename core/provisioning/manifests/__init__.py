@@ -75,15 +75,6 @@ def _options(lines: Sequence[Line]) -> list[str]:
     return options
 
 
-_NAMES = (
-    "workload", "containers", "learned_from", "held_out", "resource", "unit", "now", "now_is", "way",
-    "policy", "recommended", "exported", "amount", "request", "saved_per_container", "saved_low",
-    "saved_high", "time_short_0", "time_short_05", "short_low", "short_high", "resizes_per_hour", "events",
-    "containers_short", "saved_at_once", "saved_per_day", "saved_money_per_day", "state", "evidence",
-    "by_phase",
-)  # fmt: skip
-
-
 def rows(found: Verdict) -> Iterator[dict[str, Any]]:
     """One row per workload, resource and way to give it."""
     for card in found.cards:
@@ -163,12 +154,9 @@ def as_json(found: Verdict, about: About) -> str:
 
 def as_csv(found: Verdict, about: About) -> str:
     """One line per workload, resource and way; cells that a spreadsheet would run are escaped."""
-    source = (about.traces, about.model, about.date)
-    cells = (
-        [*(_phases_cell(row[name]) if name == "by_phase" else row[name] for name in _NAMES), *source]
-        for row in rows(found)
-    )
-    return "".join(csv_lines((*_NAMES, "traces", "model", "date"), cells, "\n"))
+    source = {"traces": about.traces, "model": about.model, "date": about.date}
+    table = [{**row, "by_phase": _phases_cell(row["by_phase"]), **source} for row in rows(found)]
+    return "".join(csv_lines(list(table[0]), (each.values() for each in table), "\n"))
 
 
 def _phases_cell(phases: Sequence[Mapping[str, Any]]) -> str:
