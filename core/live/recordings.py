@@ -216,7 +216,7 @@ def record(
 
 
 def source_of(engines: Engines, engine: str) -> str:
-    """Where a trace set comes from; of the demo it says what was recorded there."""
+    """The source of a trace set in words; for the demo it names what is replayed."""
     demo = engine in engines.names and engines.is_demo(engine)
     return f"recorded from “{engines.kind(engine).title}”" if demo else f"recorded from {engine}"
 
@@ -242,7 +242,7 @@ def _pinned(home: Path, params: Mapping[str, Any]) -> Pin:
 
 
 def _count_until_stopped(home: Path, pin: Pin, say: Callable[[str], None]) -> None:
-    """Keep the pin fresh and say how much there is, until `say` raises an error."""
+    """Keep the pin fresh and report its counts, until `say` raises an error."""
     files, counter, started = LiveFiles(home, pin.engine), _Counter(home, pin), time.time()
     while True:
         pin, newest = counter.count()
@@ -387,7 +387,7 @@ _EARLIER_FIELDS = FIELDS[:8]
 
 
 class EarlierSamples(NamedTuple):
-    """What an earlier version recorded, by container."""
+    """The samples and phases of an earlier version's recording, by container."""
 
     stretches: dict[str, Stretch]
     phases: dict[str, npt.NDArray[np.int64]]

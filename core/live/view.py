@@ -134,7 +134,7 @@ def read_view(path: Path) -> LiveView | None:
 
 
 def read_attached(path: Path) -> tuple[AttachedPolicy, dict[str, tuple[str, float | None]]] | None:
-    """What the attached policy does, and each container's label and growth; None if nothing can be read."""
+    """The attached policy, and each container's label and growth; None if nothing can be read."""
     plain = _plain(path)
     try:
         entries = tuple(ActivityEntry(**each) for each in plain.pop("entries"))
@@ -231,7 +231,7 @@ class Sessions:
         return task.id
 
     def end(self, tasks: Collection[str], seconds: float) -> None:
-        """Ask tasks to end, and wait until they have; those that are over already are fine.
+        """Cancel tasks and wait until they have ended; those that are over already are fine.
 
         Raises
         ------
@@ -277,7 +277,7 @@ class HistoryExtent(NamedTuple):
 
 
 class ViewBuilder:
-    """Reads what the watcher and the tasks left."""
+    """Reads the files that the watcher and the tasks write."""
 
     def __init__(self, home: Path, engines: Engines, sessions: Sessions) -> None:
         self._home = home
@@ -285,7 +285,7 @@ class ViewBuilder:
         self._sessions = sessions
 
     def request_view(self, engine: str, model: str | None = None) -> LiveView:
-        """Return what was seen last, and request that sampling continue for the next 30 seconds.
+        """Return the last sample, and request that sampling continue for the next 30 seconds.
 
         Raises
         ------
@@ -297,7 +297,7 @@ class ViewBuilder:
         return replace(seen, model=model) if seen.at is None else seen
 
     def peek(self, engine: str) -> LiveView:
-        """Return what was seen last; nothing is requested, and the model that a page chose stays.
+        """Return the last sample without requesting more; the model that a page chose stays.
 
         Raises
         ------
@@ -383,7 +383,7 @@ def _with_tasks(seen: LiveView, files: LiveFiles, sessions: dict[str, TaskInfo])
 
 
 def _attaching(task: TaskInfo) -> AttachedPolicy:
-    """A policy that has not said anything yet."""
+    """A policy that has not written its state yet."""
     params = task.params
     return AttachedPolicy(
         task=task.id,

@@ -115,7 +115,7 @@ class Engines:
             raise ConflictError(info.message, info.hint)
 
     def kind(self, name: str) -> EngineKind:
-        """What an engine is and can do.
+        """The kind of an engine, with its capabilities.
 
         Raises
         ------
@@ -196,7 +196,7 @@ class Engines:
 
 
 class _Probe:
-    """Asks one engine now and then whether it can be reached."""
+    """Checks now and then whether an engine can be reached."""
 
     def __init__(self, kind: EngineKind, address: HostAddress) -> None:
         self.kind, self.address = kind, address

@@ -25,7 +25,7 @@ _CONTAINER = re.compile(r"[0-9a-f]{64}")
 
 
 class Nvml(Protocol):
-    """The functions of `pynvml` that are used; each raises `NVMLError` where the driver cannot say."""
+    """The functions of `pynvml` that are used; each raises `NVMLError` where the driver has no answer."""
 
     NVMLError: type[Exception]
 
@@ -40,7 +40,7 @@ class Nvml(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GpuUse:
-    """What a container uses of its GPUs.
+    """A container's use of its GPUs.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class GpuUse:
 
 @dataclass
 class _Device:
-    """A GPU, and when its processes were last asked about, in the driver's microseconds."""
+    """A GPU, and when its processes were last read, in the driver's microseconds."""
 
     handle: Any
     since: int = 0
@@ -69,7 +69,7 @@ class _Device:
 
 @dataclass(frozen=True)
 class _OnDevice:
-    """What one container does on one GPU."""
+    """The use of one GPU by one container."""
 
     share: float
     memory: float
@@ -91,7 +91,7 @@ class GpuReader:
         self._devices = [_Device(handle) for handle in handles]
 
     def read(self, containers: Collection[str]) -> dict[str, GpuUse]:
-        """What each of some containers uses now, by its id; nothing is said where there is no GPU."""
+        """The GPU use of each container now, by its id; empty where there is no GPU."""
         if not self._devices:
             return {}
         found: dict[str, list[_OnDevice]] = {name: [] for name in containers}
@@ -102,7 +102,7 @@ class GpuReader:
         return {name: _together(uses) for name, uses in found.items()}
 
     def _on(self, device: _Device) -> dict[str | None, _OnDevice]:
-        """What every container does on a GPU; processes outside of containers are under None."""
+        """The use of a GPU by container; processes outside of containers are under None."""
         try:
             processes = self.nvml.nvmlDeviceGetComputeRunningProcesses(device.handle)
         except self.nvml.NVMLError:

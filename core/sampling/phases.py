@@ -54,7 +54,7 @@ class PeriodMeans:
         self._due = -np.inf
 
     def push(self, at: float, rows: Mapping[str, Sequence[float]]) -> dict[str, FloatArray] | None:
-        """Take a sample of each; at the end of a period the means of those that had one, else None."""
+        """Add a sample of each; at the end of a period return the means, else None."""
         for name, row in rows.items():
             self._waiting.setdefault(name, []).append(row)
         if not np.isfinite(self._due):
@@ -75,7 +75,7 @@ def _mean(rows: Sequence[Sequence[float]]) -> FloatArray:
 
 
 class PeriodLabels(NamedTuple):
-    """What a model says of containers at the end of a period."""
+    """A model's labels of containers at the end of a period."""
 
     #: By container.
     phases: Mapping[str, int]
@@ -144,7 +144,7 @@ class PhaseTracker:
         self._phases: dict[str, int] = {}
 
     def push(self, at: float, rows: Mapping[str, Sequence[float]]) -> dict[str, int]:
-        """Take one sample of each of some containers, and give the phase of those that are in one."""
+        """Add one sample of each container, and return the phase of those that are in one."""
         means = self._means.push(at, rows)
         if means is not None:
             found = self._labeller.label(at, means, self._means.period)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a container used between two readings."""
+    """A container's use between two readings."""
 
     #: Cores, the mean over the interval; None at the first reading.
     cpu: float | None
@@ -51,14 +51,14 @@ class UsageReader:
         self._before: dict[str, Counters] = {}
 
     def take(self, counters: Mapping[str, Counters]) -> dict[str, Usage]:
-        """What each container used since it was read before; others are forgotten."""
+        """Each container's use since it was read before; others are forgotten."""
         usage = {name: usage_between(self._before.get(name), now) for name, now in counters.items()}
         self._before = dict(counters)
         return usage
 
 
 def usage_between(before: Counters | None, now: Counters) -> Usage:
-    """What was used between two readings of a container.
+    """The use between two readings of a container.
 
     A counter that fell belongs to a container that was started again: there is no reading before.
     """
@@ -96,7 +96,7 @@ class MarkedContainers(Protocol):
 
 
 class Sampler:
-    """Looks at one engine."""
+    """Samples one engine."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class Sampler:
         self._usage = UsageReader()
 
     def sample(self, phaser: PhaseTracker | None = None, model: str | None = None) -> tuple[LiveView, Rows]:
-        """Sample once: what is shown, and what goes into the history.
+        """Sample once: the view for pages, and the rows for the history.
 
         Raises
         ------
@@ -156,7 +156,7 @@ class Sampler:
 
 
 def row_of(container: Container, usage: Usage | None, picked: bool, held: bool, at: float) -> ContainerRow:
-    """A container as the page shows it at a moment; what was not measured is not known."""
+    """A container as the page shows it at a moment; None where nothing was measured."""
     limits = container.limits
     memory_limit = limits.memory_bytes
     return ContainerRow(
@@ -204,7 +204,7 @@ def field_values(row: ContainerRow) -> tuple[float, ...]:
 
 
 def sum_totals(rows: Sequence[ContainerRow], cores: float | None, memory: float | None) -> Totals:
-    """Sums over containers, of what is known of them."""
+    """Sums over containers, leaving out missing values."""
     throttled = [row.throttled for row in rows if row.throttled is not None]
     return Totals(
         cpu=math.fsum(row.cpu for row in rows if row.cpu is not None),
@@ -228,7 +228,7 @@ def count_labels(labels: Iterable[str | None]) -> tuple[tuple[str, int], ...]:
 def mark_rows(
     rows: Iterable[ContainerRow], marks: Mapping[str, tuple[str, float | None]], *, phases: bool = False
 ) -> tuple[ContainerRow, ...]:
-    """Rows with what an attached policy thinks of them; with `phases` its labels are those of phases."""
+    """Rows with an attached policy's labels and growth; with `phases` the labels are phases."""
     return tuple(_marked(row, *marks[row.id], phases=phases) if row.id in marks else row for row in rows)
 
 
@@ -332,7 +332,7 @@ class _FromAgent:
 
 
 class _FromLog:
-    """What a container prints."""
+    """The loss in a container's log."""
 
     def __init__(self, container: Container) -> None:
         self._container = container.id
@@ -349,7 +349,7 @@ class _FromLog:
             self.why, self.due = str(error), math.inf
 
     def read(self, host: WatchedHost, at: float) -> None:
-        """Read what was printed since the last time."""
+        """Read the lines since the last time."""
         if self._reader is None:
             return
         try:

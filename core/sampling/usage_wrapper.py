@@ -43,7 +43,7 @@ _EARLY = 0.05
 
 
 class HostSamples:
-    """Looks at containers itself, at most once a second."""
+    """Samples containers itself, at most once a second."""
 
     def __init__(self, hosts: Iterable[WatchedHost], chosen: Callable[[], Collection[str]]) -> None:
         self._readers = [(host, UsageReader()) for host in hosts]
@@ -75,7 +75,7 @@ def with_usage(
     settings: Any,
     models: ModelLibrary,
 ) -> Engine:
-    """An engine as a policy with these settings is to see it, if it goes by what containers use."""
+    """The engine, wrapped if a policy with these settings steers by what containers use."""
     if not isinstance(settings, ReadySettings) or settings.fitted is None:
         return engine
     model = models.load_with_limits(settings.model) if settings.model else None
@@ -84,7 +84,7 @@ def with_usage(
 
 
 class UsageWrapper(EngineWrapper):
-    """An engine whose jobs are shown with what they used lately, and the phase that they are in.
+    """Adds to each job its recent use and its phase.
 
     The phase is that of what they would use: a phase that asks for more than a limit of this run would else
     look like the one that the limit was made for. Other people's limits are part of what a model has learned.
@@ -115,12 +115,12 @@ class UsageWrapper(EngineWrapper):
         self._begun: float | None = None  # the run's clock, seconds since 1970
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
-        """Do what was decided, and remember the limits."""
+        """Perform actions and remember the limits."""
         self._asked.update((each.job, each.limit) for each in actions if isinstance(each, SetLimit))
         return super().apply(actions)
 
     def observe(self) -> Observation:
-        """Show what the engine shows, with what its jobs used."""
+        """The engine's observation with the use of its jobs."""
         seen = self._engine.observe()
         self._begun = begun = time.time() - seen.time if self._begun is None else self._begun
         containers = self._containers()
@@ -143,7 +143,7 @@ class UsageWrapper(EngineWrapper):
     def _taken(
         self, at: float, moment: float, means: Mapping[str, FloatArray], capped: Mapping[str, float]
     ) -> dict[str, Use]:
-        """What was used in a period that ended `at`, which is `moment` of the run's clock.
+        """The use in a period that ended `at`, which is `moment` of the run's clock.
 
         `held`: the cores of the workers of those that have a limit of this run, by container.
         """

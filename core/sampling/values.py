@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 class Mode(StrEnum):
-    """What an attached policy may do: say what it would do, or do it."""
+    """Whether an attached policy only shows its decisions or carries them out."""
 
     WATCH = "watch"
     CONTROL = "control"
 
     def called(self, policy: str, engine: str) -> str:
-        """What a policy does to an engine, as its task and its run are called."""
+        """The title of the task and the run of a policy on an engine."""
         return f"{display_name(policy)} {'controls' if self is Mode.CONTROL else 'watches'} {engine}"
 
 

@@ -129,7 +129,7 @@ def _fate(session: Session, task: TaskRow, worker: WorkerRow | None) -> Fate:
 
 
 def stored_result(session: Session, task: str) -> dict[str, str] | None:
-    """What a task had stored before it ended, however it ended; None if nothing."""
+    """The result that a task had stored before it ended; None if there is none."""
     for key, table in (("trace_set", TraceSetRow), ("model", ModelRow)):
         found = session.scalars(select(table.id).where(table.task == task)).first()
         if found is not None:

@@ -32,7 +32,7 @@ _STEP_NAMES = ("epoch", "step", "k")
 
 
 class HasDatabase(Protocol):
-    """What a running task itself needs of the workspace."""
+    """The part of the workspace that a running task itself needs."""
 
     database: Database
 
@@ -54,7 +54,7 @@ class TaskContext(Generic[W]):
         self._pace: deque[tuple[float, float]] = deque([(time.monotonic(), 0.0)])
 
     def progress(self, fraction: float, message: str = "", /, **metrics: float) -> None:
-        """Say how far the work is.
+        """Report how far the work is.
 
         Raises
         ------
@@ -75,7 +75,7 @@ class TaskContext(Generic[W]):
             self.check()
 
     def check(self) -> None:
-        """Raise `Cancelled` if a person asked for that."""
+        """Raise `Cancelled` if the task was cancelled."""
         with self.workspace.database.read() as session:
             is_cancelled = session.execute(
                 select(TaskRow.cancel_asked).where(TaskRow.id == self.task)
@@ -89,7 +89,7 @@ class TaskContext(Generic[W]):
             session.add(LogRow(task=self.task, time=time.time(), text=text, internal=internal))
 
     def flush(self) -> None:
-        """Write what `progress` has collected to the database."""
+        """Write the collected progress to the database."""
         metrics, self._metrics = self._metrics, []
         fraction, message = self._last
         values = {"progress": fraction, "message": message, "expected_end": self._expected_end()}

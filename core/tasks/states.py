@@ -113,7 +113,7 @@ def _to_fill(arrow: Arrow) -> set[str]:
 
 
 def _stamps(state: TaskState) -> dict[str, Any]:
-    """What follows from the new state alone."""
+    """The columns that follow from the new state alone."""
     if not state.ended:
         return {"state": state, "started": time.time()}
     over = {"finished": time.time(), "expected_end": None, "error_message": None, "error_hint": None}
@@ -121,7 +121,7 @@ def _stamps(state: TaskState) -> dict[str, Any]:
 
 
 def contradictions(row: TaskRow) -> list[str]:
-    """What is wrong with a row, in a sentence each; nothing for a row that `transition` can have made."""
+    """The contradictions in a row, a sentence each; none in a row that `transition` wrote."""
     if row.state not in list(TaskState):
         return [f"It is in the unknown state “{row.state}”."]
     columns = COLUMNS[TaskState(row.state)]

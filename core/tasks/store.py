@@ -49,7 +49,7 @@ _NAME = "phasedock"
 
 
 class PlainSerializer(Serializer):  # type: ignore[misc]
-    """Messages as JSON: what comes out of a queue is data and is never executed."""
+    """Messages as JSON: data from a queue is never executed."""
 
     def _serialize(self, data: Any) -> bytes:
         return json.dumps(list(data) if isinstance(data, tuple) else data).encode()
@@ -220,7 +220,7 @@ class Tasks:
         return self._add(info.kind, info.title, dict(info.params), info.attempt + 1, info.id)
 
     def get(self, task: str) -> TaskInfo:
-        """Look one task up.
+        """Look up a task.
 
         Raises
         ------
@@ -291,7 +291,7 @@ class Tasks:
             return session.scalars(request).first() is not None
 
     def clear_finished(self) -> int:
-        """Remove ended tasks from the list, with their logs and curves; say how many there were."""
+        """Remove ended tasks with their logs and curves; returns how many there were."""
         self.reap()
         with self._database.write() as session:
             doomed = session.scalars(select(TaskRow.id).where(TaskRow.state.in_(_ENDED))).all()
@@ -317,7 +317,7 @@ class Tasks:
         )
 
     def reap(self) -> int:
-        """Write down what became of the running tasks of dead workers; say how many there were."""
+        """Store how the running tasks of dead workers ended; returns how many there were."""
         with self._database.read() as session:
             if not lost_tasks(session):
                 return 0
@@ -330,7 +330,7 @@ class Tasks:
         return sum(row is not None for row in ended)
 
     def requeue_waiting(self) -> int:
-        """Put tasks back into the queue that wait in the database only; say how many there were."""
+        """Put tasks that wait in the database only back into the queue; returns how many there were."""
         with self._database.read() as session:
             waiting = session.scalars(
                 select(TaskRow).where(TaskRow.state == TaskState.QUEUED).order_by(TaskRow.queued_at)

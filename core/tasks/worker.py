@@ -43,7 +43,7 @@ _GRACE = 4.0
 
 
 class Watching(Protocol):
-    """What goes on beside tasks for as long as a worker lives."""
+    """Runs beside tasks for as long as a worker lives."""
 
     def start(self) -> None:
         """Begin."""
@@ -53,14 +53,14 @@ class Watching(Protocol):
 
 
 class WorkedOn(Protocol):
-    """What a worker needs of the workspace that its tasks work on."""
+    """The part of the workspace that a worker needs."""
 
     settings: Settings
     database: Database
     tasks: Tasks
 
     def watcher(self) -> Watching:
-        """What goes on beside tasks."""
+        """The sampler that runs beside tasks."""
 
     def clean_up(self) -> None:
         """Clean up what dead workers left outside the record of tasks."""
@@ -256,7 +256,7 @@ def _joined(threads: Sequence[threading.Thread], deadline: float) -> bool:
 
 
 def explain(error: Exception, reference: str) -> tuple[str, str]:
-    """Say an error in two sentences for people; `reference` leads to its details in the log."""
+    """An error in two sentences for people; `reference` leads to its details in the log."""
     if isinstance(error, PhaseDockError):
         return error.message, error.hint
     if isinstance(error, MemoryError):

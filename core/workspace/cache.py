@@ -36,7 +36,7 @@ class ByteCache(Generic[T]):
 
     @property
     def n_bytes(self) -> float:
-        """The bytes of what is kept."""
+        """The bytes of all cached values."""
         return self._bytes
 
     def peek(self, key: Hashable) -> T | None:

@@ -92,7 +92,7 @@ _POSTGRES = {
 
 @contextmanager
 def spoken() -> Iterator[None]:
-    """Say in words what keeps the database from working; errors in statements pass unchanged.
+    """Turn errors of the connection into sentences; errors in statements pass unchanged.
 
     Raises
     ------
@@ -141,7 +141,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a database says about its tables."""
+    """The version of a database's tables, and the program that wrote them."""
 
     #: The last step that was taken.
     number: int
@@ -177,7 +177,7 @@ def bring_up(engine: Engine) -> None:
 
 
 def written(connection: Connection) -> Written | None:
-    """What the database says about its tables; None where it has none."""
+    """The version of the database's tables; None where it has none."""
     there = set(inspect(connection).get_table_names())
     row: dict[str, Any] = {}
     if "schema_version" in there:

@@ -96,13 +96,13 @@ class EarlierRuns:
         return EarlierRuns(self._database, replayed=True)
 
     def of(self, kind: Kind) -> KindHistory:
-        """What is known of a kind."""
+        """The history of a kind."""
         with self._database.read() as session:
             row = session.get(EarlierRunsRow, self._key(kind))
             return _NOTHING if row is None else KindHistory.from_dict(row.found)
 
     def profile(self, kind: Kind) -> Profile | None:
-        """What a job of a kind is expected to take; None where none has run."""
+        """The expected profile of a job of a kind; None where none has run."""
         return self.of(kind).profile(None if self._replayed else kind.steps)
 
     def add(self, kind: Kind, run: RunMeasurement) -> None:
@@ -136,13 +136,13 @@ class LearningEngine(EngineWrapper):
             self._measurements.follow(job, profiles.get(job))
 
     def observe(self) -> Observation:
-        """Show what the engine shows."""
+        """The engine's observation."""
         seen = super().observe()
         self._learn(seen)
         return seen
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
-        """Do what was decided."""
+        """Perform actions."""
         failures = super().apply(actions)
         self._measurements.add_actions(actions, failures)
         return failures

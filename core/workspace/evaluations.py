@@ -94,7 +94,7 @@ _LOOK_BACK = 200
 
 @dataclass(frozen=True)
 class Question:
-    """What is compared on what."""
+    """The policies to compare, and the trace set to compare them on."""
 
     #: Its id.
     trace_set: str
@@ -217,7 +217,7 @@ class Evaluations:
     def make(
         self, question: Question, progress: Progress | None = None, *, again: bool = False
     ) -> StoredEvaluation:
-        """Compare, or return what is kept; with `again`, compare in any case.
+        """Compare, or return the stored comparison; with `again`, compare in any case.
 
         Raises
         ------

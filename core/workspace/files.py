@@ -30,7 +30,7 @@ _SUFFIXES = re.compile(r"((?:\.[A-Za-z0-9]{1,10}){1,2})$")
 
 
 class StorageError(PhaseDockError):
-    """What was to be written could not be written to the disk."""
+    """Something could not be written to the disk."""
 
 
 def new_id() -> str:
@@ -39,7 +39,7 @@ def new_id() -> str:
 
 
 def checked_id(text: str, what: str) -> str:
-    """Let through only what `new_id` can have made, so that no id is ever a path.
+    """Return an id if it has the form of `new_id`, so that no id is ever a path.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def checked_id(text: str, what: str) -> str:
 
 
 def safe_name(name: str) -> str:
-    """What a browser or an archive calls a file, as one plain name that every file system takes.
+    """The name of a file in a browser or an archive, as a plain name that every file system takes.
 
     It has no folders and no control characters, is not hidden, and keeps its suffix however long it was.
     """
@@ -154,7 +154,7 @@ def size_of(directory: Path) -> int:
 
 
 def sweep_older(directory: Path, seconds: float) -> int:
-    """Remove everything in a directory that was not touched for some time; say how many there were."""
+    """Remove everything in a directory that was not touched for some time; returns how many there were."""
     removed = 0
     for path in directory.iterdir() if directory.is_dir() else ():
         try:

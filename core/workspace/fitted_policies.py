@@ -55,7 +55,7 @@ class FittedPolicies:
         code_digest(_CODE, (policy for _, policy in POLICIES.items()))
 
     def ready(self, settings: Any, progress: Progress = silent) -> Any:
-        """The settings of a scheduling policy with what it steers by, fitted if that was not done before.
+        """The settings of a scheduling policy with its fitted policy, which is fitted at first use.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class FittedPolicies:
                 raise InputError(f"{policy.name} needs phases.", "Choose a phase model.")
 
     def sweep(self) -> int:
-        """Remove those that were fitted long ago; they are fitted again when needed."""
+        """Remove policies that were fitted long ago; they are fitted again when needed."""
         return sweep_older(self._folder, _KEPT_SECONDS)
 
     def model_of(self, settings: AutopilotSettings) -> str:
@@ -125,7 +125,8 @@ class FittedPolicies:
         model = self._models.get(self.model_of(settings))
         if model.trace_set_id is None:
             raise ConflictError(
-                f"What “{model.name}” was trained on is not here.", "Choose a trace set to learn from."
+                f"The trace set that “{model.name}” was trained on is not stored here.",
+                "Choose a trace set to learn from.",
             )
         return model.trace_set_id
 

@@ -60,7 +60,7 @@ class LedgerWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Write what was taken and is not written yet."""
+        """Write the entries that are not written yet."""
         if not self._waiting:
             return
         entries, self._waiting, self._weight = self._waiting, [], 0

@@ -47,7 +47,7 @@ class ModelLibrary(Library[ModelRow, ModelInfo]):
         return [_info(row, names) for row in self.repository.rows(trashed)]
 
     def get(self, thing: str) -> ModelInfo:
-        """Look a model up.
+        """Look up a model.
 
         Raises
         ------
@@ -57,7 +57,7 @@ class ModelLibrary(Library[ModelRow, ModelInfo]):
         return _info(self.repository.row(thing), self._traces.names())
 
     def fingerprint(self, model: str) -> str:
-        """The digest of what a model predicts."""
+        """The digest of a model's predictions."""
         return str(self.repository.row(model).facts["fingerprint"])
 
     def load(self, model: str) -> PhaseModel:
@@ -72,9 +72,9 @@ class ModelLibrary(Library[ModelRow, ModelInfo]):
         return self._loaded.get(model, lambda: load_model(self.repository.path(model)))
 
     def load_with_limits(self, model: str) -> PhaseModel:
-        """A stored model that knows what is strange to it, also if it is from before models kept that.
+        """A stored model with its limits of familiarity, computed for models stored without them.
 
-        It is as it was stored where what it was trained on is not here.
+        It is unchanged where the trace set that it was trained on is not stored here.
 
         Raises
         ------

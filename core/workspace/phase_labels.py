@@ -267,7 +267,7 @@ def _pack(found: Labelling) -> bytes:
 
 
 def _read(path: Path, ids: tuple[str, ...], phases: tuple[int, ...]) -> Labelling | None:
-    """What was kept, or None where nothing usable was; no sample is read."""
+    """The stored labels, or None where there are none; no sample is read."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
             about = json.loads(data["about"].tobytes())

@@ -34,7 +34,7 @@ class TaskState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TraceSetInfo:
-    """A stored trace set: what it is called, how large it is, and where it came from."""
+    """A stored trace set: its name, its size and its source."""
 
     #: Its id in addresses.
     id: str
@@ -67,7 +67,7 @@ class TraceSetInfo:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A stored phase model: its name, what it learnt from, and how large it is."""
+    """A stored phase model: its name, its trace set and its size."""
 
     #: Its id in addresses.
     id: str

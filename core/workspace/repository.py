@@ -49,7 +49,7 @@ class Repository(Generic[Row]):
         return self._folder / checked_id(thing, self._what)
 
     def row(self, thing: str) -> Row:
-        """Look a thing up.
+        """Look up a thing.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class Repository(Generic[Row]):
         remove(doomed)
 
     def sweep(self) -> int:
-        """Remove folders that have no row; say how many there were."""
+        """Remove folders that have no row; returns how many there were."""
         doomed = self.without_row()
         for name in doomed:
             remove(self._folder / name)
@@ -199,7 +199,7 @@ def moment(seconds: float) -> datetime:
 
 
 class Library(ABC, Generic[Row, Info]):
-    """What people do with stored things of one sort; each sort adds how it is stored, read and looked at."""
+    """The operations on stored things of one sort; each sort adds how it is stored and read."""
 
     def __init__(self, repository: Repository[Row]) -> None:
         self.repository = repository
@@ -210,7 +210,7 @@ class Library(ABC, Generic[Row, Info]):
 
     @abstractmethod
     def _forget(self, thing: str) -> None:
-        """Drop what is kept in memory of one that was deleted."""
+        """Drop the cached values of one that was deleted."""
 
     def rename(self, thing: str, name: str) -> Info:
         """Give one another name; `ConflictError` when it is taken."""

@@ -56,7 +56,7 @@ def load_samples(
     task: str | None = None,
     sample: Sample = RECORDED,
 ) -> tuple[TraceSetInfo, ModelInfo]:
-    """Put a sample into a workspace, once: what is there already is not added again.
+    """Put a sample into a workspace, unless it is there already.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def verify(folder: Path) -> None:
 
 
 def write_checksums(sample: Sample) -> None:
-    """Write down what a sample's files are, for `verify`."""
+    """Write the checksums of a sample's files, for `verify`."""
     files = [sample.folder / sample.traces, *sorted((sample.folder / sample.model).iterdir())]
     lines = [f"{_digest(path)}  {path.relative_to(sample.folder).as_posix()}\n" for path in files]
     (sample.folder / CHECKSUMS).write_text("".join(lines), encoding="ascii")

@@ -42,7 +42,7 @@ class SchemaRow(Base):
 
 
 class StoredRow(Base):
-    """What the rows of trace sets and models have in common."""
+    """The columns that trace sets and models have in common."""
 
     __abstract__ = True
     id: Mapped[str] = mapped_column(String(32), primary_key=True)
@@ -126,7 +126,7 @@ class LogRow(Base):
 
 
 class ExperimentRow(Base):
-    """An experiment that was asked for, and what its runs say when they are compared."""
+    """An experiment and the comparison of its runs."""
 
     __tablename__ = "experiments"
     id: Mapped[str] = mapped_column(String(32), primary_key=True)
@@ -234,7 +234,7 @@ class SubmittedJobRow(Base):
 
 
 class EarlierRunsRow(Base):
-    """What earlier runs of one kind of job have shown of its speed.
+    """The speed of one kind of job in earlier runs.
 
     `about` says which kind: its image, the command of its last run and its data.
     """

@@ -50,7 +50,7 @@ class TraceLibrary(Library[TraceSetRow, TraceSetInfo]):
         return self.repository.names()
 
     def get(self, thing: str) -> TraceSetInfo:
-        """Look a trace set up.
+        """Look up a trace set.
 
         Raises
         ------
@@ -64,7 +64,7 @@ class TraceLibrary(Library[TraceSetRow, TraceSetInfo]):
         return str(self.repository.row(trace_set).facts["fingerprint"])
 
     def report(self, trace_set: str) -> Report:
-        """What was wrong with the file that a set came from, and what was done about it."""
+        """The problems of the file that a set came from, and how they were resolved."""
         return self._open(trace_set).report()
 
     def load(self, trace_set: str) -> TraceSet:

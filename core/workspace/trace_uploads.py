@@ -48,7 +48,7 @@ class ChosenMappings:
             return None  # written by another version: the file is asked about as if it were the first
 
     def keep(self, inspection: Inspection, mapping: ColumnMapping, file_name: str) -> None:
-        """Remember a choice, if it is another one than what was suggested."""
+        """Remember a choice, if it differs from the suggestion."""
         remembered, shape = self._all(), _shape(inspection)
         if mapping == inspection.mapping and shape not in remembered:
             return
@@ -75,7 +75,7 @@ _REMEMBERED = 32
 
 
 def readable() -> str:
-    """What can be uploaded, as a sentence lists it."""
+    """The formats that can be uploaded, as a sentence lists them."""
     *first, last = titles()
     return f"{', '.join(first)} or {last}"
 
@@ -109,7 +109,7 @@ class TraceUploads(Uploads):
         return self._inspections.get(f"{upload} {as_written}", lambda: inspect_file(path, as_written))
 
     def join(self, uploads: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Gather those of some complete uploads that belong together, as far as their contents show.
+        """Gather complete uploads that belong together, as far as their contents show.
 
         Raises
         ------
@@ -123,7 +123,7 @@ class TraceUploads(Uploads):
         return [*gathered, *(group[0] for group in found if len(group) == 1)], reasons
 
     def chosen_before(self, upload: str, as_written: bool = False) -> tuple[ColumnMapping, str] | None:
-        """What was chosen for the last file with the same columns, and its name; None: nothing yet."""
+        """The choice for the last file with the same columns, and its name; None if there is none."""
         inspection = self.inspect(upload, as_written)
         found = self._chosen.get(inspection)
         names = [column.name for column in inspection.columns]

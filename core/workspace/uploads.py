@@ -87,7 +87,7 @@ _NAMED = 3
 
 
 def group_name(names: Sequence[str]) -> str:
-    """What several files are called together."""
+    """The name of several files together."""
     if len(names) <= _NAMED:
         return safe_name(" + ".join(names))
     return safe_name(f"{names[0]} and {len(names) - 1} more files")
@@ -177,7 +177,7 @@ class Uploads:
         return self.get(upload)
 
     def get(self, upload: str) -> UploadInfo:
-        """Look an upload up.
+        """Look up an upload.
 
         Raises
         ------

@@ -9,8 +9,8 @@ from dash import dcc, html, set_props
 
 from app.context import workspace
 from app.pages.live import limit, policy, queue, record
+from app.pages.live.queue import form as job_form
 from app.pages.live.state import Queue, does, is_control
-from app.pages.live.submit_form import form as job_form
 from app.ui.basics import Node, button
 from app.ui.engines import is_demo
 from app.ui.errors import notify
@@ -245,7 +245,7 @@ OPENS = frozenset(("one", "release", "job-form", "take-control"))
 
 
 def act(view: LiveView, request: dict[str, Any]) -> list[Node] | None:
-    """Do what a button asks for; returns what the window shows then, or None."""
+    """Perform a button's action; returns the window's content, or None."""
     answer = ACTIONS[request["act"]](view, str(request.get("id") or ""))
     if request["act"] not in OPENS:
         poke()

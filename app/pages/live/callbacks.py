@@ -221,7 +221,7 @@ def keep_past(
 
 
 def act(request: dict[str, Any] | None, search: str | None, draft: dict[str, Any] | None) -> Any:
-    """Do what a button asks for; returns what the window shows then."""
+    """Perform a button's action; returns the window's content."""
     if not request:
         return dash.no_update
     if request["act"] == "close":
@@ -239,7 +239,7 @@ def act(request: dict[str, Any] | None, search: str | None, draft: dict[str, Any
 def set_limit(
     clicks: int | None, cores: str | None, memory: str | None, draft: dict[str, Any], search: str | None
 ) -> Any:
-    """Set the limits that were entered for the window's container; returns what is wrong with them."""
+    """Set the limits that were entered for the window's container; returns their errors."""
     view = view_of(search)
     if not clicks or view is None:
         return dash.no_update
@@ -295,7 +295,7 @@ def _register_policy(app: Dash) -> None:
 
 
 def show_policy(policy: str | None, search: str | None = None) -> tuple[Any, Any]:
-    """The settings of the chosen policy, and what it is."""
+    """The settings of the chosen policy, and its description."""
     if policy is None or policy not in POLICIES:
         return dash.no_update, dash.no_update
     model = model_of(Query.parse(PATH, search))
@@ -303,7 +303,7 @@ def show_policy(policy: str | None, search: str | None = None) -> tuple[Any, Any
 
 
 def show_mode(mode: str, search: str | None = None) -> str:
-    """What the chosen mode does on the engine of an address."""
+    """The chosen mode's effect on the engine of an address, in words."""
     engine, live = engine_named(Query.parse(PATH, search).get("engine")), workspace().live
     control = live.engines.control if engine is None else live.engines.may_change(engine.name)
     return live_policy.mode_words(mode, control=control)
@@ -318,7 +318,7 @@ def attach(
     switches: list[bool | None],
     search: str | None,
 ) -> tuple[Any, Any]:
-    """Attach the form's policy, in control only once confirmed; returns what is wrong, field by field."""
+    """Attach the form's policy, in control only once confirmed; returns the errors by field."""
     view = view_of(search)
     if not clicks or view is None:
         return dash.no_update, [dash.no_update] * len(ids)
@@ -339,7 +339,7 @@ def attach(
 
 
 def _ask(view: LiveView, draft: dict[str, Any]) -> None:
-    """Open the window that says what attaching in control will touch."""
+    """Open the window that lists the containers that control will change."""
     set_props("live-draft", {"data": draft})
     title = f"Attach {display_name(draft['policy'])} in control mode?"
     waiting = [job.name for job in Queue.of(view.engine.name).waiting]

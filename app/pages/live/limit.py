@@ -41,7 +41,7 @@ def row_of(view: LiveView, container: str) -> ContainerRow:
 
 
 def window(view: LiveView, container: str, *, control: bool) -> list[Node]:
-    """What the window about one container shows."""
+    """The content of the window about one container."""
     row = row_of(view, container)
     history = workspace().live.view.history(view.engine.name, [row.id]).get(row.id)
     parts: list[Node] = [html.Dl(_facts(row), className="live-facts")]

@@ -111,7 +111,7 @@ _MARGIN = 5.0
 
 @dataclass(frozen=True, slots=True)
 class TickRequest:
-    """What the page has already."""
+    """A tick's request: which values the page has already."""
 
     #: The moment of the sample that it got last, or None for nothing.
     since: float | None = None
@@ -247,7 +247,7 @@ _HISTORY = (Column("container"), *map(Column, _LINES_IN_FILES.values()))
 
 @blueprint.get("/api/live/<engine>")
 def live_tick(engine: str) -> Response:
-    """What is new on an engine since the page asked last."""
+    """The changes on an engine since the page's last tick."""
     space = workspace()
     view = space.live.view.request_view(engine, request.args.get("model") or None)
     queue = Queue.of(engine)

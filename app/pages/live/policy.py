@@ -82,7 +82,7 @@ _RATE_AFTER = 60.0
 
 
 def evidence(attached: AttachedPolicy) -> list[Node]:
-    """The part of the policy's card that says what it is worth; nothing where that is not known."""
+    """The savings in the policy's card; nothing where they are unknown."""
     found = attached.evidence
     if found is None:
         return []
@@ -105,7 +105,7 @@ def evidence(attached: AttachedPolicy) -> list[Node]:
 
 
 def worth(attached: AttachedPolicy | None) -> str:
-    """What watching has shown so far, in a sentence; empty where nothing has been watched."""
+    """The savings while watching, in a sentence; empty where nothing has been watched."""
     found = None if attached is None else attached.evidence
     if found is None or found.seconds <= 0:
         return ""
@@ -274,7 +274,7 @@ def _watching(attached: AttachedPolicy, *, control: bool) -> html.Div:
 
 
 def _unable(view: LiveView) -> html.Section:
-    """What stands here for an engine whose containers no policy can follow; on a phone, too, unfolded."""
+    """The note for an engine whose containers no policy can follow; on a phone, too, unfolded."""
     return card(
         "Policy",
         notice("info", "Set limits by hand, or choose another engine.", strong="Policies cannot follow it."),
@@ -340,7 +340,7 @@ def _settings() -> html.Details:
 
 
 def mode_words(mode: str, *, control: bool) -> str:
-    """What a mode does, in a sentence."""
+    """A mode's effect, in a sentence."""
     if mode == Mode.CONTROL:
         return (
             "It sets the CPU limits of labelled and selected containers and starts submitted jobs; detaching "
@@ -384,7 +384,7 @@ def confirmation(view: LiveView, policy: str, waiting: Sequence[str] = ()) -> li
 
 
 def detached_words(view: LiveView) -> str:
-    """What detaching does, for the message after it."""
+    """The effect of detaching, for the message after it."""
     attached = view.attached
     if attached is None or not is_control(attached):
         return "It was in watch mode, so nothing was touched."

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dash import html
 
 from app.pages.live.policy import clock
 from app.pages.live.state import does
-from app.ui.basics import Node, aria, button, card, data, icon_button, notice, state_badge
+from app.ui.basics import Node, aria, button, card, data, icon, icon_button, notice, state_badge
+from app.ui.forms import controls
+from core.jobs.catalogue import CATALOGUE
+from core.live.queue.spec import JobSettings
 from core.live.queue.values import QueueState
 from core.sampling.values import EngineState
 from core.scheduling.model import HIGHEST_PRIORITY
+from core.settings_fields import describe
 from core.units import format_bytes, format_cores, format_number, plural
 
 if TYPE_CHECKING:
@@ -187,10 +191,51 @@ def _act(job: QueuedJob, control: bool) -> Node:
 
 
 def ask_cancel(job: QueuedJob) -> list[Node]:
-    """What cancelling a job that runs does, before it is done."""
+    """The effect of cancelling a running job, before it is done."""
     text = f"{job.name} is ended, and its container {job.container_name} is removed with all that is in it."
     buttons = [
         button("Keep it running", None, "", **does("close")),
         button(f"End {job.name}", "x", "danger", **does("job-cancel-now", job.id)),
     ]
     return [html.P(text), html.Div(buttons, className="row ends")]
+
+
+FORM: Final = "live-job"
+_FIRST: Final = ("program", "image", "command", "name", "deadline")
+"""What a job is and by when; below it stands whether that can be met."""
+_THEN: Final = ("request", "min", "max", "memory", "priority", "environment")
+
+
+def form(*, demo: bool) -> list[Node]:
+    """The contents of the window; `demo` tells whether nothing on the engine is real."""
+    others = [spec.name for spec in describe(JobSettings) if spec.name not in _FIRST + _THEN]
+    parts: list[Node] = []
+    if demo:
+        text = (
+            "The recording of its program is replayed, or for an image of your own one of the recorded jobs."
+        )
+        parts.append(notice("info", text, strong="This is the demo."))
+    parts += [
+        html.Div(
+            controls(FORM, JobSettings, {"program": next(iter(CATALOGUE))} if demo else {}, _FIRST),
+            className="jobform",
+        ),
+        html.Div(id="live-job-outlook", role="status"),
+        html.Div(controls(FORM, JobSettings, only=_THEN), className="jobform"),
+        html.Details(
+            [
+                html.Summary([icon("chevron-right", "sm"), "Threads, data, volumes, ports"]),
+                html.Div(controls(FORM, JobSettings, only=others), className="jobform"),
+            ],
+            className="unfold",
+        ),
+        html.Div(id="live-job-problem"),
+        html.Div(
+            [
+                button("Cancel", None, "", **does("close")),
+                button("Submit", "plus", "primary", id="live-job-ok"),
+            ],
+            className="row ends",
+        ),
+    ]
+    return parts

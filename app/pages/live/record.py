@@ -78,7 +78,7 @@ def figure(engine: str, container: str, name: str, seconds: int) -> go.Figure | 
 
 
 def history_of(engine: str, container: str, seconds: int) -> History | None:
-    """What a container used over the last so many seconds."""
+    """A container's use over the last seconds."""
     live = workspace().live
     if seconds <= MINUTES:
         return live.view.history(engine, [container]).get(container)
@@ -98,7 +98,7 @@ def keep(engine: str, name: str, seconds: int, container: str | None = None) -> 
 
 
 def called(name: str, seconds: int) -> str:
-    """What such a trace set is called."""
+    """The name of such a trace set."""
     return f"{name}, last {next(each for each, value in RANGES.items() if value == seconds)}"
 
 
@@ -115,7 +115,7 @@ def _called(view: LiveView) -> str:
 
 
 def default_name(engine: str, moment: float | None = None) -> str:
-    """What a recording is called unless a person says otherwise."""
+    """The suggested name of a recording."""
     return f"{engine} {time.strftime('%Y-%m-%d %H:%M', time.localtime(moment))}"
 
 
@@ -150,7 +150,7 @@ def _form(view: LiveView) -> html.Section:
 
 
 def _from(view: LiveView) -> Node:
-    """Whether to record from now on, or to take what is remembered already."""
+    """Whether to record from now on, or to cut a stretch of the history."""
     reachable = ranges(view.engine.name)
     now = {"value": NOW, "label": "From now on"}
     last = [{"value": each["value"], "label": f"The last {each['label']}"} for each in reachable]

@@ -36,12 +36,12 @@ class Queue:
 
     @property
     def active(self) -> list[QueuedJob]:
-        """Those that are not over."""
+        """The jobs that are not over."""
         return [job for job in self.jobs or () if not job.state.over]
 
     @property
     def waiting(self) -> list[QueuedJob]:
-        """Those that wait."""
+        """The jobs that wait."""
         return [job for job in self.active if job.state is QueueState.WAITING]
 
     @classmethod
@@ -112,7 +112,7 @@ def command(text: str) -> html.Div:
 def signatures(
     view: LiveView, *, control: bool, working: bool, beside: Beside = None, queue: Queue = NO_QUEUE
 ) -> dict[str, Any]:
-    """What each panel that the server draws depends on; arguments as for `notices`.
+    """The values that each panel of the server depends on; arguments as for `notices`.
 
     A form depends on nothing that comes and goes while a person fills it in: to draw it again is to empty it.
     """
@@ -142,7 +142,7 @@ def signatures(
 
 
 def without_stands(queue: Queue) -> Queue:
-    """A queue without what its policy thinks of each job, which the card of the queue does not show."""
+    """A queue without the policy's forecasts of jobs, which its card does not show."""
     jobs = None if queue.jobs is None else tuple(replace(job, stands=None) for job in queue.jobs)
     return replace(queue, jobs=jobs)
 
@@ -154,7 +154,7 @@ def capabilities(view: LiveView, queue: Queue = NO_QUEUE) -> dict[str, bool]:
 
 
 def attached_signature(attached: AttachedPolicy, now: float) -> tuple[Any, ...]:
-    """What the card of an attached policy depends on: decisions count once a few seconds have gone by."""
+    """The values that the card of an attached policy depends on: decisions count after a few seconds."""
     step = now // _SHOWN_EVERY
     settled = [each for each in attached.entries if each.at < step * _SHOWN_EVERY]
     evidence_step = None if attached.evidence is None else step
@@ -164,7 +164,7 @@ def attached_signature(attached: AttachedPolicy, now: float) -> tuple[Any, ...]:
 def notices(
     view: LiveView, *, control: bool, working: bool, beside: Beside = None, queue: Queue = NO_QUEUE
 ) -> list[Node]:
-    """What has to be known of this engine, and the obstacles to using it, each with what to do about it."""
+    """Notes about this engine, and the obstacles to using it, each with its remedy."""
     notes = [] if beside is None else [_demo(beside)]
     if view.failed is not None:
         notes.append(_failed(view.failed))
@@ -172,7 +172,7 @@ def notices(
 
 
 def _demo(beside: tuple[EngineInfo, ...]) -> html.Div:
-    """What the demo is, and how to come to the real thing: by a link, or by the lines that start it."""
+    """A note about the demo, with a link or the commands for a real engine."""
     ready = next((each for each in beside if each.state is EngineState.READY), None)
     if ready is not None:
         ways = [link_button(f"Open {ready.name}", f"{PATH}?engine={ready.name}", "activity", "small")]

@@ -9,7 +9,7 @@ from dash import ALL, ClientsideFunction, Input, Output, State
 
 from app.context import LOCATION, workspace
 from app.pages.live import actions
-from app.pages.live.submit_form import FORM
+from app.pages.live.queue import FORM
 from app.ui.basics import Node, notice
 from app.ui.errors import notify, problem
 from app.ui.forms import errors_for, field_id, read, values_of
@@ -51,7 +51,7 @@ def register(app: Dash, view_of: Callable[[str | None], LiveView | None]) -> Non
         search: str | None,
         zone: str | None,
     ) -> tuple[Any, Any]:
-        """Submit what was entered; returns what is wrong, field by field."""
+        """Submit the form; returns the errors by field."""
         view = view_of(search)
         if not clicks or view is None:
             return dash.no_update, [dash.no_update] * len(ids)
@@ -104,7 +104,7 @@ def outlook(engine: str, entered: dict[str, Any], zone: str) -> Node:
 
 
 def submitted(engine: str, entered: dict[str, Any], zone: str = "") -> tuple[Node, dict[str, str]]:
-    """Submit a job and say so; what is wrong otherwise, and by field."""
+    """Submit a job; returns a message, and errors by field."""
     chosen, wrong = read(JobSettings, entered)
     if chosen is None:
         return _fix(), wrong

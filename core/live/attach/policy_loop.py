@@ -75,7 +75,7 @@ class UnsubmittedContainers(LearningEngine):
         self._containers, self._known = containers, known
 
     def observe(self) -> Observation:
-        """Show what the engine shows, with what earlier runs say."""
+        """The engine's observation with profiles from earlier runs."""
         seen, containers = self._engine.observe(), self._containers()
         for job in seen.jobs:
             if job.id not in self._kinds:
@@ -84,7 +84,7 @@ class UnsubmittedContainers(LearningEngine):
         return replace(seen, jobs=tuple(map(self._with_profile, seen.jobs)))
 
     def close(self) -> None:
-        """Remember what was seen of containers that go on without a policy."""
+        """Store the measurements of containers that go on without a policy."""
         for job in list(self._kinds):
             self._remember(job)
         super().close()
@@ -111,7 +111,7 @@ _NOT_BACK = "Its original limits are saved and are restored as soon as the engin
 
 @dataclass(frozen=True, slots=True)
 class _AttachRequest:
-    """What was asked for, from a task's parameters."""
+    """The request to attach a policy, from a task's parameters."""
 
     engine: str
     policy: str
@@ -121,7 +121,7 @@ class _AttachRequest:
 
     @property
     def name(self) -> str:
-        """What is done, for people."""
+        """The title of the task."""
         return self.mode.called(self.policy, self.engine)
 
     @classmethod
@@ -141,7 +141,7 @@ class PauseRecorder(EngineWrapper):
         self._keeper = keeper
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
-        """Write down what has to be undone beside limits, then do it."""
+        """Store pauses before they are done, since they have to be undone as limits are."""
         self._note(actions, Pause, paused=True)
         failures = self._engine.apply(actions)
         self._note(actions, Resume, paused=False)
@@ -292,7 +292,7 @@ class PolicyLoop:
         return reduce(lambda engine, wrap: wrap(engine), wrappers, cast("Engine", real))
 
     def _ready(self, request: _AttachRequest, say: Callable[[str], None]) -> Any:
-        """The policy's settings, with what it steers by where it does so by something that is fitted."""
+        """The policy's settings, with its fitted policy if it steers by one."""
 
         def progress(_fraction: float, message: str, /, **_metrics: float) -> None:
             say(f"{request.name}: {message}" if message else request.name)
@@ -301,7 +301,7 @@ class PolicyLoop:
 
     @contextlib.contextmanager
     def _put_back_after(self, engine: str, task: str, log: Callable[[str], None]) -> Iterator[None]:
-        """Restore what the engine could not, whatever happened; and log what could not be restored."""
+        """Restore limits that the engine could not restore, and log those that stay."""
         try:
             yield
         finally:
@@ -328,7 +328,7 @@ class _Samples:
 
 @contextlib.contextmanager
 def _policy_errors(policy: str) -> Iterator[None]:
-    """Say in a sentence that a policy failed; its details are in the log."""
+    """Turn a policy's error into one sentence; its details are in the log."""
     try:
         yield
     except PhaseDockError:
@@ -345,7 +345,7 @@ _LETS_GO_WITHIN = 20.0
 
 
 class Policies:
-    """Attaches policies to engines and detaches them: what is asked for is checked here, a worker does it."""
+    """Checks requests to attach and detach policies and submits them to a worker."""
 
     def __init__(
         self,

@@ -157,7 +157,7 @@ class ManualControl:
         return done
 
     def _name(self, saved: SavedLimits) -> str:
-        """The name of a container with saved limits, or what is known of it."""
+        """The name of a container with saved limits, or the beginning of its id."""
         with contextlib.suppress(PhaseDockError), self._host(saved.engine.name) as host:
             return host.inspect(saved.container).name
         return saved.name[:12]

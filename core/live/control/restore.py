@@ -51,7 +51,7 @@ class LimitRestorer:
         return ReleaseResult(restored, gone, tuple(failed))
 
     def forget_ended(self) -> None:
-        """Forget what was saved of the demo's containers that have ended: they come and go by themselves."""
+        """Forget saved limits of the demo's containers that have ended."""
         for name in self._engines.names:
             if not self._engines.is_demo(name):
                 continue

@@ -130,7 +130,7 @@ class SavedLimitsStore:
         return replace(saved, engine=engine)
 
     def note(self, engine: EngineKey, container: str, name: str, undo: Mapping[str, Any] | None) -> None:
-        """Write down what the last change by hand changed, and the container's name."""
+        """Store the last change by hand and the container's name."""
         values: dict[str, Any] = {"name": name, "undo": None if undo is None else dict(undo)}
         with self._database.write() as session:
             session.execute(update(SavedLimitsRow).where(*_of(engine, container, BY_HAND)).values(**values))

@@ -101,7 +101,7 @@ class Stretch(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A time of which every second is needed, of some containers or of all (None)."""
+    """A time that is needed second by second, for some containers or for all (None)."""
 
     start: float
     end: float
@@ -116,7 +116,7 @@ def level_for(start: float, end: float, now: float) -> Level:
 
 
 def level_folder(folder: Path, level: Level) -> Path:
-    """The folder of a level in that of an engine's history."""
+    """The folder of a level within an engine's history."""
     return folder / str(level.seconds)
 
 
@@ -131,7 +131,7 @@ def chunks_of(folder: Path, level: Level) -> dict[int, Path]:
 
 
 def read(path: Path, ids: Collection[str] | None, since: float = -math.inf) -> list[Stretch]:
-    """What a chunk has of some containers, or of all; nothing if it has just been removed.
+    """The records of some containers in a chunk, or of all; none if it has just been removed.
 
     Records before `since` may be left out.
     """

@@ -27,7 +27,7 @@ GRACE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A recording: what is recorded, from when to when, and how much that is so far."""
+    """A recording: its containers, its time, and how many samples it has so far."""
 
     #: Its id, and the engine.
     id: str
@@ -58,7 +58,7 @@ class Pin:
 
     @property
     def span(self) -> Span:
-        """What the history keeps for it."""
+        """The time and containers that the history keeps for it."""
         return Span(self.start, self.until, None if self.containers is None else frozenset(self.containers))
 
 

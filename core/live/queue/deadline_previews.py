@@ -41,7 +41,7 @@ _STATES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What would become of a job that is submitted now; moments are seconds since 1970."""
+    """The outlook for a job that is submitted now; moments are seconds since 1970."""
 
     #: When it was asked, and when it has to be done, or None.
     now: float
@@ -66,7 +66,7 @@ class Answer:
 
 
 def asked(task: TaskInfo | None, controls: bool) -> tuple[str, DeadlineSettings, bool]:
-    """The policy that is asked, its settings, and whether it is attached in control."""
+    """The policy that decides, its settings, and whether it is attached in control."""
     if task is not None:
         policy = str(task.params.get("policy", ""))
         found = POLICIES[policy].build_settings(task.params.get("settings") or {})
@@ -91,7 +91,7 @@ class Present:
     now: float
 
     def answer(self, name: str, spec: JobSpec, policy: tuple[str, DeadlineSettings, bool]) -> Answer:
-        """What would become of a job by the policy that `asked` names."""
+        """The outlook for a job under the deciding policy."""
         which, settings, attached = policy
         now, known = self.now, self.earlier.of(spec.kind)
         deadline = None if spec.deadline is None else max(spec.deadline - now, 0.0)
@@ -142,7 +142,7 @@ class Present:
 
 
 def sentences(found: Answer, zone: str = "") -> list[str]:
-    """What a person is told, the answer first."""
+    """The outlook in sentences, the answer first."""
     out, now = found.outlook, found.now
 
     def when(moment: float) -> str:

@@ -47,7 +47,7 @@ _STATES: Final = {JobState.RUNNING: QueueState.RUNNING, JobState.PAUSED: QueueSt
 
 @dataclass
 class _Fed:
-    """A job that the engine knows: its name there, and what was last written down of it."""
+    """A job that the engine knows: its name there, and its last stored state."""
 
     run_name: str
     job: QueuedJob
@@ -88,7 +88,7 @@ class FedEngine(EngineWrapper):
         self._engine.wait(until)
 
     def observe(self) -> Observation:
-        """Show what the engine shows, and write down how submitted jobs stand."""
+        """The engine's observation; the states of submitted jobs are stored with it."""
         seen = self._engine.observe()
         ids = {fed.run_name: job for job, fed in self._fed.items()}
         self._measurements.add_observation(seen)
@@ -102,14 +102,14 @@ class FedEngine(EngineWrapper):
         return seen
 
     def close(self) -> None:
-        """Remember what was seen of jobs that go on without a policy."""
+        """Store the measurements of jobs that go on without a policy."""
         self._standings.unlink(missing_ok=True)
         for fed in self._fed.values():
             self._remember(fed)
         super().close()
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
-        """Do what was decided; a submitted job is claimed before it is started."""
+        """Perform actions; a submitted job is claimed before it is started."""
         if not self._starts_jobs:
             return self._engine.apply(actions)
         ids = {fed.run_name: job for job, fed in self._fed.items()}
@@ -130,7 +130,7 @@ class FedEngine(EngineWrapper):
         return (*failures, *(Failure(each, "It was cancelled.") for each in actions if _starts(each, lost)))
 
     def explain(self, entry: Entry) -> None:
-        """Write down what the policy thinks of jobs: its promises, and its reasons for those that wait."""
+        """Store the policy's promises, and its reasons for jobs that wait."""
         self._stand(entry)
         waiting = {job.id for job in entry.observation.jobs if job.state is JobState.WAITING}
         waiting -= {action.job for action in entry.actions}
@@ -160,7 +160,7 @@ class FedEngine(EngineWrapper):
         write_standings(self._standings, found)
 
     def poll(self) -> None:
-        """Take what was submitted, cancelled or changed since the last look; called often."""
+        """Read submissions, cancellations and changes since the last call; called often."""
         if time.monotonic() - self._polled < _EVERY:
             return
         self._polled = time.monotonic()

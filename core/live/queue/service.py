@@ -51,7 +51,7 @@ _REMOVED = "Its container was removed."
 
 
 def settle(store: SubmittedJobs, host: JobHost, jobs: Sequence[QueuedJob]) -> None:
-    """Write down how jobs stand that run, or were about to, and end those that were cancelled.
+    """Store the states of running jobs, and end those that were cancelled.
 
     Raises
     ------
@@ -133,7 +133,7 @@ class JobQueue:
         return self._engines.kind(engine).takes_jobs
 
     def earlier_on(self, engine: str) -> EarlierRuns:
-        """What earlier runs have shown of jobs as they are on an engine; those of the demo are apart.
+        """The earlier runs that count for an engine's jobs; the demo has its own.
 
         Raises
         ------
@@ -202,7 +202,7 @@ class JobQueue:
         return tuple(replace(job, why=reason or _why(job, ranks)) if job in waiting else job for job in found)
 
     def waits_for(self, engine: str) -> str:
-        """What jobs wait for that no policy can start; empty where one in control is attached.
+        """The reason for which no job can start; empty where a policy in control is attached.
 
         Raises
         ------
@@ -263,7 +263,7 @@ class JobQueue:
         self.store.remove(found.id)
 
     def end(self, engine: str, job: str, *, remove: bool) -> QueuedJob:
-        """Cancel a job, or remove it if it is over or then is; what became of it. Errors as of both."""
+        """Cancel a job, or remove it if it is over or then is. Errors as of both."""
         found = self.find(engine, job)
         if not (remove and found.state.over):
             found = self.cancel(engine, found.id)
@@ -392,6 +392,6 @@ class JobQueue:
 
 
 def _why(job: QueuedJob, ranks: bool) -> str:
-    """What a job waits for that a policy can start."""
+    """The reason for which a job waits while a policy can start it."""
     why = job.why or "It waits for its turn."
     return f"{why} {_UNRANKED}" if job.priority and not ranks else why

@@ -114,7 +114,7 @@ class JobNotAccepted(InputError):  # noqa: N818 - it says what happened
 
 @dataclass(frozen=True, slots=True)
 class Mounts:
-    """What submitted jobs may have of the host: folders with all below them, and ranges of ports."""
+    """The host's folders that submitted jobs may mount, and the ports that they may publish."""
 
     volumes: tuple[str, ...] = ()
     ports: tuple[tuple[int, int], ...] = ()

@@ -103,7 +103,7 @@ def write_standings(path: Path, found: Mapping[str, Standing]) -> None:
 
 
 def read_standings(path: Path) -> dict[str, Standing]:
-    """What was written; nothing where this version cannot read it."""
+    """The stored standings; none where this version cannot read them."""
     try:
         return {job: Standing(**each) for job, each in orjson.loads(path.read_bytes()).items()}
     except (OSError, orjson.JSONDecodeError, TypeError, AttributeError):
@@ -154,11 +154,11 @@ class QueuedJob:
 
     @property
     def container_name(self) -> str:
-        """What its container is called."""
+        """The name of its container."""
         return f"{self.name}-{self.id[:_OF_ID]}"
 
     def terms(self, profile: Profile | None = None) -> Terms:
-        """What its owner said of it beside its request, and what earlier runs of its kind say."""
+        """Its owner's terms beside its request, with the profile of earlier runs."""
         spec = self.spec
         memory = None if spec.memory is None else float(spec.memory)
         deadline = None if spec.deadline is None else max(spec.deadline - self.created, 0.0)
@@ -172,7 +172,7 @@ class QueuedJob:
         return {**plain, "state": str(self.state), "stands": stands, "job": self.spec.to_dict()}
 
     def for_engine(self, profile: Profile | None = None) -> SubmittedJob:
-        """The job as an engine needs it, with what earlier runs of its kind say."""
+        """The job as an engine needs it, with the profile of earlier runs."""
         spec = self.spec
         return SubmittedJob(
             self.id,

@@ -13,8 +13,8 @@ from app.main import create_app
 from app.pages.live import actions, queue, submit
 from app.pages.live.policy import confirmation
 from app.pages.live.policy import panel as policy_panel
+from app.pages.live.queue import form
 from app.pages.live.state import Queue, notices, signatures
-from app.pages.live.submit_form import form
 from core.config import Settings
 from core.live.queue.spec import JobSpec
 from core.live.queue.values import QueuedJob, QueueState

@@ -120,5 +120,5 @@ def test_what_cannot_steer_is_refused_when_it_is_asked_for(space, refuses):
     refused(NotFoundError, "no phase model “gone”", policy="phase.rule", model="gone")
     refused(InputError, "looks into the future", policy="static.peak", model=model.id)
     refused(InputError, "needs phases", policy="phase.rule", traces=traces.id)
-    refused(ConflictError, "is not here", policy="phase.rule", model=alien.id)
+    refused(ConflictError, "is not stored here", policy="phase.rule", model=alien.id)
     refused(NotFoundError, "trace set", policy="prev.step.max", traces="0" * 12)
