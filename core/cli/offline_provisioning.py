@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Who hears of the work while it goes on."""
+    """What is called while the work goes on."""
 
     #: Called as the work proceeds.
     progress: Progress | None = None
@@ -65,11 +65,11 @@ def compare(
         )
     heard = listener or Listener()
     loaded, traces = applied(model, file, mapping, None if settings.refit else heard.notify)
-    made = evaluate(traces, loaded, settings, policies, own, heard.progress)
+    evaluation = evaluate(traces, loaded, settings, policies, own, heard.progress)
     if allocations is not None:
-        fleet = next(iter(made.held_out.values())).fleet
-        write_allocations(allocations, fleet.ids, fleet.offsets, fleet.time, _series(made))
-    return flat(made.report)
+        fleet = next(iter(evaluation.held_out.values())).fleet
+        write_allocations(allocations, fleet.ids, fleet.offsets, fleet.time, _series(evaluation))
+    return flat(evaluation.report)
 
 
 def gathered(
@@ -153,7 +153,7 @@ def verdict_text(
     file: Path,
     values: Mapping[str, object],
     policies: Sequence[str],
-    asked: VerdictFile,
+    output: VerdictFile,
     *,
     mapping: Path | None = None,
     listener: Listener | None = None,
@@ -165,18 +165,18 @@ def verdict_text(
     InputError, MismatchError, NotFoundError
         As `compare`, and where there is nothing that can be set.
     """
-    chosen_prices = PriceSettings.from_dict(dict(_pair(each) for each in asked.prices))
-    wanted = _taken(asked.take, policies)
+    chosen_prices = PriceSettings.from_dict(dict(_pair(each) for each in output.prices))
+    wanted = _taken(output.take, policies)
     settings = EvaluationSettings.from_dict(values)
     heard = listener or Listener()
     loaded, traces = applied(model, file, mapping, None if settings.refit else heard.notify)
     report = evaluate(traces, loaded, settings, policies, progress=heard.progress).report
     found = verdict(report, wanted, chosen_prices)
     if found is None:
-        raise AssertionError("a report that was made just now has a verdict")
-    today = asked.date or datetime.now(UTC).date().isoformat()
-    said = tuple(assumptions(report["recorded"], chosen_prices))
-    return write(found, About(file.name, model.name, today, report, said), asked.style)
+        raise AssertionError("a new report has a verdict")
+    today = output.date or datetime.now(UTC).date().isoformat()
+    basis = tuple(assumptions(report["recorded"], chosen_prices))
+    return write(found, About(file.name, model.name, today, report, basis), output.style)
 
 
 def _taken(take: Sequence[str], policies: Sequence[str]) -> dict[Resource, str]:
@@ -195,13 +195,11 @@ def _taken(take: Sequence[str], policies: Sequence[str]) -> dict[Resource, str]:
 def _pair(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not (sign and name.strip() and value.strip()):
-        raise InputError(
-            f"“{text}” sets nothing.", "Write a name and a value: cpu=phase.rule, core_hour=0.05."
-        )
+        raise InputError(f"“{text}” is not of the form name=value.", "Try cpu=phase.rule or core_hour=0.05.")
     return name.strip(), value.strip()
 
 
-def _series(made: Evaluation) -> Iterator[tuple[str, str, FloatArray, FloatArray]]:
-    for resource, allocations in made.allocations.items():
+def _series(evaluation: Evaluation) -> Iterator[tuple[str, str, FloatArray, FloatArray]]:
+    for resource, allocations in evaluation.allocations.items():
         for policy, values in allocations.items():
-            yield policy, resource.value, values, made.held_out[resource].values
+            yield policy, resource.value, values, evaluation.held_out[resource].values

@@ -56,7 +56,7 @@ def sit(policy: object) -> str | None:
         wrong = declaration(policy)
         if wrong is None:
             paper = paper_of(policy)
-            wrong = next((said for question in QUESTIONS if (said := question(paper))), None)
+            wrong = next((fault for question in QUESTIONS if (fault := question(paper))), None)
     except PhaseDockError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - code from outside may raise anything

@@ -174,7 +174,7 @@ def test_the_verdict_is_written_in_every_format(model, csv, style):
     [
         (("--take", "cpu=phasedock"), "“phasedock” is not compared"),
         (("--take", "gpu=vpa"), "no resource “gpu”"),
-        (("--take", "vpa"), "“vpa” sets nothing"),
+        (("--take", "vpa"), "“vpa” is not of the form name=value"),
         (("--price", "core_hour=-1"), "Price of a core-hour (core_hour) cannot be"),
         (("--format", "yaml"), "no format “yaml”"),
     ],

@@ -113,7 +113,7 @@ def test_a_manifest_applied_to_the_traces_gives_what_it_promises(traces, report)
     text = write(verdict(report), about(report), "patch")
     documents = check_promises(traces, text)
     assert len(documents) == len(set(traces.attributes["workload"]))
-    assert all("which no manifest can say" in each for each in documents)
+    assert all("which no manifest can express" in each for each in documents)
     assert "\n# kubectl" not in text
 
 
@@ -124,7 +124,7 @@ def test_a_policy_that_never_changes_is_exported_as_it_is(traces, report):
     documents = check_promises(traces, text)
     for each in documents:
         assert "which gives one amount for a container’s whole life" in each
-        assert "no manifest can say" not in each
+        assert "no manifest can express" not in each
     row = next(row for row in report["resources"]["cpu"]["policies"] if row["policy"] == "static.p95")
     train = set(report["split"]["training"])
     owner = np.repeat(np.array(traces.ids), np.diff(traces.offsets))
@@ -145,7 +145,7 @@ def test_what_broke_its_promise_on_held_out_containers_is_not_exported(traces, r
     text = write(found, about(report), "patch")
     for each in check_promises(apart, text):
         assert "# cpu is left out: " in each
-        assert "did not do what it should" in each
+        assert "is not enough. On " in each
         assert set(yaml.safe_load(each)["spec"]["containers"][0]["resources"]["limits"]) == {"memory"}
     more = replace(apart, columns=(apart.columns[0], np.where(owner, 10 * memory, memory), *others))
     report = compared(more)

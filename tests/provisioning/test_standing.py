@@ -67,8 +67,8 @@ def test_fifty_held_out_containers_may_be_called_safe(sentence):
 @pytest.mark.parametrize(
     ("change", "state", "words"),
     [
-        ({"short_low": 0.06, "short_high": 0.09}, State.BROKEN, "more than the 5% asked for"),
-        ({"short_high": 0.07}, State.OPEN, "5% was asked for, so more is possible"),
+        ({"short_low": 0.06, "short_high": 0.09}, State.BROKEN, "more than the tolerated 5%"),
+        ({"short_high": 0.07}, State.OPEN, "5% is tolerated, so less is possible"),
         ({"saved_low": -0.01}, State.OPEN, "Whether it saves anything is uncertain"),
         ({"saved_low": -0.2, "saved_high": -0.1}, State.OPEN, "It needs more than there is now"),
     ],

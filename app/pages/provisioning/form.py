@@ -167,9 +167,11 @@ def form(
         **aria(label="Settings of the comparison"),
     )
     start = button("Evaluate", "player-play", "primary" if fresh else "", id="evaluate-start")
-    said = notice("bad", view.problem[1], strong=view.problem[0]) if view.problem is not None else None
+    problem_notice = (
+        notice("bad", view.problem[1], strong=view.problem[0]) if view.problem is not None else None
+    )
     return html.Div(
-        [html.Div([start, folded], className="evaluate"), html.Div(said, id="evaluate-problem")],
+        [html.Div([start, folded], className="evaluate"), html.Div(problem_notice, id="evaluate-problem")],
         className="stack spaced",
     )
 
@@ -257,7 +259,7 @@ def _read_form(
     settings, faults = read(EvaluationSettings, given)
     there = entered(ids, values, checked)
     own, wrong = read_own(there) if there else (otherwise, {})
-    wrong |= {(FORM, name): said for name, said in faults.items()}
+    wrong |= {(FORM, name): sentence for name, sentence in faults.items()}
     return (None if wrong else settings), own, wrong
 
 
@@ -283,7 +285,7 @@ def _register_start(app: Dash) -> None:
         prevent_initial_call=True,
         running=[(Output(f"evaluate-{name}", "disabled"), True, False) for name in ("start", "again")],
     )(start)
-    # by the browser, so that who evaluates at once evaluates what was just chosen
+    # by the browser, so that “Evaluate” right after it takes what was just chosen
     app.clientside_callback(
         ClientsideFunction("provisioning", "choose"),
         Output("evaluate-policies", "value"),
@@ -320,11 +322,13 @@ def start(
         return [keep] * len(ids), keep, keep, keep
     settings, own, wrong = _read_form(ids, values, checked, about["own"])
     if settings is None:
-        said = notice("bad", "Open the settings; nothing was started.", strong="A setting is out of range.")
-        return _errors(ids, wrong), said, keep, keep
+        refusal = notice(
+            "bad", "Open the settings; nothing was started.", strong="A setting is out of range."
+        )
+        return _errors(ids, wrong), refusal, keep, keep
     if not names:
-        said = notice("bad", "Choose at least one; nothing was started.", strong="No policy is chosen.")
-        return _errors(ids, {}), said, keep, keep
+        refusal = notice("bad", "Choose at least one; nothing was started.", strong="No policy is chosen.")
+        return _errors(ids, {}), refusal, keep, keep
     own = {name: each for name, each in own.items() if name in names}
     policies, choice = policies_asked(names), chosen(about["traces"], about["model"])
     where = _asked(settings, policies, own, about, Query.parse(PATH, search))
@@ -369,8 +373,8 @@ def apply_prices(
         return dash.no_update, dash.no_update
     prices, wrong = read_prices(ids, values)
     if prices is None:
-        said = " ".join(dict.fromkeys(wrong.values()))
-        return notice("bad", said, strong="A price is out of range."), dash.no_update
+        sentences = " ".join(dict.fromkeys(wrong.values()))
+        return notice("bad", sentences, strong="A price is out of range."), dash.no_update
     return None, f"?{Query.parse(PATH, search).search(**price_values(prices))}"
 
 

@@ -84,23 +84,23 @@ def _lead(report: Mapping[str, Any], view: View) -> str:
 
 def _notes(report: Mapping[str, Any]) -> Node:
     """The comparison's caveats, and the policies that could not be compared."""
-    said = [*report["notes"]]
+    notes = [*report["notes"]]
     groups = report["split"]["held_out_groups"]
     if 0 < len(groups) < LEAST_UNITS:
         which = (
             f"Only one group, “{groups[0]}”, was" if len(groups) == 1 else f"Only {len(groups)} groups were"
         )
-        said.append(
+        notes.append(
             f"{which} held out, so intervals are over containers and say little about other groups. "
             "Hold out a larger share."
         )
     by_reason: dict[str, list[str]] = {}
     for each in report["unavailable"]:
         by_reason.setdefault(each["reason"], []).append(each["policy"])
-    said += [f"Not compared: {', '.join(names)}. {reason}" for reason, names in by_reason.items()]
-    if not said:
+    notes += [f"Not compared: {', '.join(names)}. {reason}" for reason, names in by_reason.items()]
+    if not notes:
         return None
-    return card("Caveats", html.Ul([html.Li(each) for each in said], className="notes"))
+    return card("Caveats", html.Ul([html.Li(each) for each in notes], className="notes"))
 
 
 def _shown(result: Result, view: View, choice: Choice) -> list[Node]:

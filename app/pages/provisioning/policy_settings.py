@@ -109,7 +109,7 @@ def read_own(given: Mapping[str, Mapping[str, Any]]) -> tuple[Own, dict[tuple[st
         policy = POLICIES[name]
         filled = {each: value for each, value in values.items() if not _left(each, value)}
         made, faults = read(policy.settings, filled)
-        wrong |= {(f"{_PREFIX}{name}", field): said for field, said in faults.items()}
+        wrong |= {(f"{_PREFIX}{name}", field): sentence for field, sentence in faults.items()}
         if made is not None:
             defaults = {spec.name: default_of(policy, spec) for spec in describe(policy.settings)}
             changed = {each: getattr(made, each) for each in filled if getattr(made, each) != defaults[each]}

@@ -124,7 +124,7 @@ class View(PageState):
 
 
 WITHOUT_SAVING = tuple(kind for kind in PolicyKind if kind.knows_future)
-"""Kinds of policies that know the future: nobody can achieve what they save."""
+"""Kinds of policies that know the future: what they save cannot be achieved."""
 Pair = tuple[float, float]
 
 
@@ -389,8 +389,8 @@ def manifest(choice: Choice, result: Result, view: View, style: str) -> str:
         raise ConflictError("This comparison was made by an earlier version.", "Evaluate again.")
     model = choice.model.name if choice.model and result.report["model"] else None
     today = datetime.now(UTC).date().isoformat()
-    said = tuple(assumptions(result.report["recorded"], view.prices))
-    return write(found, About(choice.traces.name, model, today, result.report, said), style)
+    basis = tuple(assumptions(result.report["recorded"], view.prices))
+    return write(found, About(choice.traces.name, model, today, result.report, basis), style)
 
 
 def manifest_address(choice: Choice, result: Result, view: View, style: str) -> str:

@@ -226,10 +226,10 @@ def _gain(row: Row, on: frontier.Track, reference: str | None) -> Node:
         return html.Span("reference" if row.policy == reference else "–", className="ink3")
     low, high = row.saving_interval or (None, None)
     found = frontier.mark(row.saving, low, high, on)
-    return gain_dot(found, on, found.verdict, said(row))
+    return gain_dot(found, on, found.verdict, describe_saving(row))
 
 
-def said(row: Row) -> str:
+def describe_saving(row: Row) -> str:
     """A saving with its intervals in words."""
     words = [f"{format_change(row.saving or 0.0)} over-allocation saved"]
     if row.saving_interval is not None:

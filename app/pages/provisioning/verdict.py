@@ -62,7 +62,7 @@ def workload_card(found: Card, view: View) -> html.Section:
         html.Span(head, className="truncate", title=head),
         now_and_then(found, view),
         html.P([html.B(worth)], className="worth") if worth else None,
-        html.P(_said(found), className="small ink2"),
+        html.P(_trust_text(found), className="small ink2"),
         note=tested,
         tools=[badge([each.recommended.standing.state for each in found.lines if each.recommended])],
         class_name="workload",
@@ -79,14 +79,14 @@ def _worth(found: Card, prices: PriceSettings) -> str:
         return f"Would have {how}: {money(abs(value), prices)} per day, on what it was made from"
     if value < 0:
         return f"Costs {money(-value, prices)} per day more: leave it as it is"
-    said = f"Saves {money(value, prices)} per day"
+    saves = f"Saves {money(value, prices)} per day"
     if found.held_out >= LEAST_UNITS:
-        return said
+        return saves
     alike = "the one" if found.held_out == 1 else f"the {found.held_out}"
-    return f"{said}, if all are like {alike} held out"
+    return f"{saves}, if all are like {alike} held out"
 
 
-def _said(found: Card) -> str:
+def _trust_text(found: Card) -> str:
     """How far the recommendation can be trusted: once where that is the same for each resource."""
     options = [line.recommended for line in found.lines if line.recommended is not None]
     sentences = [each.standing.sentence for each in options]
@@ -96,11 +96,11 @@ def _said(found: Card) -> str:
         if memory is not None and memory.recommended is not None and found.held_out:
             killed = memory.fixed if memory.recommended.way == KEEP and memory.fixed else memory.recommended
             title = "A fixed memory limit: " if killed is memory.fixed else ""
-            said = ran_out(killed.found, found.held_out)
-            said = within(said) if title else said
+            outcome = ran_out(killed.found, found.held_out)
+            outcome = within(outcome) if title else outcome
             if killed.standing.state is State.UNTESTED:
-                said = "it was made from the very container that was held out, so nothing was tested."
-            risk = f" {title}{said}"
+                outcome = "it was made from the very container that was held out, so nothing was tested."
+            risk = f" {title}{outcome}"
         return sentences[0] + risk
     return " ".join(sentences)
 
@@ -125,7 +125,7 @@ def _line(line: Line, view: View) -> html.Div:
         )
     if option.way == KEEP:
         amount = html.Span(amount_of(line.now, line.unit), className="num strong")
-        why = html.Div(f"Now: {line.now_is}. {_once(line, line.exported)}", className="small ink3")
+        why = html.Div(f"Current: {line.now_is}. {_fixed_limit(line, line.exported)}", className="small ink3")
         stays = html.Div([html.Div([amount, ": leave it as it is"]), why])
         return html.Div([html.Span(name, className="ink3"), stays], className="res")
     now, then = amount_of(line.now, line.unit), amount_of(option.amount, line.unit)
@@ -140,8 +140,8 @@ def _line(line: Line, view: View) -> html.Div:
     )
     body = [head, html.Div(_does(line, option), className="small ink2")]
     body.append(html.Div(_saves(option, line.unit, view), className="small ink2"))
-    once = _once(line, line.exported) if option.way == STEERED and line.exported is not None else ""
-    body.append(html.Div(f"Now: {line.now_is}. {once}", className="small ink3"))
+    fixed = _fixed_limit(line, line.exported) if option.way == STEERED and line.exported is not None else ""
+    body.append(html.Div(f"Current: {line.now_is}. {fixed}", className="small ink3"))
     return html.Div([html.Span(name, className="ink3"), html.Div(body)], className="res")
 
 
@@ -193,7 +193,7 @@ def within(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
 
 
-def _once(line: Line, option: Option | None) -> str:
+def _fixed_limit(line: Line, option: Option | None) -> str:
     """What the export sets in place of a policy that changes what it gives."""
     if option is None:
         return ""
@@ -201,8 +201,9 @@ def _once(line: Line, option: Option | None) -> str:
     tested = "" if values["tested"] else " (not tested)"
     short = format_share(values["under_time_0"])
     if not option.kept:
-        return f"Not to be set once: {amount_of(option.amount, line.unit)} was short {short} of the time."
-    return f"Set once: {amount_of(option.amount, line.unit)}, short {short} of the time{tested}."
+        amount = amount_of(option.amount, line.unit)
+        return f"No fixed limit is good enough: {amount} is short {short} of the time."
+    return f"Fixed limit: {amount_of(option.amount, line.unit)}, short {short} of the time{tested}."
 
 
 def amount_of(value: float, unit: Unit) -> str:
@@ -350,13 +351,13 @@ def _amount_box(line: Line, total: Saved, now: float | None, *, instead: bool) -
     )
 
 
-def _box(label: str, value: str, said: str) -> html.Div:
+def _box(label: str, value: str, note: str) -> html.Div:
     number, _, unit = value.partition(" ")
     return html.Div(
         [
             html.Div(label, className="ink3 small"),
             html.Div([number, " ", html.Small(unit)], className="value"),
-            html.Div(said, className="small ink2"),
+            html.Div(note, className="small ink2"),
         ]
     )
 
@@ -377,11 +378,11 @@ def _reasons(found: Verdict, report: Mapping[str, Any]) -> list[html.Li]:
         if line.resource in found.risk and found.whole.held_out:
             items.append(_trust(line.resource, found.risk[line.resource]))
     if not found.whole.held_out and found.risk:
-        said = next(iter(found.risk.values())).sentence
-        items.append(_reason("alert-triangle", "warn", [html.B("Nothing was tested."), " ", said]))
+        sentence = next(iter(found.risk.values())).sentence
+        items.append(_reason("alert-triangle", "warn", [html.B("Nothing was tested."), " ", sentence]))
     if (report.get("model") or {}).get("trained_on") == "held_out":
-        said = "Its phase model was trained on these very containers, so it may do worse on others."
-        items.append(_reason("info-circle", "info", [html.B("Seen before."), " ", said]))
+        sentence = "Its phase model was trained on these very containers, so it may do worse on others."
+        items.append(_reason("info-circle", "info", [html.B("Seen before."), " ", sentence]))
     items += [
         _reason("info-circle", "info", [html.B(f"{RESOURCES[missing]}."), " Not recorded in these traces."])
         for missing in RESOURCES
@@ -389,8 +390,8 @@ def _reasons(found: Verdict, report: Mapping[str, Any]) -> list[html.Li]:
     ]
     if found.untested and found.whole.held_out:
         names = _named(found.untested)
-        said = f" No container of {names} was held out, so nothing was tested for them; no total counts them."
-        items.append(_reason("alert-triangle", "warn", [html.B("Not tested."), said]))
+        sentence = f" No container of {names} was held out: not tested, and in no total."
+        items.append(_reason("alert-triangle", "warn", [html.B("Not tested."), sentence]))
     return items
 
 
@@ -428,8 +429,8 @@ def _instead(found: Verdict, line: Line) -> list[html.Li]:
     stay = f"{keep:,} of {len(lines):,} workloads keep what they have, as a fixed limit would kill, too"
     if len(lines) == 1:
         stay = "the containers keep what they have, as a fixed limit would kill, too"
-    said = [instead.strip()] * bool(fixed) + [stay] * bool(keep)
-    text = f" Too little memory kills, so {'; '.join(said)}.{policy}"
+    parts = [instead.strip()] * bool(fixed) + [stay] * bool(keep)
+    text = f" Too little memory kills, so {'; '.join(parts)}.{policy}"
     title = "Memory: fixed limits." if fixed else "Memory: leave it as it is."
     return [_reason("info-circle", "info", [html.B(title), text])]
 

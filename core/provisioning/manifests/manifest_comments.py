@@ -86,7 +86,7 @@ def exportable(found: Verdict) -> list[tuple[Card, list[Line]]]:
         )
     if not any(line.exported for card, _ in cards for line in card.lines):
         raise InputError(
-            "The chosen policies know the future: nobody can give what they give.",
+            "The chosen policies know the future, so what they give cannot be set.",
             "Choose another policy in the table.",
         )
     if any(line.unit in ABSOLUTE for line in found.whole.lines):
@@ -120,20 +120,20 @@ def left_out(found: Verdict) -> list[str]:
 
 def sentences(card: Card, lines: Sequence[Line]) -> list[str]:
     """What is promised for one workload, why, and how far it can be trusted."""
-    said = [f"workload: {one_line(card.name)}", *_withheld(card)]
+    texts = [f"workload: {one_line(card.name)}", *_withheld(card)]
     for line in lines:
         option = line.exported
         if option is not None:
-            said += [
+            texts += [
                 _how(line, option, card),
                 _promise(line, option, card),
                 f"  {one_line(option.standing.sentence)}",
             ]
             if option.standing.state is not State.SAFE:
-                said.append("  Nothing here is recommended as safe.")
+                texts.append("  Nothing here is recommended as safe.")
             if line.by_phase:
-                said.append(f"  By phase, by the same rule: {_phases(line)}.")
-    return said
+                texts.append(f"  By phase, by the same rule: {_phases(line)}.")
+    return texts
 
 
 def _phases(line: Line) -> str:
@@ -147,36 +147,36 @@ def _phases(line: Line) -> str:
 
 def _withheld(card: Card) -> list[str]:
     """What is not set because it broke its promise where it was tested."""
-    said, n = [], card.held_out
+    texts, n = [], card.held_out
     for line in card.lines:
         if line.exported is None or line.exported.kept:
             continue
         amount = format_value(line.exported.amount, line.unit)
         short = format_share(line.exported.found["under_time_0"])
         where = f"{n:,} held-out container{'s' if n != 1 else ''}"
-        said.append(
-            f"{line.resource.value} is left out: {amount} did not do what it should. On {where} it was short "
+        texts.append(
+            f"{line.resource.value} is left out: {amount} is not enough. On {where} it was short "
             f"for {short} of the time."
         )
-    return said
+    return texts
 
 
 def _how(line: Line, option: Option, card: Card) -> str:
     name, policy = line.resource.value, one_line(option.policy)
     if option.way == EXACT:
         return f"{name}: {policy}, which gives one amount for a container’s whole life."
-    made = len(option.found["made_from"])
+    learned = len(option.found["made_from"])
     source = (
-        f"{made:,} training container{'s' if made != 1 else ''}"
+        f"{learned:,} training container{'s' if learned != 1 else ''}"
         if card.training and option.found["tested"]
-        else f"the {made:,} container{'s' if made != 1 else ''} that it was judged on"
+        else f"the {learned:,} container{'s' if learned != 1 else ''} that it was judged on"
     )
     what = (
         "their highest use plus headroom" if line.resource is Resource.MEMORY
         else "what none of them exceeds for more than the tolerated share of its time"
     )  # fmt: skip
     chosen = (
-        f"{policy} was chosen; it changes what it gives over time, which no manifest can say. "
+        f"{policy} was chosen; it changes what it gives over time, which no manifest can express. "
         if policy
         else ""
     )
@@ -192,19 +192,21 @@ def _promise(line: Line, option: Option, card: Card) -> str:
     )
     given, now = format_value(found["request"], line.unit), format_value(line.now, line.unit)
     short, by_five = (format_share(found[name], 2) for name in ("under_time_0", "under_time_05"))
-    said = (
+    promise = (
         f"  With {given}, {where}: short {short} of the time, {by_five} by more than 5%, never resized; "
-        f"now {now} ({line.now_is})."
+        f"now {now}, limit: {line.now_is}."
     )
     if line.resource is Resource.MEMORY:
-        said += f" Runs out of memory {found['events']:,} times, in {found['containers_short']:,} containers."
-    return said
+        promise += (
+            f" Runs out of memory {found['events']:,} times, in {found['containers_short']:,} containers."
+        )
+    return promise
 
 
 def facts(card: Card, lines: Sequence[Line]) -> list[str]:
     """The same as YAML, for programs: the amounts, the containers, and every figure that is promised."""
     tested = any(line.exported is not None and line.exported.found["tested"] for line in lines)
-    said = [
+    texts = [
         "evidence:",
         f"  workload: {_json(card.name)}",
         f"  tested_on: {_json(list(card.tested_on) if tested else [])}",
@@ -228,13 +230,13 @@ def facts(card: Card, lines: Sequence[Line]) -> list[str]:
             "state": line.exported.standing.state.value,
             "by_phase": {each.name: each.amount for each in line.by_phase},
         }
-        said += [
+        texts += [
             f"  {line.resource.value}:",
             *(f"    {name}: {_json(value)}" for name, value in values.items()),
         ]
         if "made_from" in found:
-            said.append(f"    made_from: {_json(found['made_from'])}")
-    return said
+            texts.append(f"    made_from: {_json(found['made_from'])}")
+    return texts
 
 
 def comments(card: Card, lines: Sequence[Line]) -> list[str]:

@@ -49,8 +49,8 @@ def pick(part: Mapping[str, Any], held_out: int, wanted: str | None = None) -> P
     if wanted is not None and any(row["policy"] == wanted for row in rows):
         return Pick(wanted, better=False, by_hand=True, sentence=_by_hand(rows, wanted))
     if held_out < LEAST_UNITS:
-        said = f"It did best of the rules without learning; {_FEW}." if best else _NOTHING
-        return Pick(best, better=False, by_hand=False, sentence=said)
+        sentence = f"It did best of the rules without learning; {_FEW}." if best else _NOTHING
+        return Pick(best, better=False, by_hand=False, sentence=sentence)
     winner = max((row for row in rows if surely(row) > 0), key=surely, default=None)
     if winner is not None:
         return Pick(winner["policy"], better=True, by_hand=False, sentence=_why(winner, str(best)))
@@ -73,7 +73,7 @@ def units(report: Mapping[str, Any]) -> int:
 def _by_hand(rows: Sequence[Mapping[str, Any]], wanted: str) -> str:
     row = next(row for row in rows if row["policy"] == wanted)
     if kind_of(row).knows_future:
-        return "Chosen in the table. It knows the future, so nobody can give these amounts."
+        return "Chosen in the table. It knows the future, so these amounts cannot be set."
     return "Chosen in the table."
 
 

@@ -1,4 +1,4 @@
-"""How far a result can be trusted: what is said with few held-out containers, and what is withheld.
+"""How far a result can be trusted: what a few held-out containers show, and what is withheld.
 
 A result on n held-out containers is a sample of n. With fewer than `LEAST_UNITS` no interval is given
 and nothing is called safe. For memory, where falling short once kills, what was seen matters less
@@ -38,7 +38,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What may be said of a result."""
+    """How far a result can be trusted."""
 
     #: In a word.
     state: State
@@ -70,15 +70,17 @@ def standing(
     tested: bool = True,
     groups: int | None = None,
 ) -> Standing:
-    """What may be said of one workload's figures for one resource."""
+    """How far one workload's figures for one resource can be trusted."""
     if not tested or held_out == 0:
         return _untested(containers, settings)
-    said = _of_containers(found, resource, held_out, containers, settings)
+    by_containers = _of_containers(found, resource, held_out, containers, settings)
     if groups is None or groups >= LEAST_UNITS:
-        return said
+        return by_containers
     few = f"They are of {groups} whole groups" if groups > 1 else "They are one whole group"
-    state = State.OPEN if said.state is State.SAFE else said.state
-    return replace(said, state=state, sentence=f"{said.sentence} {few}; other groups may differ.")
+    state = State.OPEN if by_containers.state is State.SAFE else by_containers.state
+    return replace(
+        by_containers, state=state, sentence=f"{by_containers.sentence} {few}; other groups may differ."
+    )
 
 
 def _of_containers(
@@ -142,15 +144,12 @@ def _memory(found: Mapping[str, Any], held_out: int) -> Standing:
 
 
 def ran_out(found: Mapping[str, Any], held_out: int) -> str:
-    """Who would run out of memory, by name; or what can be ruled out where nobody would."""
+    """Which containers would run out of memory, or the upper bound of their share where none would."""
     if not found["events"]:
-        who = (
-            f"None of {held_out:,} held-out containers"
-            if held_out > 1
-            else "The one held-out container did not"
+        return (
+            f"0 of {held_out:,} held-out containers would run out of memory "
+            f"(95% upper bound: {_others(held_out)})."
         )
-        said = f"{who} would run out of memory" if held_out > 1 else f"{who} run out of memory"
-        return f"{said}; that still allows for up to {_others(held_out)} of others (95% confidence)."
     names = ", ".join(found["short"][:3])
     others = found["containers_short"] - min(len(found["short"]), 3)
     more = f" and {others:,} more" if others > 0 else ""
@@ -167,7 +166,7 @@ def _others(held_out: int) -> str:
 
 def _cpu(found: Mapping[str, Any], held_out: int, tolerance: float) -> Standing:
     low, high = float(found["short_low"]), float(found["short_high"])
-    asked = format_set_share(tolerance)
+    tolerated = format_set_share(tolerance)
     short = f"Short {format_share(low)} to {format_share(high)} of the time (95%)"
     narrow = (
         f" With {held_out} containers intervals come out somewhat too narrow." if held_out < _NARROW else ""
@@ -175,16 +174,16 @@ def _cpu(found: Mapping[str, Any], held_out: int, tolerance: float) -> Standing:
     never = high <= 0
     if never:
         short = f"Never short on {held_out:,} held-out containers"
-        narrow = f" That still allows for up to {_others(held_out)} of others to be short (95% confidence)."
+        narrow = f" At most {_others(held_out)} of other containers would be short (95% upper bound)."
     if low > tolerance:
-        return Standing(State.BROKEN, f"{short}: more than the {asked} asked for.{narrow}")
+        return Standing(State.BROKEN, f"{short}: more than the tolerated {tolerated}.{narrow}")
     saved_low, saved_high = found.get("saved_low"), found.get("saved_high")
     if saved_high is None or saved_high < 0:
         return Standing(State.OPEN, f"{short}. It needs more than there is now.{narrow}")
     if saved_low is None or saved_low <= 0:
         return Standing(State.OPEN, f"{short}. Whether it saves anything is uncertain.{narrow}")
     if high > tolerance:
-        return Standing(State.OPEN, f"{short}; {asked} was asked for, so more is possible.{narrow}")
+        return Standing(State.OPEN, f"{short}; {tolerated} is tolerated, so less is possible.{narrow}")
     if never:
         return Standing(State.SAFE if unseen(held_out) <= _RARE else State.OPEN, f"{short}.{narrow}")
-    return Standing(State.SAFE, f"{short}, within the {asked} asked for.{narrow}")
+    return Standing(State.SAFE, f"{short}, within the tolerated {tolerated}.{narrow}")

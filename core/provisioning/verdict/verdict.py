@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from core.provisioning.verdict.savings import Saved
 
 
-_SAID = {Resource.CPU: "CPU", Resource.MEMORY: "memory"}
+_RESOURCE_NAMES = {Resource.CPU: "CPU", Resource.MEMORY: "memory"}
 STEERED, FIXED, EXACT, KEEP = "steered", "fixed", "exact", "keep"
 
 
@@ -95,7 +95,7 @@ class Line:
     #: One of them, or None where there is neither.
     recommended: Option | None
     #: What a manifest says: the policy itself where it never changes, else the fixed amount; None where there
-    #: is neither, or nobody can give what the policy gives.
+    #: is neither, or the policy knows the future.
     exported: Option | None
     #: The fixed amount of each phase, made and judged by the same rule; empty without a phase model.
     by_phase: tuple[PhaseAmount, ...] = ()
@@ -114,10 +114,10 @@ class Line:
     def now_is(self) -> str:
         """Where `now` is from."""
         if self.given == 0:
-            return "own peak, known only afterwards; no limit in the traces"
+            return "none recorded (compared with the observed peak)"
         if self.given == self.of:
-            return "limit in the traces"
-        return f"limit of {self.given:,} of {self.of:,}, own peak of the others"
+            return "recorded limit"
+        return f"recorded for {self.given:,} of {self.of:,} (others: observed peak)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Card:
 
     @property
     def worth(self) -> float | None:
-        """What is said to be saved per day: what was tested, or where nothing was, what it was made from."""
+        """What is saved per day: by what was tested, or where nothing was, what it was made from."""
         return self.tested_money if self.held_out else self.money
 
     def line(self, resource: Resource) -> Line | None:
@@ -199,12 +199,12 @@ class Verdict:
     @property
     def against(self) -> str:
         """What savings are measured against, where that is not a limit; "" where it is."""
-        peaks = [_SAID[line.resource] for line in self.whole.lines if line.given < line.of]
+        peaks = [_RESOURCE_NAMES[line.resource] for line in self.whole.lines if line.given < line.of]
         if not peaks:
             return ""
         return (
-            f"The traces do not say which {' and '.join(peaks)} every container was given: what is saved is "
-            "against its own peak, which is known only afterwards."
+            f"Not every container has a recorded {' and '.join(peaks)} limit; savings of the others "
+            "are against their observed peak."
         )
 
     @property
@@ -236,7 +236,7 @@ def verdict(
     cards = [whole] if by is None else [make.card(number) for number in range(n)]
     cards.sort(key=lambda card: (card.held_out == 0, -(card.worth or 0.0), card.name))
     risk = {resource: _together(resource, whole, cards, report) for resource in parts}
-    return Verdict(by, picks, whole, tuple(cards), {each: said for each, said in risk.items() if said})
+    return Verdict(by, picks, whole, tuple(cards), {each: found for each, found in risk.items() if found})
 
 
 def _readable(part: Mapping[str, Any]) -> bool:
@@ -274,12 +274,14 @@ def _together(
     sums = {name: sum(each.found[name] for _, each in tried) for name in ("events", "containers_short")}
     found = {**sums, "short": [name for _, each in tried for name in each.found["short"]]}
     judged = sum(card.held_out for card, _ in tried)
-    said = standing(found, resource, judged, whole.containers, report["settings"])
+    together = standing(found, resource, judged, whole.containers, report["settings"])
     taken_ways = {option.way for _, _, option in taken}
     if len(taken_ways) == 1 and KEEP not in taken_ways:
-        return said
+        return together
     return Standing(
-        State.FEW if said.missing else State.OPEN, f"{said.sentence} {_CHOSEN_HERE}", said.missing
+        State.FEW if together.missing else State.OPEN,
+        f"{together.sentence} {_CHOSEN_HERE}",
+        together.missing,
     )
 
 
@@ -312,8 +314,8 @@ def with_workloads(whole: Standing, each: Sequence[Standing]) -> Standing:
     if len(each) < 2 or not broken:
         return whole
     are = "are" if broken > 1 else "is"
-    said = f"{whole.sentence} {broken:,} of {len(each):,} workloads {are} short for more than that."
-    return replace(whole, state=State.OPEN if whole.state is State.SAFE else whole.state, sentence=said)
+    sentence = f"{whole.sentence} {broken:,} of {len(each):,} workloads {are} short for more than that."
+    return replace(whole, state=State.OPEN if whole.state is State.SAFE else whole.state, sentence=sentence)
 
 
 _ITSELF = (
@@ -410,7 +412,7 @@ class _Maker:
         at_once = running(entry["container_seconds"], self.report["recorded"], self.prices)
         now, containers = entry["now"]["amount"], entry["training"] + len(entry["held_out"])
         low, high = found.get("saved_low"), found.get("saved_high")
-        said = standing(
+        trust = standing(
             found,
             resource,
             len(entry["held_out"]),
@@ -427,15 +429,15 @@ class _Maker:
             saved=saved(now - found["amount"], unit, at_once, self.prices),
             saved_share=1.0 - found["amount"] / now if now > 0 else None,
             interval=None if low is None or high is None else (low, high),
-            standing=said,
-            kept=said.state is not State.BROKEN and (not tested or self._keeps(found, resource)),
+            standing=trust,
+            kept=trust.state is not State.BROKEN and (not tested or self._keeps(found, resource)),
         )
 
     def _keep(self, entry: Mapping[str, Any], unit: Unit, fixed: Option) -> Option:
         """What containers have now, where nothing that was tried in its place kept them alive."""
         state = State.FEW if len(entry["held_out"]) < LEAST_UNITS else State.OPEN
         sentence = fixed.standing.sentence
-        said = f"Leave its memory as it is. A fixed limit: {sentence[:1].lower()}{sentence[1:]}"
+        leave = f"Leave its memory as it is. A fixed limit: {sentence[:1].lower()}{sentence[1:]}"
         return Option(
             way=KEEP,
             policy="",
@@ -444,7 +446,7 @@ class _Maker:
             saved=saved(0.0, unit, 0.0, self.prices),
             saved_share=0.0,
             interval=None,
-            standing=Standing(state, said, fixed.standing.missing),
+            standing=Standing(state, leave, fixed.standing.missing),
             kept=True,
         )
 
@@ -489,6 +491,6 @@ def _phase_amount(entry: Mapping[str, Any]) -> PhaseAmount:
 
 
 def can_be_given(policy: str, part: Mapping[str, Any]) -> bool:
-    """Whether anybody could give what a policy gives: nobody can for those that know the future."""
+    """Whether what a policy gives can be set; policies that know the future cannot be followed."""
     row = next((row for row in part["policies"] if row["policy"] == policy), None)
     return row is not None and not kind_of(row).knows_future

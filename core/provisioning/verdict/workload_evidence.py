@@ -341,7 +341,7 @@ class _Maker:
 
 
 def _figures(sums: Tally, ids: tuple[str, ...] | list[str]) -> dict[str, Any]:
-    """Mean amount, time short, resizes, and who would run out of it (for memory: be killed)."""
+    """Mean amount, time short, resizes, and which containers would run out of it (memory: be killed)."""
     seconds = float(sums.seconds.sum())
     short = np.flatnonzero(sums.events > 0)
     worst = short[np.argsort(-sums.events[short], kind="stable")]

@@ -99,7 +99,7 @@ def test_without_memory_that_is_said_and_prices_are_those_of_the_address(place: 
     text = compared(place, place.traces.add(bare, None, name="bare"), None)
     assert "Not recorded in these traces" in text
     assert "2 workloads by “service”" in text
-    assert "own peak, known only afterwards; no limit in the traces" in text
+    assert "Current: none recorded (compared with the observed peak)" in text
     assert "0.04 USD" in text
     assert "7.00 EUR" in shown(core_hour="7", currency="EUR")
     assert "Price of a core-hour (core_hour) cannot be" in shown(core_hour="-7")
