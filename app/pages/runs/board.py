@@ -36,6 +36,7 @@ from core.experiments.leaderboard import (
     value_of,
 )
 from core.experiments.measures import COUNTS, FURTHER_MEASURES, RISING
+from core.tables import Column, Table
 from core.units import format_share
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def published_for(info: ExperimentInfo, selection: Selection) -> Sequence[Publis
     return info.experiment.published if selection.base.key == info.experiment.baseline else ()
 
 
-# The cells of a row, and the table of them as a file.
+# The table, and the lines of its cells.
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +172,79 @@ class Line:
     title: str | None = None
 
 
-def cells_of(row: Standing, columns: Columns, published: Sequence[PublishedFigure]) -> list[list[Line]]:
-    """The cells of a row behind its difference, in the order of the columns."""
-    cells = [_measure_lines(row, name) for name in columns.titles]
-    if columns.single:
-        cells += _job_lines(row)
-        if published:
+def board_table(info: ExperimentInfo, selection: Selection, view: View) -> Table:
+    """The rows in the order that is shown; a file also has the columns of the other sets."""
+    found = rows(info, selection, view)
+    shown, published = columns(found, view), published_for(info, selection)
+    titles = {**shown.titles, **(SINGLE if shown.single else {})}
+    spread = (name for name in SPREAD if name in EVERY_MEASURE and any(value_of(row, name) for row in found))
+    further = (name for names in further_columns(found).values() for name in names)
+    shown_first = (name for name in shown.titles if name in EVERY_MEASURE)
+    names = dict.fromkeys((*shown_first, *COMPLETION, *spread, *further))
+    places = {row.label: at for at, row in enumerate(found, 1)}
+    labels = {side.key: side.label for side in selection.sides}
+    return Table(
+        f"{info.name}-leaderboard",
+        (
+            Column("rank", value=lambda row: places[row.label]),
+            Column("policy", value=lambda row: labels[row.label]),
+            Column("baseline", value=lambda _: selection.base.label),
+            Column("seeds"),
+            *(_measure_column(name, titles.get(name, "")) for name in names),
+            *(_job_column(name, titles.get(name, "")) for name in SINGLE),
+            *(Column(name, titles.get(name, ""), right=True) for name in _PLAIN),
+            Column("failed_jobs"),
+            Column(
+                "published",
+                "Published" if shown.single and published else "",
+                value=lambda row: "; ".join(map(_published_text, published_of(published, row.label))),
+            ),
+        ),
+        found,
+    )
+
+
+def _measure_column(name: str, title: str) -> Column:
+    in_seconds = FURTHER_MEASURES[name].unit == "s" if name in FURTHER_MEASURES else name != "worst_slowdown"
+    own = f"{name}_s" if in_seconds else name
+    ends = ("change", "low", "high", "apart", "apart_low", "apart_high")
+
+    def value(row: Standing) -> tuple[float | None, ...]:
+        each = row.differences.get(name)
+        apart = (None,) * 6 if each is None else (
+            each.value, each.low, each.high, each.seconds, each.seconds_low, each.seconds_high
+        )  # fmt: skip
+        return row.measures.get(name), *apart
+
+    return Column(name, title, value=value, parts=(own, *(f"{name}_{end}" for end in ends)), right=True)
+
+
+def _job_column(name: str, title: str) -> Column:
+    if name == "sooner":
+        return Column(name, title, value=lambda row: row.jobs and (row.jobs.sooner,), parts=("jobs_sooner",),
+                      right=True)  # fmt: skip
+    return Column(
+        name,
+        title,
+        value=lambda row: row.jobs and (*getattr(row.jobs, f"{name}_job"), getattr(row.jobs, name)),
+        parts=(f"{name}_job", f"{name}_job_change", f"{name}_of_a_run"),
+        right=True,
+    )
+
+
+def _published_text(each: PublishedFigure) -> str:
+    return f"{each.measure}{f' {each.job}' if each.job else ''} {each.change:+.3f} ({each.source})"
+
+
+def cells_of(row: Standing, table: Table, published: Sequence[PublishedFigure]) -> list[list[Line]]:
+    """The lines of a row in each titled column of the table."""
+    cells = []
+    for column in table.titled:
+        if column.key == "published":
             cells.append([_published_line(each, row) for each in published_of(published, row.label)])
+        else:
+            lines = _job_lines if column.key in SINGLE else _measure_lines
+            cells.append(lines(row, column.key))
     return cells
 
 
@@ -198,21 +265,16 @@ def _measure_lines(row: Standing, name: str) -> list[Line]:
     return lines
 
 
-def _job_lines(row: Standing) -> list[list[Line]]:
+def _job_lines(row: Standing, name: str) -> list[Line]:
     jobs = row.jobs
     if jobs is None:
-        return [[], [], []]
-    cells = [[Line(format_share(jobs.sooner, 0))]]
-    for (name, mean), each, what in (
-        (jobs.best_job, jobs.best, "best"),
-        (jobs.worst_job, jobs.worst, "worst"),
-    ):
-        title = f"{name}: mean over seeds; the {what} job of a run, whichever it is: {format_relative(each)}"
-        lines = [Line(f"{name} {format_relative(mean)}", "", title)]
-        if row.seeds > 1:
-            lines.append(Line(f"of a run {format_relative(each)}", "small ink3"))
-        cells.append(lines)
-    return cells
+        return []
+    if name == "sooner":
+        return [Line(format_share(jobs.sooner, 0))]
+    (job, mean), each = (jobs.best_job, jobs.best) if name == "best" else (jobs.worst_job, jobs.worst)
+    title = f"{job}: mean over seeds; the {name} job of a run, whichever it is: {format_relative(each)}"
+    below = [Line(f"of a run {format_relative(each)}", "small ink3")] if row.seeds > 1 else []
+    return [Line(f"{job} {format_relative(mean)}", "", title), *below]
 
 
 _VERDICTS = {
@@ -240,65 +302,21 @@ def _published_line(each: PublishedFigure, row: Standing) -> Line:
     return Line(text, f"small {kind}", f"{each.source}: {text}{mine}; {words}")
 
 
-def csv_rows(info: ExperimentInfo, selection: Selection, view: View) -> tuple[list[str], list[list[object]]]:
-    """The rows in the order that is shown, with every measure: the head and the rows."""
-    found = rows(info, selection, view)
-    further = (name for names in further_columns(found).values() for name in names)
-    spread = (name for name in SPREAD if name in EVERY_MEASURE and any(value_of(row, name) for row in found))
-    names = list(dict.fromkeys((*COMPLETION, *spread, *further)))
-    head = ["rank", "policy", "baseline", "seeds"]
-    for name in names:
-        head.append(f"{name}_s" if _in_seconds(name) else name)
-        head += [f"{name}_{what}" for what in ("change", "low", "high", "apart", "apart_low", "apart_high")]
-    head += ["jobs_sooner", "best_job", "best_job_change", "worst_job", "worst_job_change", "best_of_a_run",
-             "worst_of_a_run", "migrations", "controller", "failed_jobs", "published"]  # fmt: skip
-    published = published_for(info, selection)
-    labels = {side.key: side.label for side in selection.sides}
-    return head, [[at, labels[row.label], selection.base.label, row.seeds, *_values(row, names, published)]
-                  for at, row in enumerate(found, 1)]  # fmt: skip
-
-
-def _in_seconds(name: str) -> bool:
-    return FURTHER_MEASURES[name].unit == "s" if name in FURTHER_MEASURES else name != "worst_slowdown"
-
-
-def _values(row: Standing, names: Sequence[str], published: Sequence[PublishedFigure]) -> list[object]:
-    cells: list[object] = []
-    for name in names:
-        each = row.differences.get(name)
-        cells.append(row.measures.get(name))
-        if each is None:
-            cells += [None] * 6
-        else:
-            cells += [each.value, each.low, each.high, each.seconds, each.seconds_low, each.seconds_high]
-    jobs = row.jobs
-    cells += (
-        [None] * 7 if jobs is None else [jobs.sooner, *jobs.best_job, *jobs.worst_job, jobs.best, jobs.worst]
-    )
-    words = "; ".join(
-        f"{each.measure}{f' {each.job}' if each.job else ''} {each.change:+.3f} ({each.source})"
-        for each in published_of(published, row.label)
-    )
-    return [*cells, row.migrations, row.controller, row.failed_jobs, words]
-
-
 # The picture and the card.
 
 
 def picture(info: ExperimentInfo, selection: Selection, view: View) -> go.Figure:
     """The table as a picture: what is shown, in the same order."""
-    found, measure, published = (
-        rows(info, selection, view),
+    table, measure, published = (
+        board_table(info, selection, view),
         dot_measure(view),
         published_for(info, selection),
     )
     titles = {side.key: side.title for side in selection.sides}
-    shown = columns(found, view)
-    heads = ["Policy", "Change", "95% interval", *_titles(shown).values()]
-    heads += ["Published"] if shown.single and published else []
+    heads = ["Policy", "Change", "95% interval", *(column.title for column in table.titled)]
     lines = []
-    for at, row in enumerate(found, 1):
-        texts = ["<br>".join(line.text for line in cell) for cell in cells_of(row, shown, published)]
+    for at, row in enumerate(table.rows, 1):
+        texts = ["<br>".join(line.text for line in cell) for cell in cells_of(row, table, published)]
         each = row.differences.get(measure)
         cells = [f"{at}  {titles[row.label]}", *(describe_difference(measure, each) or ("", "")), *texts]
         if each is None or each.value is None:
@@ -320,8 +338,7 @@ def board_card(info: ExperimentInfo, selection: Selection, view: View, csv: str)
         if (each := row.differences.get(measure)) is not None and each.value is not None
     )
     shown = columns(found, view)
-    published = published_for(info, selection) if shown.single else ()
-    of = _Board(selection, view, shown, published, on)
+    of = _Board(selection, view, board_table(info, selection, view), published_for(info, selection), on)
     table = html.Table(
         [
             html.Caption("Every policy against the baseline", className="sr"),
@@ -405,7 +422,7 @@ class _Board:
 
     selection: Selection
     view: View
-    columns: Columns
+    table: Table
     published: Sequence[PublishedFigure]
     on: frontier.Track
 
@@ -417,15 +434,13 @@ def _head(of: _Board) -> html.Tr:
         html.Th(html.Span("Drawn", className="sr"), scope="col"),
         _sort_head(view, "label", "Policy", ""),
         _sort_head(view, f"difference.{measure}", against, "", colSpan=3),
-        *(_sort_head(view, name, title, "num") for name, title in _titles(of.columns).items()),
     ]
-    if of.published:
-        cells.append(html.Th("Published", scope="col"))
+    for column in of.table.titled:
+        if column.key == "published":
+            cells.append(html.Th(column.title, scope="col"))
+        else:
+            cells.append(_sort_head(view, column.key, column.title, "num"))
     return html.Tr(cells)
-
-
-def _titles(shown: Columns) -> dict[str, str]:
-    return {**shown.titles, **(SINGLE if shown.single else {})}
 
 
 def _sort_head(view: View, name: str, title: str, kind: str, **more: Any) -> html.Th:
@@ -455,9 +470,10 @@ def _row(place: int, row: Standing, of: _Board) -> html.Tr:
         html.Th(_name(place, row, side, of), scope="row"),
         *_difference(row, dot_measure(of.view), of.on),
     ]
-    names = [*_titles(of.columns), *(["published"] if of.published else [])]
-    for name, lines in zip(names, cells_of(row, of.columns, of.published), strict=True):
-        kind = "published" if name == "published" else "num jobcell" if name in ("best", "worst") else "num"
+    for column, lines in zip(of.table.titled, cells_of(row, of.table, of.published), strict=True):
+        kind = {"published": "published", "best": "num jobcell", "worst": "num jobcell"}.get(
+            column.key, "num"
+        )
         cells.append(html.Td([_line(at, line) for at, line in enumerate(lines)], className=kind))
     lit = " lit" if style is not None and style.swatch == "lit" else ""
     base = "base" if side.key == selection.base.key else ""

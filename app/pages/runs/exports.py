@@ -50,8 +50,7 @@ def _columns(*names: str) -> tuple[Column, ...]:
 def export_board(experiment: str) -> Table:
     """The leaderboard."""
     info, view = _requested(experiment)
-    head, rows = board.csv_rows(info, select(info, view), view)
-    return Table(f"{info.name}-leaderboard", _columns(*head), map(tuple, rows))
+    return board.board_table(info, select(info, view), view)
 
 
 @table_route(blueprint, "/api/experiments/<experiment>/steps.csv")

@@ -11,6 +11,7 @@ import pytest
 from app.pages.runs import board, loads, page
 from app.pages.runs.measures import format_measure
 from app.pages.runs.selection import select
+from core.tables import write_csv
 from tests.app.runs.test_queue_pages import asked, made, text_of
 
 if TYPE_CHECKING:
@@ -64,9 +65,10 @@ def test_the_leaderboard_has_columns_of_deadlines_where_jobs_have_some(
 def test_the_file_has_them_with_their_units(place: Workspace, experiment: str) -> None:
     info = place.runs.experiment(experiment)
     view = asked(experiment=experiment)
-    head, rows = board.csv_rows(info, select(info, view), view)
-    lines = list(csv.DictReader(io.StringIO("\n".join(",".join(map(str, row)) for row in (head, *rows)))))
-    assert {"met", "kept", "tardiness_s", "lost"} <= set(head)
+    lines = list(
+        csv.DictReader(io.StringIO("".join(write_csv(board.board_table(info, select(info, view), view)))))
+    )
+    assert {"met", "kept", "tardiness_s", "lost"} <= set(lines[0])
     assert {line["policy"] for line in lines} == {"kube.default", "edf", "deadline"}
 
 
