@@ -7,6 +7,7 @@ import os
 import resource
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -64,8 +65,11 @@ def test_sizes_are_bounded_before_a_byte_arrives(uploads, size, refuses):
         uploads.begin("a.csv", size)
 
 
-def test_a_file_larger_than_the_disk_is_refused_at_once(tmp_path, refuses):
+def test_a_file_larger_than_the_disk_is_refused_at_once(tmp_path, refuses, monkeypatch):
     uploads = Uploads(tmp_path, max_size=2**60)
+    monkeypatch.setattr(
+        "core.workspace.uploads.shutil.disk_usage", lambda _: SimpleNamespace(free=75 * 2**30)
+    )
     with refuses(StorageError):
         uploads.begin("a.csv", 2**59)
 
