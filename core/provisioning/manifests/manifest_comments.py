@@ -194,7 +194,7 @@ def _promise(line: Line, option: Option, card: Card) -> str:
     short, by_five = (format_share(found[name], 2) for name in ("under_time_0", "under_time_05"))
     promise = (
         f"  With {given}, {where}: short {short} of the time, {by_five} by more than 5%, never resized; "
-        f"now {now}, limit: {line.now_is}."
+        f"current: {now}, {line.now_is}."
     )
     if line.resource is Resource.MEMORY:
         promise += (
