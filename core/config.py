@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from core.errors import SettingsError
+from core.units import BINARY_FACTORS, SUFFIX_FACTORS, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 _Parse: TypeAlias = "Callable[[str, str], Any]"
 """Reads the value of a variable, given its name and its text."""
 
-_SIZES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
-_SIZES |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40, "k": 2**10, "m": 2**20, "g": 2**30}
 _YES, _NO = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 _DATABASES = ("sqlite", "postgresql")
 
@@ -206,7 +205,8 @@ def _files(name: str, text: str) -> tuple[Path, ...]:
 
 def _size(name: str, text: str) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
-    factor = _SIZES.get(match[2].lower()) if match else None
+    suffix = match[2].lower() if match else ""
+    factor = SUFFIX_FACTORS[Unit.BYTES].get(suffix, BINARY_FACTORS.get(suffix))
     if match is None or factor is None or float(match[1]) * factor < 1:
         raise _wrong(name, text, "a size above 0, such as 500MB, 2GiB or a number of bytes")
     return int(float(match[1]) * factor)

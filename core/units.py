@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NewType
+from typing import TYPE_CHECKING, Final, NewType
 
 from core.errors import InputError
 
@@ -24,7 +24,7 @@ Seconds = NewType("Seconds", float)
 Cores = NewType("Cores", float)
 Bytes = NewType("Bytes", float)
 
-KIB, MIB, GIB = 1024.0, 1024.0**2, 1024.0**3
+KIB, MIB, GIB, TIB, PIB = 1024.0, 1024.0**2, 1024.0**3, 1024.0**4, 1024.0**5
 MINUS, DASH = "−", "–"
 
 
@@ -38,6 +38,32 @@ class Unit(StrEnum):
     SHARE = "share"
     SECONDS = "seconds"
     PLAIN = "plain"
+
+
+TIME_FACTORS: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
+"""Seconds by the suffix of a unit of time."""
+BINARY_FACTORS: Final = {"": 1.0, "b": 1.0, "k": KIB, "m": MIB, "g": GIB, "t": TIB}
+"""Bytes by a single lower-case letter, as procps and systemd print them."""
+DECIMAL_FACTORS: Final = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+"""Powers of 1000 by their lower-case letter, as Kubernetes and bit rates have them."""
+# fmt: off
+SUFFIX_FACTORS: Final[dict[Unit, dict[str, float]]] = {
+    Unit.BYTES: {
+        "b": 1.0, "byte": 1.0, "bytes": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "pb": 1e15,
+        "kib": KIB, "mib": MIB, "gib": GIB, "tib": TIB, "pib": PIB,
+        "ki": KIB, "mi": MIB, "gi": GIB, "ti": TIB, "pi": PIB,
+    },
+    Unit.CORES: {
+        "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9, "core": 1.0, "cores": 1.0, "cpu": 1.0,
+        "cpus": 1.0, "vcpu": 1.0, "vcpus": 1.0, "millicores": 1e-3, "mcores": 1e-3, "mcpu": 1e-3,
+    },
+    Unit.WATTS: {"mW": 1e-3, "W": 1.0, "kW": 1e3, "watt": 1.0, "watts": 1.0},
+    Unit.SECONDS: TIME_FACTORS | {
+        "µs": 1e-6, "sec": 1.0, "secs": 1.0, "seconds": 1.0, "mins": 60.0, "minutes": 60.0, "hours": 3600.0,
+    },
+}
+# fmt: on
+"""Canonical value by the suffix behind a number, in lower case but for watts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +101,7 @@ FILE_UNITS: dict[str, FileUnit] = {
         FileUnit("kib", "KiB", Unit.BYTES, KIB),
         FileUnit("mib", "MiB", Unit.BYTES, MIB),
         FileUnit("gib", "GiB", Unit.BYTES, GIB),
-        FileUnit("tib", "TiB", Unit.BYTES, 1024 * GIB),
+        FileUnit("tib", "TiB", Unit.BYTES, TIB),
         FileUnit("kb", "kB (1000)", Unit.BYTES, 1e3),
         FileUnit("mb", "MB (1000²)", Unit.BYTES, 1e6),
         FileUnit("gb", "GB (1000³)", Unit.BYTES, 1e9),

@@ -19,14 +19,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from core.deadline_text import read_deadline
 from core.scheduling.model import HIGHEST_PRIORITY, Terms
-from core.units import GIB, KIB, MIB
+from core.units import SUFFIX_FACTORS, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 PREFIX: Final = "phasedock."
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(B|KiB|MiB|GiB|TiB)?")
-_BYTES: Final = {None: 1, "B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB, "TiB": 1024 * GIB}
 _MOST_CORES: Final = 4096.0
 
 
@@ -77,7 +76,7 @@ def _memory(text: str) -> float:
     match = _SIZE.fullmatch(text)
     if match is None or float(match[1]) <= 0:
         raise ValueError(f"“{text[:40]}” is no size; write one such as 2 GiB.")
-    return float(match[1]) * _BYTES[match[2]]
+    return float(match[1]) * SUFFIX_FACTORS[Unit.BYTES][(match[2] or "B").lower()]
 
 
 def _priority(text: str) -> int:

@@ -32,7 +32,6 @@ TIME_UNITS: dict[str, str] = {
     "mmss": "minutes and seconds (05:30)",
     "none": "none: row number × period",
 }
-TIME_FACTORS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
 PERIOD = ""
 """In place of a column's name among those assumed: the sampling period of a file without times."""
 UNKNOWN = "unknown"

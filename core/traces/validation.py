@@ -29,19 +29,6 @@ __all__ = [
 MOST_ROWS = 5
 HARMLESS = 0.01
 """The share of rows that may be dropped or filled before an import counts as one to look at."""
-# Found one by one: their message names the first, the count covers all.
-FIRST_ONLY = frozenset(
-    (
-        "assumed_suffix",
-        "unparsable",
-        "unparsable_kept",
-        "unparsable_time",
-        "ragged",
-        "repeated_header",
-        "encoding",
-        "undecodable",
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +56,9 @@ class Problem:
         """What is wrong, what was done about it, and what a person can do."""
         kind, more = KINDS[self.kind], self.count - 1
         message = self.message
-        if more and self.kind in FIRST_ONLY:
+        if more and kind.names_first:
             message = f"{message.removesuffix('.')}, and {more:,} more like it."
-        return f"{message} {kind.done} {kind.hint}"
+        return f"{message} {kind.outcome} {kind.hint}"
 
     @property
     def hint(self) -> str:

@@ -82,7 +82,7 @@ def _row(one: Problem) -> list[Node]:
         _rows(one),
         html.Code(one.column) if one.column else "–",
         f"{one.count:,}",
-        [html.Span(KINDS[one.kind].done), " ", html.Span(one.hint, className="ink3")],
+        [html.Span(KINDS[one.kind].outcome), " ", html.Span(one.hint, className="ink3")],
     ]
 
 

@@ -11,9 +11,8 @@ import pyarrow.compute as pc
 
 from core.traces.cells.dates import READERS
 from core.traces.cells.numbers import EMPTY, POINT, quantity, read
-from core.traces.mapping import TIME_FACTORS
 from core.traces.raw import Coded, RawTable
-from core.units import FILE_UNITS, file_unit, format_number
+from core.units import FILE_UNITS, TIME_FACTORS, file_unit, format_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from core.store.formats.base import Format
 from core.store.formats.text_table import Row, TextTable, stamped, time_of
-from core.units import GIB, KIB, MIB, plural
+from core.units import BINARY_FACTORS, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +26,6 @@ _ROW = re.compile(
     r"\s+(?P<read>\S+)\s+(?P<write>\S+)\s*"
 )
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([BKMGT]?)")
-_FACTORS = {"": 1.0, "B": 1.0, "K": KIB, "M": MIB, "G": GIB, "T": 1024 * GIB}
 
 
 def is_cgtop(start: str) -> bool:
@@ -70,7 +69,7 @@ def _cells(found: re.Match[str], stamp: str) -> dict[str, str]:
 
 def _bytes(text: str) -> str:
     found = _SIZE.fullmatch(text)
-    return f"{float(found[1]) * _FACTORS[found[2]]:.0f}" if found else ""
+    return f"{float(found[1]) * BINARY_FACTORS[found[2].lower()]:.0f}" if found else ""
 
 
 def _names(rows: Iterable[Row]) -> set[str]:

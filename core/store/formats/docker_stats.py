@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import InputError
 from core.store.formats.base import Format
 from core.store.formats.text_table import Row, TextTable, stamped, time_of
-from core.units import FILE_UNITS, GIB, MIB, plural
+from core.units import GIB, MIB, SUFFIX_FACTORS, Unit, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 
 _SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kKMGTP]i?B|B)")
-_FACTORS = {"B": 1.0, "TB": 1e12, "TIB": 1024.0**4, "PB": 1e15, "PIB": 1024.0**5} | {
-    key.upper(): FILE_UNITS[key].factor for key in ("kb", "mb", "gb", "kib", "mib", "gib")
-}
 INSPECTED_CHARS = 4_000
 """In so many characters a sample or the names of the columns are looked for."""
 _DIGITS = 4
@@ -144,7 +141,7 @@ def as_bytes(text: str) -> str:
     found = _SIZE.fullmatch(bare)
     if found is None:
         return "" if bare == "--" else bare
-    return repr(float(found[1]) * _FACTORS[found[2].upper()])
+    return repr(float(found[1]) * SUFFIX_FACTORS[Unit.BYTES][found[2].lower()])
 
 
 def _is_set(limit: str) -> bool:

@@ -13,11 +13,10 @@ import numpy as np
 
 from core.errors import InputError, format_names
 from core.traces.guessing.order import is_identity
-from core.traces.mapping import TIME_FACTORS
 from core.traces.model import Role
 from core.traces.raw import Coded, RawTable
 from core.traces.validation import MOST_ROWS, problem
-from core.units import plural
+from core.units import TIME_FACTORS, plural
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from core.store.formats.base import Format
 from core.store.formats.text_table import Row, TextTable
-from core.units import GIB, KIB, MIB
+from core.units import BINARY_FACTORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,7 +27,6 @@ _PERCENT = re.compile(r"\d+(?:\.\d+)?")
 _MORE, _LITTLE = 1.3, 5.0
 """Processes use more than the machine is busy by this factor, and by these percent, which is no rounding."""
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([mgt]?)")
-_FACTORS = {"": KIB, "m": MIB, "g": GIB, "t": 1024 * GIB}
 _SIZES = {"RES": "memory_bytes", "VIRT": "virtual_bytes", "SHR": "shared_bytes"}
 _USAGE = {"%CPU": "cpu_percent", "%MEM": "memory_percent"}
 
@@ -104,7 +103,7 @@ def _cells(clock: str, cells: dict[str, str]) -> dict[str, str]:
 
 def _bytes(text: str) -> str:
     found = _SIZE.fullmatch(text)
-    return f"{float(found[1]) * _FACTORS[found[2]]:.0f}" if found else text
+    return f"{float(found[1]) * BINARY_FACTORS[found[2] or 'k']:.0f}" if found else text
 
 
 FORMATS = (

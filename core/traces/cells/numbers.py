@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.units import GIB, KIB, MIB, FileUnit, Unit
+from core.units import DECIMAL_FACTORS, SUFFIX_FACTORS, FileUnit, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -206,7 +206,6 @@ def columns_of_rows(rows: Sequence[Sequence[str]], width: int) -> list[tuple[str
 PERCENT = "%"
 WRITTEN = "written"
 """The unit of a column whose cells measure several things: canonical values, percentages as they are."""
-TIB = 1024 * GIB
 
 
 class Suffix(NamedTuple):
@@ -217,53 +216,11 @@ class Suffix(NamedTuple):
     sure: bool = True
 
 
-_BYTES = {
-    "b": 1.0,
-    "byte": 1.0,
-    "bytes": 1.0,
-    "kb": 1e3,
-    "mb": 1e6,
-    "gb": 1e9,
-    "tb": 1e12,
-    "pb": 1e15,
-    "kib": KIB,
-    "mib": MIB,
-    "gib": GIB,
-    "tib": TIB,
-    "pib": 1024 * TIB,
-    "ki": KIB,
-    "mi": MIB,
-    "gi": GIB,
-    "ti": TIB,
-    "pi": 1024 * TIB,
-}
 BINARY = {"kb": "kib", "mb": "mib", "gb": "gib", "tb": "tib"}
 """Units of 1000 by their names, and those of 1024 that programs often mean by them."""
 _OF_SIZES = frozenset((*BINARY, *BINARY.values()))
-# Kubernetes writes M for 1000², free and ps for 1024²
-_LETTERS = {"k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
-_CORES = {
-    "m": 1e-3,
-    "u": 1e-6,
-    "µ": 1e-6,
-    "μ": 1e-6,
-    "n": 1e-9,
-    "core": 1.0,
-    "cores": 1.0,
-    "cpu": 1.0,
-    "cpus": 1.0,
-    "vcpu": 1.0,
-    "vcpus": 1.0,
-    "millicores": 1e-3,
-    "mcores": 1e-3,
-    "mcpu": 1e-3,
-}
-_WATTS = {"mW": 1e-3, "W": 1.0, "kW": 1e3, "watt": 1.0, "watts": 1.0}
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "secs": 1.0, "seconds": 1.0,
-            "min": 60.0, "mins": 60.0, "minutes": 60.0, "h": 3600.0, "hours": 3600.0}  # fmt: skip
 _PER_SECOND = re.compile(r"(.+?)(?:/s(?:ec(?:ond)?)?|ps|/sec)")
 _BITS = re.compile(r"([kKMGT]?)(?:bit|bits|b)")
-_THOUSAND = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def suffix_as(text: str, unit: Unit) -> Suffix | None:
@@ -274,24 +231,27 @@ def suffix_as(text: str, unit: Unit) -> Suffix | None:
 
 def _of_bytes(text: str) -> Suffix | None:
     lower = text.lower()
-    if lower in _BYTES:
-        return Suffix(Unit.BYTES, _BYTES[lower], text != "b")
+    factor = SUFFIX_FACTORS[Unit.BYTES].get(lower)
+    if factor is not None:
+        return Suffix(Unit.BYTES, factor, text != "b")
+    # Kubernetes writes M for 1000², free and ps for 1024²
     letter = text in ("k", "K", "M", "G", "T")
-    return Suffix(Unit.BYTES, _LETTERS[lower], sure=False) if letter else None
+    return Suffix(Unit.BYTES, DECIMAL_FACTORS[lower], sure=False) if letter else None
 
 
 def _of_cores(text: str) -> Suffix | None:
-    factor = _CORES.get(text if len(text) == 1 else text.lower())
+    factor = SUFFIX_FACTORS[Unit.CORES].get(text if len(text) == 1 else text.lower())
     return None if factor is None else Suffix(Unit.CORES, factor)
 
 
 def _of_watts(text: str) -> Suffix | None:
-    factor = _WATTS.get(text, _WATTS.get(text.lower()) if len(text) > 2 else None)
+    factors = SUFFIX_FACTORS[Unit.WATTS]
+    factor = factors.get(text, factors.get(text.lower()) if len(text) > 2 else None)
     return None if factor is None else Suffix(Unit.WATTS, factor)
 
 
 def _of_seconds(text: str) -> Suffix | None:
-    factor = _SECONDS.get(text.lower())
+    factor = SUFFIX_FACTORS[Unit.SECONDS].get(text.lower())
     return None if factor is None else Suffix(Unit.SECONDS, factor)
 
 
@@ -303,10 +263,10 @@ def _rate(text: str) -> Suffix | None:
     size = found[1]
     bits = _BITS.fullmatch(size)
     if bits is not None:
-        return Suffix(Unit.BYTES_PER_SECOND, _THOUSAND[bits[1]] / 8)
-    if size in ("mb", "gb", "tb") or size.lower() not in _BYTES:
+        return Suffix(Unit.BYTES_PER_SECOND, DECIMAL_FACTORS[bits[1].lower()] / 8)
+    if size in ("mb", "gb", "tb") or size.lower() not in SUFFIX_FACTORS[Unit.BYTES]:
         return None
-    return Suffix(Unit.BYTES_PER_SECOND, _BYTES[size.lower()])
+    return Suffix(Unit.BYTES_PER_SECOND, SUFFIX_FACTORS[Unit.BYTES][size.lower()])
 
 
 _READERS: dict[Unit, Callable[[str], Suffix | None]] = {

@@ -9,7 +9,8 @@ from core.traces.cells.dates import READERS, in_several_zones, is_date, kind_of
 from core.traces.cells.numbers import EMPTY, POINT, NumberStyle, bare_numbers, numbers_of, read, style_of
 from core.traces.guessing.column_names import words
 from core.traces.guessing.order import by_execution
-from core.traces.mapping import TIME_FACTORS, UNKNOWN
+from core.traces.mapping import UNKNOWN
+from core.units import TIME_FACTORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,10 +12,9 @@ import numpy as np
 
 from core.errors import InputError, format_names
 from core.traces.cells.dates import CLOCK, MINUTES, is_date
-from core.traces.mapping import TIME_FACTORS
 from core.traces.model import Role
 from core.traces.validation import problem
-from core.units import format_duration, plural
+from core.units import TIME_FACTORS, format_duration, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
