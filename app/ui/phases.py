@@ -15,7 +15,7 @@ from core.errors import InputError
 from core.phases import ApplicationSettings
 from core.phases.describe import scale_for
 from core.phases.drift import MAX_STRANGE_SHARE
-from core.traces.lanes import Lane, default_lanes, lanes
+from core.traces.lanes import Lane, default_lanes, list_lanes
 from core.traces.model import Feature, Role, Scale, scale_of
 from core.units import MINUS, format_duration, format_number, format_share, phase_name
 
@@ -85,7 +85,7 @@ def live(statistics: Sequence[PhaseStatistics]) -> list[PhaseStatistics]:
 def usual_lanes(statistics: Sequence[PhaseStatistics]) -> tuple[Lane, ...]:
     """The lanes that are shown of phases whose traces are not at hand."""
     known = statistics[0].features if statistics else ()
-    return default_lanes(lanes([Feature(each.name, each.role, each.unit) for each in known]))
+    return default_lanes(list_lanes([Feature(each.name, each.role, each.unit) for each in known]))
 
 
 def balanced(count: int, most: int = MOST_IN_A_ROW) -> int:

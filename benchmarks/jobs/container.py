@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from core.engines.docker_host.agent import INSIDE, VARIABLE, AgentFolder
+from core.engines.docker_host.agent import FOLDER_IN_CONTAINER, FOLDER_VARIABLE, AgentFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,8 +60,8 @@ class Job:
             detach=True,
             network_mode="none",
             cpuset_cpus=PROCESSORS,
-            volumes={str(self.agent.path): {"bind": INSIDE, "mode": "rw"}},
-            environment={VARIABLE: INSIDE},
+            volumes={str(self.agent.path): {"bind": FOLDER_IN_CONTAINER, "mode": "rw"}},
+            environment={FOLDER_VARIABLE: FOLDER_IN_CONTAINER},
             **options,
         )
         self._container.reload()
@@ -82,8 +82,8 @@ class Job:
         if cores > before or not follow:
             self.limit(cores)
         if follow:
-            version = self.agent.want(threads=max(1, ceil(cores)))
-            self._wait(lambda: self.agent.says().version >= version)
+            version = self.agent.send_request(threads=max(1, ceil(cores)))
+            self._wait(lambda: self.agent.read_report().version >= version)
         if cores < before:
             self.limit(cores)
 
@@ -93,22 +93,24 @@ class Job:
 
     def save(self) -> int:
         """Have it write a checkpoint and stand still, and return the last step that is in it."""
-        number = self.agent.wants.checkpoint + 1
-        self.agent.want(checkpoint=number, hold=True)
-        self._wait(lambda: self.agent.says().checkpoint == number)
-        return self.agent.says().checkpoint_step
+        number = self.agent.request.checkpoint + 1
+        self.agent.send_request(checkpoint=number, hold=True)
+        self._wait(lambda: self.agent.read_report().checkpoint == number)
+        return self.agent.read_report().checkpoint_step
 
     def move(self) -> None:
         """End its container and start it again in a new one, from its checkpoint."""
         self.remove()
-        self.agent.want(hold=False)
+        self.agent.send_request(hold=False)
         self.start()
 
     def _wait(self, met: Callable[[], bool]) -> None:
         until = time.monotonic() + _LONGEST
         while not met():
-            if time.monotonic() > until or self.agent.says().state == "failed":
-                raise RuntimeError(f"{self._command[0]} did not get there; it says {self.agent.says()}.")
+            if time.monotonic() > until or self.agent.read_report().state == "failed":
+                raise RuntimeError(
+                    f"{self._command[0]} did not get there; it says {self.agent.read_report()}."
+                )
             time.sleep(0.005)
 
     def cpu_seconds(self) -> float:

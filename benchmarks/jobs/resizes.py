@@ -102,7 +102,7 @@ def _stages(job: Job, library: str, arm: str, stage: float) -> Iterator[Stage]:
         ended, took = time.time(), job.cpu_seconds() - used
         done = [step.at for step in job.steps() if began <= step.at <= ended]
         seconds = (done[-1] - done[0]) / (len(done) - 1) if len(done) > 1 else float("nan")
-        yield Stage(library, arm, place, seconds, took / (ended - began), job.agent.says().threads)
+        yield Stage(library, arm, place, seconds, took / (ended - began), job.agent.read_report().threads)
 
 
 def table(stages: Sequence[Stage]) -> str:

@@ -6,16 +6,16 @@ from typing import Literal, TypeAlias
 
 from core.errors import ConflictError, NotFoundError, RefusedError
 
-Loss: TypeAlias = Literal["missing", "denied", "lost"]
+LossKind: TypeAlias = Literal["missing", "denied", "lost"]
 """Why a host does not answer: nothing is there, its socket may not be opened, or it stopped answering."""
 
 
 class HostLost(ConflictError):  # noqa: N818 - it says what happened
     """A host that does not answer."""
 
-    def __init__(self, message: str, hint: str = "", kind: Loss = "lost") -> None:
+    def __init__(self, message: str, hint: str = "", kind: LossKind = "lost") -> None:
         super().__init__(message, hint)
-        self.kind: Loss = kind
+        self.kind: LossKind = kind
 
 
 class ContainerGone(NotFoundError):  # noqa: N818 - it says what happened

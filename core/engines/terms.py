@@ -29,7 +29,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(B|KiB|MiB|GiB|TiB)?")
 _MOST_CORES: Final = 4096.0
 
 
-class Said(NamedTuple):
+class LabelTerms(NamedTuple):
     """What labels say."""
 
     #: Cores that it asks for, or None.
@@ -42,7 +42,7 @@ class Said(NamedTuple):
     wrong: Mapping[str, str]
 
 
-def read_terms(labels: Mapping[str, str], created: float) -> Said:
+def read_terms(labels: Mapping[str, str], created: float) -> LabelTerms:
     """What the labels of a container say."""
     wrong: dict[str, str] = {}
 
@@ -59,7 +59,7 @@ def read_terms(labels: Mapping[str, str], created: float) -> Said:
         wrong[PREFIX + "min"] = f"It is above {PREFIX}max."
         least = most = None
     terms = Terms(least, most, read("memory", _memory), read("priority", _priority) or 0)
-    return Said(request, terms, read("deadline", lambda text: read_deadline(text, created)), wrong)
+    return LabelTerms(request, terms, read("deadline", lambda text: read_deadline(text, created)), wrong)
 
 
 def _cores(text: str) -> float:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Labelled(Protocol):
+class HasLabels(Protocol):
     """Whatever has labels."""
 
     @property
@@ -20,7 +20,7 @@ class Labelled(Protocol):
 LOGS_EVERY: Final = 0.9
 """Seconds between two reads of a container's log, where a policy goes by losses; each is a request."""
 
-LEAST_CORES: Final = 0.01
+MIN_CORES: Final = 0.01
 """The smallest limit of cores: the kernel takes no quota below 1 ms in a period of 100 ms."""
 
 MANAGED: Final = "phasedock"
@@ -106,6 +106,6 @@ class Counters:
     throttled_seconds: float = 0.0
 
 
-def labelled(container: Labelled) -> bool:
+def has_label(container: HasLabels) -> bool:
     """True if a container carries PhaseDock's label, whatever its value."""
     return MANAGED in container.labels

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from core.engines.errors import ChangeRefused, ContainerGone
 from core.engines.terms import read_terms
-from core.engines.values import AGENT, GOAL, LOSS, labelled
+from core.engines.values import AGENT, GOAL, LOSS, has_label
 from core.errors import InputError
 from core.phases.model import WARM_UP
 from core.progress import GoalReader, ProgressReader, read_goal
@@ -122,7 +122,7 @@ class Sampler:
         name, info = self._host.name, self._host.info()
         picked, held = self._marked.picked(name), self._marked.held(info.key)
         containers = self._host.containers()
-        ours = [each for each in containers if labelled(each) or each.id in picked]
+        ours = [each for each in containers if has_label(each) or each.id in picked]
         usage = self._usage.take(self._host.counters(ours))
         at = time.time()
         losses = self._losses.read(ours, at)
@@ -163,7 +163,7 @@ def row_of(container: Container, usage: Usage | None, picked: bool, held: bool, 
         id=container.id,
         name=container.name,
         image=container.image,
-        labelled=labelled(container),
+        labelled=has_label(container),
         picked=picked,
         state=container.state,
         cpu=None if usage is None else usage.cpu,

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     Progress = Callable[[float, str], None]
 
 _LOG = logging.getLogger(__name__)
-UNKNOWN = "is damaged in a way that PhaseDock does not know"
+UNKNOWN_DAMAGE = "is damaged in a way that PhaseDock does not know"
 
 
 @contextmanager
-def guarded(path: str | PathLike[str] | None, progress: Progress | None = None) -> Iterator[Progress | None]:
+def guard_reader(
+    path: str | PathLike[str] | None, progress: Progress | None = None
+) -> Iterator[Progress | None]:
     """Run a reader.
 
     Raises
@@ -47,15 +49,15 @@ def guarded(path: str | PathLike[str] | None, progress: Progress | None = None) 
         if outside is not None and error is outside.raised:
             raise
         name = "The file" if path is None else f"“{Path(path).name}”"
-        _LOG.warning("%s: a reader did not expect this", name, exc_info=True)
+        _LOG.warning("%s: unexpected error of a reader", name, exc_info=True)
         raise InputError(
-            shorten_sentence(f"{name} {UNKNOWN} ({type(error).__name__})."),
+            shorten_sentence(f"{name} {UNKNOWN_DAMAGE} ({type(error).__name__})."),
             "Write or copy the whole file again.",
         ) from error
 
 
 class _Outside:
-    """A callback that remembers what it raised."""
+    """A callback that remembers its exception."""
 
     def __init__(self, callback: Progress) -> None:
         self._callback = callback

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError, format_names
 from core.store.formats.base import ExactSource
-from core.store.formats.long_table import TurnedTable
+from core.store.formats.long_table import PivotedTable
 from core.store.formats.register import open_source
 from core.store.formats.text_table import TextTable
 from core.traces.cells.dates import is_date
 from core.traces.cells.numbers import EMPTY, is_number
-from core.traces.cleaning import build
-from core.traces.guessing.times import other_clock
-from core.traces.layouts import recognise
+from core.traces.cleaning import build_trace_set
+from core.traces.guessing.times import find_drifting_clock
+from core.traces.layouts import recognise_layout
 from core.traces.layouts.tracking import TRACKING, is_chart
 from core.traces.mapping import ColumnMapping
-from core.traces.questions import Question, questions
+from core.traces.questions import Question, list_questions
 from core.traces.validation import Problem, Report, UnusableError, problem
 from core.units import plural
 
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from core.traces.raw import RawTable
 
     Progress = Callable[[float, str], None]
-    Make = Callable[[RawTable, ColumnMapping, Progress | None], tuple[TraceSet, Report]]
+    Builder = Callable[[RawTable, ColumnMapping, Progress | None], tuple[TraceSet, Report]]
 
 
 PREVIEW_ROWS = 20
 JOINED = "joined"
-"""In place of a layout's name: several files that are read as one."""
+"""The layout of several files joined to one table."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnInfo:
-    """A column as a person sees it in the mapping form: name, type and some of its values."""
+    """A column in the mapping form: name, type and some of its values."""
 
     name: str
     dtype: str
@@ -50,13 +50,13 @@ class ColumnInfo:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What a file seems to be."""
+    """The recognised layout and suggested mapping of a file, with a preview."""
 
-    #: The name of the recognised layout; "" where nothing could be guessed.
+    #: The name of the recognised layout; "" without one.
     layout: str
     #: Its name for people.
     label: str
-    #: The suggested mapping; None where no column has numbers.
+    #: The suggested mapping; None if no column has numbers.
     mapping: ColumnMapping | None
     #: Sentences that explain the suggestion.
     reasons: tuple[str, ...]
@@ -66,17 +66,17 @@ class Inspection:
     rows_preview: tuple[tuple[str, ...], ...]
     #: Bytes on disk.
     size: int
-    #: Rows: exact where the file states it, else an estimate; None where neither is possible.
+    #: Number of rows: stated by the file or estimated; None if unknown.
     n_rows: int | None
-    #: What was odd about the part that was read.
+    #: Problems of the inspected part.
     problems: tuple[Problem, ...]
-    #: What a person has to say first.
+    #: Questions to answer before the import.
     questions: tuple[Question, ...] = ()
-    #: Whether this is how a table of series looks after turning: it can be read as written, too.
+    #: Whether a table of series is shown pivoted; it can be read as written, too.
     turned: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """The inspection as JSON holds it."""
+        """Return the inspection as a JSON object."""
         return {
             "layout": self.layout,
             "label": self.label,
@@ -95,7 +95,7 @@ class Inspection:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Inspection:
-        """The inspection that `to_dict` wrote."""
+        """Return the inspection that `to_dict` wrote."""
         return cls(
             layout=data["layout"],
             label=data["label"],
@@ -113,26 +113,26 @@ class Inspection:
         )
 
 
-def inspect_one(where: Path, as_written: bool = False) -> Inspection:
-    """Look at the beginning of a file (see `core.store.readers.inspect_file`).
+def inspect_single_file(path: Path, as_written: bool = False) -> Inspection:
+    """Inspect the beginning of a file (see `core.store.readers.inspect_file`).
 
     Raises
     ------
     InputError
         If it cannot be a trace file at all.
     """
-    source = open_source(where, as_written)
+    source = open_source(path, as_written)
     mapping: ColumnMapping | None
     reasons: tuple[str, ...]
     try:
-        found = _recognised(source)
+        found = _recognise_source(source)
     except InputError as error:
         layout, label, mapping, reasons = "", "unknown", None, (error.message, error.hint)
     else:
         layout, label, reasons = found.layout, found.label, found.reasons
         mapping = replace(found.mapping, as_written=as_written)
-        reasons = (*reasons, *filter(None, [_second_clock(source, mapping)]))
-    size = where.stat().st_size
+        reasons = (*reasons, *filter(None, [_describe_second_clock(source, mapping)]))
+    size = path.stat().st_size
     return Inspection(
         layout=layout,
         label=label,
@@ -143,44 +143,44 @@ def inspect_one(where: Path, as_written: bool = False) -> Inspection:
         size=size,
         n_rows=source.n_rows,
         problems=source.problems,
-        questions=() if mapping is None else questions(mapping, source.header, source.rows),
-        turned=isinstance(source, TurnedTable),
+        questions=() if mapping is None else list_questions(mapping, source.header, source.rows),
+        turned=isinstance(source, PivotedTable),
     )
 
 
-def _recognised(source: Source) -> Recognition:
-    """What a file's table is recognised as.
+def _recognise_source(source: Source) -> Recognition:
+    """Recognise the layout of a source.
 
     Raises
     ------
     InputError
         If no column has numbers.
     """
-    found = recognise(source.header, source.rows, _made(source))
-    if isinstance(source, TurnedTable):
+    found = recognise_layout(source.header, source.rows, _layout_of_reader(source))
+    if isinstance(source, PivotedTable):
         return replace(found, mapping=source.as_read(found.mapping))
     return found
 
 
-def _made(source: Source) -> str:
-    """The layout that a format's reader made the table in; "" where the names are those of the file."""
+def _layout_of_reader(source: Source) -> str:
+    """Return the layout of a table created by a format's reader; "" for the names of the file."""
     if isinstance(source, TextTable):
         return source.layout
-    chart = isinstance(source, TurnedTable) and is_chart(source.source.header)
-    return TRACKING if chart else ""
+    is_chart_export = isinstance(source, PivotedTable) and is_chart(source.source.header)
+    return TRACKING if is_chart_export else ""
 
 
 def _columns(source: Source) -> tuple[ColumnInfo, ...]:
     found = []
     for i, name in enumerate(source.header):
         texts = [row[i].strip() for row in source.rows if i < len(row)]
-        dtype = source.types[i] if source.types else _kind(texts)
+        dtype = source.types[i] if source.types else _guess_dtype(texts)
         examples = tuple(dict.fromkeys(text for text in texts if text not in EMPTY))[:3]
         found.append(ColumnInfo(name, dtype, examples))
     return tuple(found)
 
 
-def _kind(texts: Sequence[str]) -> str:
+def _guess_dtype(texts: Sequence[str]) -> str:
     filled = [text for text in texts if text not in EMPTY]
     if not filled:
         return "empty"
@@ -191,8 +191,8 @@ def _kind(texts: Sequence[str]) -> str:
     return "date" if all(is_date(text) for text in filled) else "text"
 
 
-def read_one(
-    path: Path, mapping: ColumnMapping | None, progress: Progress | None, make: Make = build
+def read_single_file(
+    path: Path, mapping: ColumnMapping | None, progress: Progress | None, build: Builder = build_trace_set
 ) -> tuple[TraceSet, Report]:
     """Read a file.
 
@@ -202,68 +202,70 @@ def read_one(
         As `core.store.readers.read_with_report` raises it.
     """
     source = open_source(path, mapping is not None and mapping.as_written)
-    guessed = mapping is None
+    is_guessed = mapping is None
     if mapping is None:
-        mapping = _recognised(source).mapping
+        mapping = _recognise_source(source).mapping
     mapping.require(source.header)
-    raw = source.read(mapping, part_of(progress, 0.0, 0.8))
-    later = part_of(progress, 0.8, 1.0)
+    raw = source.read(mapping, scale_progress(progress, 0.0, 0.8))
+    rest_of_progress = scale_progress(progress, 0.8, 1.0)
     try:
-        traces, report = make(raw, mapping, later)
+        traces, report = build(raw, mapping, rest_of_progress)
         found = report
     except UnusableError as error:
         found = error.report
         if not isinstance(source, ExactSource) or not _needs_exact(source, raw, found):
             raise
     if isinstance(source, ExactSource) and _needs_exact(source, raw, found):
-        traces, report = _again(source, mapping, progress, make)
-    report = _with_second_clock(report, source, mapping)
-    return traces, _with_unused(report, source, mapping) if guessed else report
+        traces, report = _read_exactly(source, mapping, progress, build)
+    report = _add_second_clock(report, source, mapping)
+    return traces, _add_unused_columns(report, source, mapping) if is_guessed else report
 
 
-def _again(
-    source: ExactSource, mapping: ColumnMapping, progress: Progress | None, make: Make
+def _read_exactly(
+    source: ExactSource, mapping: ColumnMapping, progress: Progress | None, build: Builder
 ) -> tuple[TraceSet, Report]:
-    """Read once more, slowly, for the row numbers."""
-    return make(
-        source.read_exactly(mapping, part_of(progress, 0.0, 0.8)), mapping, part_of(progress, 0.8, 1.0)
+    """Read again with the exact reader, for the row numbers."""
+    return build(
+        source.read_exactly(mapping, scale_progress(progress, 0.0, 0.8)),
+        mapping,
+        scale_progress(progress, 0.8, 1.0),
     )
 
 
 def _needs_exact(source: ExactSource, raw: RawTable, report: Report) -> bool:
-    """Tell whether the report names rows whose numbers the fast reader could not know."""
+    """Whether the report has row numbers that the fast reader does not know."""
     if raw.rows is not None or all(one.row is None for one in report.problems):
         return False
     return not source.numbers_rows(raw)
 
 
-def part_of(progress: Progress | None, low: float, high: float) -> Progress | None:
-    """A callback for one part of the whole."""
+def scale_progress(progress: Progress | None, low: float, high: float) -> Progress | None:
+    """Return a callback that maps progress to the range from `low` to `high`."""
     if progress is None:
         return None
     whole = progress
     return lambda share, message: whole(low + (high - low) * share, message)
 
 
-def _second_clock(source: Source, mapping: ColumnMapping) -> str:
-    """What is said of a table that has the times of two recordings; "" where it has not."""
-    other = None
+def _describe_second_clock(source: Source, mapping: ColumnMapping) -> str:
+    """Describe a second, drifting clock of a table; "" without one."""
+    other_clock = None
     if mapping.time is not None:
-        other = other_clock(mapping.time, mapping.executions, source.header, source.rows)
-    return f"“{other}” is another clock than “{mapping.time}”, and not used." if other else ""
+        other_clock = find_drifting_clock(mapping.time, mapping.executions, source.header, source.rows)
+    return f"“{other_clock}” is another clock than “{mapping.time}”, and not used." if other_clock else ""
 
 
-def _with_second_clock(report: Report, source: Source, mapping: ColumnMapping) -> Report:
-    """Add that all rows were read at the times of one of two recordings."""
-    said = _second_clock(source, mapping)
-    if not said:
+def _add_second_clock(report: Report, source: Source, mapping: ColumnMapping) -> Report:
+    """Add the problem of a second, drifting clock to the report."""
+    sentence = _describe_second_clock(source, mapping)
+    if not sentence:
         return report
-    extra = problem("doubtful", said, column=mapping.time, count=report.rows_kept)
+    extra = problem("doubtful", sentence, column=mapping.time, count=report.rows_kept)
     return Report((*report.problems, extra), report.rows_read, report.rows_kept, report.executions_kept)
 
 
-def _with_unused(report: Report, source: Source, mapping: ColumnMapping) -> Report:
-    """Add the columns that the recognised mapping leaves out."""
+def _add_unused_columns(report: Report, source: Source, mapping: ColumnMapping) -> Report:
+    """Add the unused columns of the recognised mapping to the report."""
     unused = [name for name in source.header if name not in mapping.columns]
     if not unused:
         return report

@@ -43,19 +43,19 @@ _FLOAT = "~"
 
 
 def pack(entries: Sequence[Entry]) -> bytes:
-    """Entries as bytes."""
+    """Return entries as compressed bytes."""
     heads = {name: _NAMES[cls] for name, cls in _CLASSES.items()}
     document = {"format": FORMAT, "fields": heads, "entries": [_plain(entry) for entry in entries]}
     return zlib.compress(orjson.dumps(document), 6)
 
 
 def unpack(data: bytes) -> tuple[Entry, ...]:
-    """Entries from what `pack` wrote.
+    """Return the entries that `pack` wrote.
 
     Raises
     ------
     InputError
-        If it is not a ledger, or one of a newer PhaseDock.
+        If the data are not a ledger, or one of a newer PhaseDock.
     """
     try:
         document = orjson.loads(zlib.decompress(data))
@@ -71,7 +71,7 @@ def unpack(data: bytes) -> tuple[Entry, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """A frozen value as JSON: an object with its class's name, a list for a tuple, or itself."""
+    """Return a frozen value as JSON: an object with its class's name, a list for a tuple, or itself."""
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {_FLOAT: repr(float(value))}
     if isinstance(value, tuple | LazyTuple):
@@ -83,7 +83,7 @@ def _plain(value: Any) -> Any:
 
 
 class _Reader:
-    """Rebuilds frozen values, by the fields that the chunk's head names."""
+    """Rebuilds frozen values by the field names in the head of a chunk."""
 
     def __init__(self, heads: dict[str, list[str]]) -> None:
         self._heads = heads

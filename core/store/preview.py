@@ -1,7 +1,7 @@
-"""The first part of a file, cut so that it is a whole file again.
+"""Previews: the first parts of files, and which files belong together.
 
-A text file is cut after whole lines, a Parquet file after some rows; what cannot be cut (JSON) is taken whole
-while it is small.
+A text file is cut after whole lines, a Parquet file after some rows, so that the part is a valid file; JSON
+that cannot be cut is used whole while it is small.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.errors import InputError
-from core.store.formats.base import PARQUET, magic, read_head
-from core.store.inspection import inspect_one, read_one
-from core.traces.cleaning import record
-from core.traces.joining import NotJoinedError, Part, join
-from core.traces.joining.stacks import bare, stem
+from core.store.formats.base import PARQUET, read_head, read_magic
+from core.store.inspection import inspect_single_file, read_single_file
+from core.traces.cleaning import build_recorded_set
+from core.traces.joining import FilePart, NotJoinedError, join_files
+from core.traces.joining.stacks import strip_endings, strip_metric
 from core.traces.mapping import UNKNOWN, ColumnMapping
 from core.traces.model import Role
 
@@ -29,32 +29,32 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from core.store.inspection import Inspection
-    from core.traces.joining import Joined
+    from core.traces.joining import JoinedFiles
     from core.traces.model import FloatArray, TraceSet
     from core.traces.validation import Report
 
 
 PART_BYTES = 2 * 2**20
 PART_ROWS = 40_000
-MOST_JSON = 32 * 2**20
+MAX_JSON = 32 * 2**20
 
 
-def cut(path: Path, target: Path) -> Path | None:
-    """The first part of a file.
+def cut_file(path: Path, target: Path) -> Path | None:
+    """Write the first part of a file; return its path, the file itself if it is small, None if uncuttable.
 
     Raises
     ------
     InputError
         If it cannot be read.
     """
-    if magic(path).startswith(PARQUET):
+    if read_magic(path).startswith(PARQUET):
         return _cut_parquet(path, target)
     data = read_head(path, PART_BYTES)
     if len(data) < PART_BYTES:
         return path
     json = data.lstrip()[:1] in (b"{", b"[")
     if json and b"\n{" not in data:
-        return path if path.stat().st_size <= MOST_JSON else None
+        return path if path.stat().st_size <= MAX_JSON else None
     end = data.rfind(b"\n{" if json else b"\n")
     target.write_bytes(data[: end + 1] if end > 0 else data)
     return target
@@ -69,11 +69,11 @@ def _cut_parquet(path: Path, target: Path) -> Path:
     return target
 
 
-def cut_all(folder: Path, target: Path) -> Path | None:
-    """A folder with the first part of every file; the folder itself where all are small (see `cut`)."""
+def cut_folder(folder: Path, target: Path) -> Path | None:
+    """Write the first part of every file of a folder; return the folder itself if all are small."""
     target.mkdir()
     for path in sorted(folder.iterdir()):
-        part = cut(path, target / path.name)
+        part = cut_file(path, target / path.name)
         if part is None:
             return None
         if part == path:
@@ -82,12 +82,12 @@ def cut_all(folder: Path, target: Path) -> Path | None:
 
 
 EXECUTION, TIME = "execution", "timestamp"
-"""What the columns of execution and time are called in files that are joined."""
+"""The names of the columns of execution and time in joined files."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What the first part of a file shows; `whole` where the part is the file."""
+class FilePreview:
+    """The first part of a file, read; `whole` if the part is the file."""
 
     path: Path
     inspection: Inspection
@@ -97,32 +97,32 @@ class Look:
     whole: bool
 
     @property
-    def unnamed(self) -> bool:
-        """Whether the file names no execution."""
+    def is_unnamed(self) -> bool:
+        """Whether the file has no column of executions."""
         return self.mapping.execution is None
 
-    def part(self, names: Mapping[str, str]) -> Part:
-        """The first part as a part of a join, its columns called as they are in all files."""
-        return part_of_join(self.path.name, self.traces, self.report, names, self.unnamed)
+    def part(self, names: Mapping[str, str]) -> FilePart:
+        """Return the first part for a join, its features renamed."""
+        return make_file_part(self.path.name, self.traces, self.report, names, self.is_unnamed)
 
 
-def part_of_join(
-    file: str, traces: TraceSet, report: Report, names: Mapping[str, str], unnamed: bool
-) -> Part:
-    """What was read of a file, its columns called as they are in all files."""
+def make_file_part(
+    file: str, traces: TraceSet, report: Report, names: Mapping[str, str], is_unnamed: bool
+) -> FilePart:
+    """Return the samples of a file for a join, their features renamed."""
     features = tuple(replace(one, name=names.get(one.name, one.name)) for one in traces.features)
-    ids = (file_execution(file),) if unnamed else traces.ids
-    counted = report.count("counter_start") > 0
-    return Part(file, replace(traces, features=features, ids=ids), unnamed, counted)
+    ids = (name_execution(file),) if is_unnamed else traces.ids
+    starts_counter = report.count("counter_start") > 0
+    return FilePart(file, replace(traces, features=features, ids=ids), is_unnamed, starts_counter)
 
 
-def file_execution(file: str) -> str:
-    """What the execution of a file that names none is called."""
-    return stem(file)
+def name_execution(file: str) -> str:
+    """Return the name of the execution of a file without a column of executions."""
+    return strip_endings(file)
 
 
-def look(path: Path, all_of_it: bool = False, order: str = "mdy") -> Look:
-    """Look into a file that is to be joined.
+def preview_file(path: Path, whole_file: bool = False, order: str = "mdy") -> FilePreview:
+    """Read the first part of a file for a join.
 
     Raises
     ------
@@ -130,22 +130,24 @@ def look(path: Path, all_of_it: bool = False, order: str = "mdy") -> Look:
         Naming the file, if it cannot be read or has no times.
     """
     try:
-        inspection = inspect_one(path)
-        mapping = _timed(inspection)
+        inspection = inspect_single_file(path)
+        mapping = _require_time(inspection)
         with TemporaryDirectory() as folder:
-            first = None if all_of_it else cut(path, Path(folder) / path.name)
-            traces, report = read_one(first or path, _to_look_at(mapping, order), None, record)
+            first = None if whole_file else cut_file(path, Path(folder) / path.name)
+            traces, report = read_single_file(
+                first or path, _assume_open_units(mapping, order), None, build_recorded_set
+            )
     except InputError as error:
-        raise of_file(path, error) from error
-    return Look(path, inspection, mapping, traces, report, first in (None, path))
+        raise name_file_in_error(path, error) from error
+    return FilePreview(path, inspection, mapping, traces, report, first in (None, path))
 
 
-def _timed(inspection: Inspection) -> ColumnMapping:
-    """The mapping of a file that has numbers and times."""
+def _require_time(inspection: Inspection) -> ColumnMapping:
+    """Return the mapping of a file with numbers and times; raise for any other."""
     if inspection.mapping is None:
-        why = next((one for one in inspection.problems if one.kind == "ambiguous_number"), None)
-        if why is not None:
-            raise InputError(why.message, why.hint)
+        reasons_by_names = next((one for one in inspection.problems if one.kind == "ambiguous_number"), None)
+        if reasons_by_names is not None:
+            raise InputError(reasons_by_names.message, reasons_by_names.hint)
         raise InputError("None of its columns contains numbers.", inspection.reasons[-1])
     if inspection.mapping.time is None:
         raise InputError(
@@ -155,14 +157,14 @@ def _timed(inspection: Inspection) -> ColumnMapping:
     return inspection.mapping
 
 
-def of_file(path: Path, error: InputError) -> InputError:
-    """An error that says in which of several files it is."""
-    named = path.name in error.message
-    return InputError(error.message if named else f"{path.name}: {error.message}", error.hint)
+def name_file_in_error(path: Path, error: InputError) -> InputError:
+    """Return the error with the name of its file."""
+    is_named = path.name in error.message
+    return InputError(error.message if is_named else f"{path.name}: {error.message}", error.hint)
 
 
-def _to_look_at(mapping: ColumnMapping, order: str) -> ColumnMapping:
-    """A mapping that can be read although a person has not answered its questions yet."""
+def _assume_open_units(mapping: ColumnMapping, order: str) -> ColumnMapping:
+    """Return the mapping with assumed units for those still in question, so that it can be read."""
     features = tuple(
         replace(one, unit_key="plain") if one.unit_key == UNKNOWN else one for one in mapping.features
     )
@@ -170,42 +172,42 @@ def _to_look_at(mapping: ColumnMapping, order: str) -> ColumnMapping:
     return replace(mapping, features=features, time_unit=unit, min_samples=1)
 
 
-def names_of(looks: Sequence[Look]) -> list[dict[str, str]]:
-    """What the features of each file are called in all of them."""
-    apart = {
+def name_features(previews: Sequence[FilePreview]) -> list[dict[str, str]]:
+    """Return the features' names in the join, by their names in each file."""
+    distinguished = {
         column
-        for a, b in combinations(looks, 2)
-        for column in _nameless(a) & _nameless(b)
-        if _one_container(a, b) and not _known(a) & _known(b)
+        for a, b in combinations(previews, 2)
+        for column in _columns_of_other_role(a) & _columns_of_other_role(b)
+        if _one_container(a, b) and not _columns_of_known_role(a) & _columns_of_known_role(b)
     }
-    stems = [stem(one.path.name) for one in looks]
-    labels = stems if len(set(stems)) == len(stems) else [one.path.name for one in looks]
+    stems = [strip_endings(one.path.name) for one in previews]
+    labels = stems if len(set(stems)) == len(stems) else [one.path.name for one in previews]
     return [
         {
-            name: f"{name} ({label})" if name in apart or name in (EXECUTION, TIME) else name
+            name: f"{name} ({label})" if name in distinguished or name in (EXECUTION, TIME) else name
             for name in _columns(one)
         }
-        for one, label in zip(looks, labels, strict=True)
+        for one, label in zip(previews, labels, strict=True)
     ]
 
 
-def _columns(one: Look) -> list[str]:
+def _columns(one: FilePreview) -> list[str]:
     return [feature.column for feature in one.mapping.features]
 
 
-def _nameless(one: Look) -> set[str]:
-    """The columns of which only their names are known."""
+def _columns_of_other_role(one: FilePreview) -> set[str]:
+    """Return the columns without a known role."""
     return {feature.column for feature in one.mapping.features if feature.role is Role.OTHER}
 
 
-def _known(one: Look) -> set[str]:
+def _columns_of_known_role(one: FilePreview) -> set[str]:
     return {feature.column for feature in one.mapping.features if feature.role is not Role.OTHER}
 
 
-def _one_container(a: Look, b: Look) -> bool:
-    """Whether two files are of one container at one time, as far as their first parts show."""
-    if a.unnamed and b.unnamed:
-        return bare(a.path.name) == bare(b.path.name)
+def _one_container(a: FilePreview, b: FilePreview) -> bool:
+    """Whether the first parts of two files measure one container at the same time."""
+    if a.is_unnamed and b.is_unnamed:
+        return strip_metric(a.path.name) == strip_metric(b.path.name)
     shared = set(a.traces.ids) & set(b.traces.ids)
     return any(_overlap(a.traces.execution(name).time, b.traces.execution(name).time) for name in shared)
 
@@ -214,8 +216,8 @@ def _overlap(a: FloatArray, b: FloatArray) -> bool:
     return bool(a[0] <= b[-1] and b[0] <= a[-1])
 
 
-def tried(looks: Sequence[Look]) -> Joined:
-    """The first parts joined; where these do not match, with the day first, and then the whole files.
+def join_previews(previews: Sequence[FilePreview]) -> JoinedFiles:
+    """Join the first parts; if they do not match, retry with the day first, then with whole files.
 
     Raises
     ------
@@ -223,56 +225,64 @@ def tried(looks: Sequence[Look]) -> Joined:
         If the files do not belong together.
     """
     try:
-        return _join(looks)
+        return _join_parts(previews)
     except NotJoinedError:
-        asked = any(one.mapping.time_unit == UNKNOWN for one in looks)
-        if not asked and all(one.whole for one in looks):
+        has_open_times = any(one.mapping.time_unit == UNKNOWN for one in previews)
+        if not has_open_times and all(one.whole for one in previews):
             raise
-    if asked:
+    if has_open_times:
         with suppress(NotJoinedError):
-            return _join([_again(one, one.mapping.time_unit != UNKNOWN, "dmy") for one in looks])
-    return _join([_again(one, one.whole, "mdy") for one in looks])
+            return _join_parts(
+                [_preview_again(one, one.mapping.time_unit != UNKNOWN, "dmy") for one in previews]
+            )
+    return _join_parts([_preview_again(one, one.whole, "mdy") for one in previews])
 
 
-def _again(one: Look, kept: bool, order: str) -> Look:
-    return one if kept else look(one.path, not one.whole, order)
+def _preview_again(one: FilePreview, is_unchanged: bool, order: str) -> FilePreview:
+    return one if is_unchanged else preview_file(one.path, not one.whole, order)
 
 
-def _join(looks: Sequence[Look]) -> Joined:
-    return join([one.part(names) for one, names in zip(looks, names_of(looks), strict=True)])
+def _join_parts(previews: Sequence[FilePreview]) -> JoinedFiles:
+    return join_files([one.part(names) for one, names in zip(previews, name_features(previews), strict=True)])
 
 
 def group_files(paths: Sequence[Path]) -> tuple[list[list[Path]], list[str]]:
-    """Which of some files belong together, as far as their contents show."""
-    groups: list[list[Look]] = []
-    alone: list[list[Path]] = []
+    """Group files that belong together by their contents; also return why others do not."""
+    groups: list[list[FilePreview]] = []
+    unreadable: list[list[Path]] = []
     reasons: list[str] = []
     for path in paths:
         try:
-            groups.append([look(path)])
+            groups.append([preview_file(path)])
         except InputError as error:
-            alone.append([path])
+            unreadable.append([path])
             reasons.append(f"{error.message} {error.hint}")
-    merged = True
-    while merged:
-        merged, groups, why = _merged(groups)
-    single = {one[0].path.name for one in groups if len(one) == 1}
-    reasons += [sentence for names, sentence in why.items() if names & single] if len(groups) > 1 else []
-    return [[one.path for one in group] for group in groups] + alone, list(dict.fromkeys(reasons))
+    has_merged = True
+    while has_merged:
+        has_merged, groups, reasons_by_names = _merge_first_two(groups)
+    ungrouped = {one[0].path.name for one in groups if len(one) == 1}
+    reasons += (
+        [sentence for names, sentence in reasons_by_names.items() if names & ungrouped]
+        if len(groups) > 1
+        else []
+    )
+    return [[one.path for one in group] for group in groups] + unreadable, list(dict.fromkeys(reasons))
 
 
-def _merged(groups: list[list[Look]]) -> tuple[bool, list[list[Look]], dict[frozenset[str], str]]:
-    """Merge the first two groups that belong together; also why others do not."""
-    why: dict[frozenset[str], str] = {}
+def _merge_first_two(
+    groups: list[list[FilePreview]],
+) -> tuple[bool, list[list[FilePreview]], dict[frozenset[str], str]]:
+    """Merge the first two groups that belong together; also return why others do not."""
+    reasons_by_names: dict[frozenset[str], str] = {}
     for i, first in enumerate(groups):
         for j in range(i + 1, len(groups)):
             try:
-                tried([*first, *groups[j]])
+                join_previews([*first, *groups[j]])
             except NotJoinedError as error:
-                why[frozenset(one.path.name for one in (*first, *groups[j]))] = (
+                reasons_by_names[frozenset(one.path.name for one in (*first, *groups[j]))] = (
                     f"{error.message} {error.hint}"
                 )
             else:
-                rest = [group for k, group in enumerate(groups) if k not in (i, j)]
-                return True, [[*first, *groups[j]], *rest], {}
-    return False, groups, why
+                remaining = [group for k, group in enumerate(groups) if k not in (i, j)]
+                return True, [[*first, *groups[j]], *remaining], {}
+    return False, groups, reasons_by_names

@@ -7,11 +7,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from core.store.guard import guarded
-from core.store.inspection import inspect_one, read_one
-from core.store.joined_files import inspect_several, read_several
-from core.store.preview import cut, cut_all
-from core.traces.evidence import Doubt, doubts
+from core.store.guard import guard_reader
+from core.store.inspection import inspect_single_file, read_single_file
+from core.store.joined_files import inspect_folder, read_folder
+from core.store.preview import cut_file, cut_folder
+from core.traces.evidence import Doubt, find_doubts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,9 +33,9 @@ def inspect_file(path: str | PathLike[str], as_written: bool = False) -> Inspect
     InputError
         If it cannot be a trace file at all.
     """
-    with guarded(path):
+    with guard_reader(path):
         where = Path(path)
-        return inspect_several(where) if where.is_dir() else inspect_one(where, as_written)
+        return inspect_folder(where) if where.is_dir() else inspect_single_file(where, as_written)
 
 
 def read_traces(path: str | PathLike[str], mapping: ColumnMapping | None = None) -> TraceSet:
@@ -61,9 +61,9 @@ def read_with_report(
     UnusableError
         If no execution is left; its `report` says why.
     """
-    with guarded(path, progress) as told:
+    with guard_reader(path, progress) as told:
         where = Path(path)
-        read = read_several if where.is_dir() else read_one
+        read = read_folder if where.is_dir() else read_single_file
         return read(where, mapping, _forward(told))
 
 
@@ -105,8 +105,8 @@ def read_first_part(path: str | PathLike[str], mapping: ColumnMapping) -> FirstP
     where = Path(path)
     with TemporaryDirectory() as folder:
         target = Path(folder) / where.name
-        part = cut_all(where, target) if where.is_dir() else cut(where, target)
+        part = cut_folder(where, target) if where.is_dir() else cut_file(where, target)
         if part is None:
             return None
         traces, report = read_with_report(part, mapping)
-        return FirstPart(traces, report, doubts(traces), part == where)
+        return FirstPart(traces, report, find_doubts(traces), part == where)

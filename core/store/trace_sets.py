@@ -1,4 +1,4 @@
-"""Stored trace sets: a folder that is written once and then only read."""
+"""Stored trace sets: a folder, written once and then only read."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ SUMMARY_COLUMNS = frozenset(
 
 
 def attribute_column(key: str) -> str:
-    """The column of the table of executions in which an attribute is kept."""
+    """Return the column of an attribute in the table of executions."""
     return f"{key} (attribute)" if key in SUMMARY_COLUMNS else key
 
 
 @dataclass(frozen=True, slots=True)
 class StoredInfo:
-    """What is known of a stored set without reading its samples."""
+    """The description of a stored set, without its samples."""
 
     features: tuple[Feature, ...]
     attributes: tuple[str, ...]
@@ -67,17 +67,17 @@ class StoredInfo:
 
 
 def features_to_json(features: tuple[Feature, ...]) -> list[list[str]]:
-    """Features as JSON takes them."""
+    """Return features as JSON values."""
     return [[one.name, one.role.value, one.unit.value] for one in features]
 
 
 def features_from_json(values: list[list[str]]) -> tuple[Feature, ...]:
-    """Features back from JSON."""
+    """Return the features that `features_to_json` wrote."""
     return tuple(Feature(name, Role(role), Unit(unit)) for name, role, unit in values)
 
 
 def info_to_dict(info: StoredInfo) -> dict[str, Any]:
-    """The description as JSON holds it."""
+    """Return the description as a JSON object."""
     return {
         "format": FORMAT,
         "features": features_to_json(info.features),
@@ -91,7 +91,7 @@ def info_to_dict(info: StoredInfo) -> dict[str, Any]:
 
 
 def info_from_dict(data: dict[str, Any]) -> StoredInfo:
-    """The description that `info_to_dict` wrote."""
+    """Return the description that `info_to_dict` wrote."""
     return StoredInfo(
         features=features_from_json(data["features"]),
         attributes=tuple(data["attributes"]),
@@ -104,14 +104,14 @@ def info_from_dict(data: dict[str, Any]) -> StoredInfo:
 
 
 def open_trace_set(directory: Path) -> StoredTraces:
-    """Open a stored trace set; nothing but its description is read.
+    """Open a stored trace set; reads only its description.
 
     Raises
     ------
     NotFoundError
         If the directory holds no complete trace set.
     InputError
-        If it was written by a newer version, or is damaged.
+        If a newer version wrote it, or it is damaged.
     """
     try:
         data = json.loads((directory / INFO).read_text(encoding="utf-8"))
@@ -139,16 +139,16 @@ class StoredTraces:
         return self.info.fingerprint
 
     def report(self) -> Report:
-        """What was wrong with the file that this set came from."""
+        """Return the report of the import."""
         return Report.from_dict(json.loads((self.directory / REPORT).read_text(encoding="utf-8")))
 
     def summary(self) -> pd.DataFrame:
-        """The table of executions (see `core.traces.model.summarise`)."""
+        """Return the table of executions (see `core.traces.model.summarise`)."""
         table: pd.DataFrame = pq.read_table(self.directory / EXECUTIONS).to_pandas()
         return table.drop(columns=[START, GROUP])
 
     def load(self) -> TraceSet:
-        """The whole set.
+        """Return the whole set.
 
         Raises
         ------
@@ -166,7 +166,7 @@ class StoredTraces:
         return self._traces(columns, ids, offsets, self._breaks, attributes)
 
     def load_execution(self, name: str) -> TraceSet:
-        """One execution as a trace set of its own; reads only its row group.
+        """Return one execution as a trace set; reads only its row group.
 
         Raises
         ------
@@ -250,9 +250,9 @@ class StoredTraces:
 
 
 def _read_columns(file: pq.ParquetFile) -> list[FloatArray]:
-    """All columns, read row group by row group into their final place.
+    """Return all columns, read row group by row group into their final place.
 
-    A table of everything would take the memory twice, and its first touch is most of the time.
+    Reading a single table would need twice the memory, and touching new memory takes most of the time.
     """
     columns = [np.empty(file.metadata.num_rows) for _ in file.schema_arrow]
     at = 0

@@ -1,7 +1,7 @@
-"""Executions that are the sum of others: a pod beside its containers, a machine beside its processes.
+"""Doubts about a trace set: values, sums and times that do not look like containers, as questions.
 
-A name says it (``train-1`` beside ``train-1/main``), or the samples do: at every time about what all smaller
-executions are together.
+Executions that are the sum of others, such as a pod beside its containers, show by their name (``train-1``
+beside ``train-1/main``) or by their samples, which equal the sum of all smaller executions at every time.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
     from core.traces.model import Feature, FloatArray, IntArray, TraceSet
 
 
-MOST_TRIED = 5
-"""Executions that are compared with all smaller ones, the largest first."""
-LEAST_TIMES = 10
-MOST_SAMPLES = 100_000
-"""Of more samples, those of one time are compared, of all executions."""
-MOST_SLOTS = 4
-"""Times may be so many for each sample before those without any are left out."""
-VARIES, FITS, NEAR = 0.02, 0.1, 0.05
-"""A sum varies by this share of its mean; what is left of it varies less than its changes, and is near 0."""
-SAME, NEARLY_ALL = 0.002, 0.95
-"""A mean of others is the same to this share, at this share of times."""
+MAX_CANDIDATES = 5
+"""The number of largest executions to compare with the sum of all smaller ones."""
+MIN_TIMES = 10
+MAX_SAMPLES = 100_000
+"""With more samples, only those near one time are compared."""
+MAX_SLOTS = 4
+"""The largest number of time slots per sample before empty slots are removed."""
+MIN_VARIATION, MAX_REST_VARIATION, MAX_REST_MEAN = 0.02, 0.1, 0.05
+"""Minimum variation of a sum as a share of its mean; largest deviation and mean of its remainder."""
+MEAN_TOLERANCE, MIN_MEAN_SHARE = 0.002, 0.95
+"""Tolerance of a mean of others, and the minimum share of times."""
 
 
-def of_sums(traces: TraceSet) -> Iterator[str]:
-    """A question for the first execution that looks like the sum of others, by name and by samples."""
+def find_sums(traces: TraceSet) -> Iterator[str]:
+    """Yield a question about the first execution that looks like the sum of others."""
     inner = [name for name in traces.ids if "/" in name]
     ids = set(traces.ids) if inner else set()
     for name in inner:
@@ -55,247 +55,263 @@ def of_sums(traces: TraceSet) -> Iterator[str]:
         if above is not None:
             yield f"“{above}” is beside “{name}”: is it the sum of what is in it?"
             return
-    whole = _whole(traces)
+    whole = _find_whole(traces)
     if whole is not None:
         yield f"“{whole}” is at every time about the sum or the mean of others: is it an execution?"
 
 
-def _whole(traces: TraceSet) -> str | None:
-    """The execution whose CPU and memory are each the mean of all others, or the sum of all smaller ones."""
+def _find_whole(traces: TraceSet) -> str | None:
+    """Find the execution whose CPU and memory are the mean of all others or the sum of all smaller ones."""
     columns = [one for role in (Role.CPU, Role.MEMORY) if (one := traces.values(role)) is not None]
     if not columns or traces.n_executions < 3:
         return None
-    kept = _of_one_time(traces)
-    ids, offsets = _left(traces, kept)
+    selected = _select_samples(traces)
+    ids, offsets = _select_executions(traces, selected)
     if len(ids) < 3:
         return None
-    slots = np.floor(traces.time[kept] / traces.period + 1e-6).astype(np.int64)
+    slots = np.floor(traces.time[selected] / traces.period + 1e-6).astype(np.int64)
     slots -= slots.min()
-    if slots.max() > MOST_SLOTS * len(slots):
+    if slots.max() > MAX_SLOTS * len(slots):
         slots = np.unique(slots, return_inverse=True)[1]
-    values = [np.nan_to_num(one[kept]) for one in columns]
+    values = [np.nan_to_num(one[selected]) for one in columns]
     totals: list[FloatArray] = [np.bincount(slots, one).astype(np.float64) for one in values]
     count: IntArray = np.bincount(slots).astype(np.int64)
-    alike = np.min(
+    mean_share = np.min(
         [
-            _mean_like(one, total[slots], count[slots], offsets)
+            _share_like_mean(one, total[slots], count[slots], offsets)
             for one, total in zip(values, totals, strict=True)
         ],
         axis=0,
     )
-    if alike.max() > NEARLY_ALL:
-        return ids[int(alike.argmax())]
-    for e in np.argsort(-mean_of(values[0], offsets))[:MOST_TRIED]:
+    if mean_share.max() > MIN_MEAN_SHARE:
+        return ids[int(mean_share.argmax())]
+    for e in np.argsort(-mean_of(values[0], offsets))[:MAX_CANDIDATES]:
         part = slice(offsets[e], offsets[e + 1])
-        here = slots[part]
-        count[here] -= 1
+        part_slots = slots[part]
+        count[part_slots] -= 1
         for one, total in zip(values, totals, strict=True):
-            total[here] -= one[part]
-        others = count[here] > 1
-        if int(others.sum()) >= max(LEAST_TIMES, len(here) // 2) and all(
-            _is_sum(one[part][others], total[here][others]) for one, total in zip(values, totals, strict=True)
+            total[part_slots] -= one[part]
+        has_others = count[part_slots] > 1
+        if int(has_others.sum()) >= max(MIN_TIMES, len(part_slots) // 2) and all(
+            _is_sum(one[part][has_others], total[part_slots][has_others])
+            for one, total in zip(values, totals, strict=True)
         ):
             return ids[int(e)]
     return None
 
 
-def _of_one_time(traces: TraceSet) -> IntArray:
-    """The samples near the middle of the middle execution: all of them, or about `MOST_SAMPLES`."""
+def _select_samples(traces: TraceSet) -> IntArray:
+    """Select all samples, or about `MAX_SAMPLES` near the middle of the middle execution."""
     n, middle = traces.n_samples, traces.n_executions // 2
-    if n <= MOST_SAMPLES:
+    if n <= MAX_SAMPLES:
         return np.arange(n)
-    then = traces.time[traces.offsets[middle : middle + 2].sum() // 2]
-    apart = np.quantile(np.abs(traces.time[:: n // 10_000 + 1] - then), MOST_SAMPLES / n)
-    return np.flatnonzero((traces.time >= then - apart) & (traces.time <= then + apart))
+    middle_time = traces.time[traces.offsets[middle : middle + 2].sum() // 2]
+    distance = np.quantile(np.abs(traces.time[:: n // 10_000 + 1] - middle_time), MAX_SAMPLES / n)
+    return np.flatnonzero((traces.time >= middle_time - distance) & (traces.time <= middle_time + distance))
 
 
-def _left(traces: TraceSet, kept: IntArray) -> tuple[tuple[str, ...], IntArray]:
-    """The executions of which samples are kept, and the bounds of these."""
-    before = np.searchsorted(kept, traces.offsets)
-    there = np.flatnonzero(np.diff(before))
-    return tuple(traces.ids[i] for i in there.tolist()), np.append(before[there], before[-1])
+def _select_executions(traces: TraceSet, selected: IntArray) -> tuple[tuple[str, ...], IntArray]:
+    """Return the executions with selected samples and the bounds of these samples."""
+    before = np.searchsorted(selected, traces.offsets)
+    present = np.flatnonzero(np.diff(before))
+    return tuple(traces.ids[i] for i in present.tolist()), np.append(before[present], before[-1])
 
 
-def _mean_like(values: FloatArray, total: FloatArray, count: IntArray, offsets: IntArray) -> FloatArray:
-    """Per execution that varies the share of samples that are the mean of two others or more."""
+def _share_like_mean(values: FloatArray, total: FloatArray, count: IntArray, offsets: IntArray) -> FloatArray:
+    """Return for each varying execution the share of samples that equal the mean of two or more others."""
     mean = (total - values) / np.maximum(count - 1, 1)
-    same = (np.abs(values - mean) < SAME * np.abs(mean)) & (count > 2)
+    is_mean = (np.abs(values - mean) < MEAN_TOLERANCE * np.abs(mean)) & (count > 2)
     usual = mean_of(values, offsets)
-    spread = np.sqrt(np.maximum(mean_of(values**2, offsets) - usual**2, 0.0))
-    return np.where(spread > VARIES * np.abs(usual), mean_of(same.astype(np.float64), offsets), 0.0)
+    deviation = np.sqrt(np.maximum(mean_of(values**2, offsets) - usual**2, 0.0))
+    return np.where(
+        deviation > MIN_VARIATION * np.abs(usual), mean_of(is_mean.astype(np.float64), offsets), 0.0
+    )
 
 
-def _is_sum(mine: FloatArray, total: FloatArray) -> bool:
-    """Whether samples that vary are about a total."""
-    rest = mine - total
-    near = abs(rest.mean()) < NEAR * mine.mean() and rest.std() < FITS * mine.std()
-    return bool(near and mine.std() > VARIES * abs(mine.mean()))
+def _is_sum(values: FloatArray, total: FloatArray) -> bool:
+    """Whether varying samples equal a total."""
+    remainder = values - total
+    is_near = (
+        abs(remainder.mean()) < MAX_REST_MEAN * values.mean()
+        and remainder.std() < MAX_REST_VARIATION * values.std()
+    )
+    return bool(is_near and values.std() > MIN_VARIATION * abs(values.mean()))
 
 
-MOST_CORES = 256.0
-LEAST_CORES = 0.002
-LEAST_MEMORY, MOST_MEMORY = MIB, 24 * 1024 * GIB
-LEAST_SHARE, MOST_SHARE = 0.01, 1.02
-IDLE = 100
-"""Samples without usage at the beginning of a set hide that its percentages are shares of one."""
-MOST_WATTS = 5_000.0
-LEAST_PERIOD, MOST_PERIOD = 0.01, 86_400.0
-LONGEST = 3 * 366 * 86_400.0
-_SUMS = frozenset(("total", "totals", "sum", "average", "overall"))
-LEAST_SAMPLES = 5
-"""Fewer samples of an execution may well be alike."""
+MAX_CORES = 256.0
+MIN_CORES = 0.002
+MIN_MEMORY, MAX_MEMORY = MIB, 24 * 1024 * GIB
+MIN_SHARE, MAX_SHARE = 0.01, 1.02
+IDLE_SAMPLES = 100
+"""The number of idle samples at the beginning that hide whether percentages are shares of 1."""
+MAX_WATTS = 5_000.0
+MIN_PERIOD, MAX_PERIOD = 0.01, 86_400.0
+MAX_DURATION = 3 * 366 * 86_400.0
+_SUM_WORDS = frozenset(("total", "totals", "sum", "average", "overall"))
+MIN_SAMPLES = 5
+"""Fewer samples of an execution may be equal by chance."""
 _BLOCK = 2**15
-"""Samples that are looked at together: what is made of them stays in the processor's cache."""
+"""Samples per block, so that intermediate results fit into the processor's cache."""
 ABOVE_LIMIT = 0.2
-"""The share of samples above their limit from which the limit's unit is doubtful."""
+"""The share of samples above their limit that makes the limit's unit doubtful."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Something that does not look like containers."""
+    """A property of a trace set that does not look like containers."""
 
-    #: The column concerned; None where it is the whole table.
+    #: The column; None for the whole table.
     column: str | None
-    #: What would settle it: ``unit``, ``role``, ``execution`` or ``time``.
+    #: The setting that may be wrong: ``unit``, ``role``, ``execution`` or ``time``.
     field: str
-    #: What is odd, and the question that it raises.
+    #: The observation and the question.
     sentence: str
 
 
-def doubts(traces: TraceSet) -> tuple[Doubt, ...]:
-    """Everything about a set that does not look like containers, in the order of its features."""
+def find_doubts(traces: TraceSet) -> tuple[Doubt, ...]:
+    """Find everything about a set that does not look like containers, in the order of its features."""
     found: list[Doubt] = []
     for feature, values in zip(traces.features, traces.columns, strict=True):
         highest = float(np.fmax.reduce(values, initial=-np.inf))
-        said = _of_usage(feature.role, feature.unit, highest) if np.isfinite(highest) else None
-        said = said or _of_idle_start(feature, values, highest)
-        if said:
-            found.append(Doubt(feature.name, "unit", said))
+        sentence = _question_usage(feature.role, feature.unit, highest) if np.isfinite(highest) else None
+        sentence = sentence or _question_idle_start(feature, values, highest)
+        if sentence:
+            found.append(Doubt(feature.name, "unit", sentence))
         elif _is_size(feature, values, traces):
-            what = f"{ROLE_NAMES[feature.role]} is {format_value(highest, feature.unit)} in every sample"
+            statement = f"{ROLE_NAMES[feature.role]} is {format_value(highest, feature.unit)} in every sample"
             of = "card" if feature.role is Role.GPU_MEMORY else "machine"
-            found.append(Doubt(feature.name, "role", f"{what}: is “{feature.name}” the size of the {of}?"))
+            found.append(
+                Doubt(feature.name, "role", f"{statement}: is “{feature.name}” the size of the {of}?")
+            )
     if not any(feature.role in ROLE_UNITS for feature in traces.features):
         found.append(
             Doubt(None, "unit", "No column is CPU, memory, a GPU, network or disk: what do they measure?")
         )
-    sums = [name for name in traces.ids if name.strip().lower() in _SUMS]
+    sums = [name for name in traces.ids if name.strip().lower() in _SUM_WORDS]
     if sums and traces.n_executions > len(sums):
         found.append(Doubt(None, "execution", f"“{sums[0]}” is beside other executions: is it their sum?"))
-    found.extend(Doubt(None, "execution", sentence) for sentence in of_sums(traces))
-    found.extend(_of_limits(traces))
-    found.extend(_of_time(traces))
+    found.extend(Doubt(None, "execution", sentence) for sentence in find_sums(traces))
+    found.extend(_find_exceeded_limits(traces))
+    found.extend(_find_odd_times(traces))
     return tuple(found)
 
 
-def _of_usage(role: Role, unit: Unit, highest: float) -> str | None:
-    """What is odd about the highest value of a feature."""
-    asked = _ODD.get((unit, role))
-    return None if asked is None else asked(ROLE_NAMES.get(role, ""), highest)
+def _question_usage(role: Role, unit: Unit, highest: float) -> str | None:
+    """Return a question about an odd highest value of a feature; None without one."""
+    question = _USAGE_QUESTIONS.get((unit, role))
+    return None if question is None else question(ROLE_NAMES.get(role, ""), highest)
 
 
-def _of_cores(name: str, highest: float) -> str | None:
-    if highest > MOST_CORES:
+def _question_cores(name: str, highest: float) -> str | None:
+    if highest > MAX_CORES:
         return f"{name} is up to {format_number(highest)} cores: is it percent or millicores?"
-    if 0 < highest < LEAST_CORES:
+    if 0 < highest < MIN_CORES:
         return f"{name} is {highest:.2g} cores at most: is it in another unit?"
     return None
 
 
-def _of_bytes(name: str, highest: float) -> str | None:
-    if 0 < highest < LEAST_MEMORY:
+def _question_bytes(name: str, highest: float) -> str | None:
+    if 0 < highest < MIN_MEMORY:
         return f"{name} is {format_bytes(highest)} at most: is it in MiB, MB or GiB?"
     return (
-        f"{name} is up to {format_bytes(highest)}: is it in bytes or KiB?" if highest > MOST_MEMORY else None
+        f"{name} is up to {format_bytes(highest)}: is it in bytes or KiB?" if highest > MAX_MEMORY else None
     )
 
 
-def _of_share(name: str, highest: float) -> str | None:
+def _question_share(name: str, highest: float) -> str | None:
     of = "percent of one core" if name == ROLE_NAMES[Role.CPU] else "in another unit"
     return (
-        f"{name} is up to {format_share(highest)} of the whole: is it {of}?" if highest > MOST_SHARE else None
+        f"{name} is up to {format_share(highest)} of the whole: is it {of}?" if highest > MAX_SHARE else None
     )
 
 
-def _of_idle_start(feature: Feature, values: FloatArray, highest: float) -> str | None:
-    """Whether what never reaches 1% begins with zeros, so that nobody could look at its numbers before."""
-    idle = len(values) > IDLE and not np.nan_to_num(values[:IDLE]).any()
-    if not idle or (feature.unit, feature.role) not in _ODD or feature.unit is not Unit.SHARE:
+def _question_idle_start(feature: Feature, values: FloatArray, highest: float) -> str | None:
+    """Return a question about a share below 1% that begins with zeros, which hid its values at first."""
+    is_idle = len(values) > IDLE_SAMPLES and not np.nan_to_num(values[:IDLE_SAMPLES]).any()
+    if not is_idle or (feature.unit, feature.role) not in _USAGE_QUESTIONS or feature.unit is not Unit.SHARE:
         return None
-    small = 0 < highest < LEAST_SHARE
-    asked = f"{ROLE_NAMES[feature.role]} is {format_share(highest, 2)} at most: is it a share from 0 to 1?"
-    return asked if small else None
+    is_small = 0 < highest < MIN_SHARE
+    question = f"{ROLE_NAMES[feature.role]} is {format_share(highest, 2)} at most: is it a share from 0 to 1?"
+    return question if is_small else None
 
 
-def _of_watts(name: str, highest: float) -> str | None:
-    odd = highest > MOST_WATTS or 0 < highest < 1
-    return f"{name} is {format_number(highest)} W at most: is it in another unit?" if odd else None
+def _question_watts(name: str, highest: float) -> str | None:
+    is_odd = highest > MAX_WATTS or 0 < highest < 1
+    return f"{name} is {format_number(highest)} W at most: is it in another unit?" if is_odd else None
 
 
-_ODD: dict[tuple[Unit, Role], Callable[[str, float], str | None]] = {
-    **{(Unit.CORES, role): _of_cores for role in (Role.CPU, Role.CPU_LIMIT)},
-    **{(Unit.BYTES, role): _of_bytes for role in (Role.MEMORY, Role.MEMORY_LIMIT, Role.GPU_MEMORY)},
-    **{(Unit.SHARE, role): _of_share for role in (Role.CPU, Role.MEMORY, Role.GPU, Role.GPU_MEMORY)},
-    (Unit.WATTS, Role.GPU_POWER): _of_watts,
+_USAGE_QUESTIONS: dict[tuple[Unit, Role], Callable[[str, float], str | None]] = {
+    **{(Unit.CORES, role): _question_cores for role in (Role.CPU, Role.CPU_LIMIT)},
+    **{(Unit.BYTES, role): _question_bytes for role in (Role.MEMORY, Role.MEMORY_LIMIT, Role.GPU_MEMORY)},
+    **{(Unit.SHARE, role): _question_share for role in (Role.CPU, Role.MEMORY, Role.GPU, Role.GPU_MEMORY)},
+    (Unit.WATTS, Role.GPU_POWER): _question_watts,
 }
 
 
 def _is_size(feature: Feature, values: FloatArray, traces: TraceSet) -> bool:
-    """Whether usage never changes in any execution, and is whole: of cores, GiB or GB; a GPU's of anything.
+    """Whether usage is constant in every execution and a whole number of cores, GiB or GB, as a size is.
 
-    A name that speaks of usage is believed: a thread may well use one core all the time, and a program may
-    take all memory of a GPU when it starts. What nvidia-smi calls a card's size is a little less than whole.
+    Names with a word for usage are exempt: a thread may use one core all the time, and a program may take all
+    memory of a GPU when it starts. The memory of a GPU need not be whole.
     """
-    wholes = _WHOLE.get((feature.unit, feature.role))
-    if wholes is None or int(np.diff(traces.offsets).min()) < LEAST_SAMPLES:
+    wholes = _WHOLE_SIZES.get((feature.unit, feature.role))
+    if wholes is None or int(np.diff(traces.offsets).min()) < MIN_SAMPLES:
         return False
-    if any(word in feature.name.lower() for word in _OF_USAGE) or _OF_NVIDIA_SMI.fullmatch(feature.name):
+    if any(word in feature.name.lower() for word in _USAGE_WORDS) or _NVIDIA_SMI_MEMORY.fullmatch(
+        feature.name
+    ):
         return False
     lowest = np.fmin.reduceat(values, traces.offsets[:-1])
-    alike = np.array_equal(lowest, np.fmax.reduceat(values, traces.offsets[:-1]))
-    return alike and bool(lowest.min() > wholes[0]) and any(not (lowest % whole).any() for whole in wholes)
+    mean_share = np.array_equal(lowest, np.fmax.reduceat(values, traces.offsets[:-1]))
+    return (
+        mean_share and bool(lowest.min() > wholes[0]) and any(not (lowest % whole).any() for whole in wholes)
+    )
 
 
-_OF_USAGE = ("use", "usage", "util", "%", "percent", "pct", "seconds", "rate", "busy", "working", "rss",
+_USAGE_WORDS = ("use", "usage", "util", "%", "percent", "pct", "seconds", "rate", "busy", "working", "rss",
              "alloc")  # fmt: skip
-_OF_NVIDIA_SMI = re.compile(r"gpu \S+ memory_mib")
-"""What its reader makes of ``memory.used``."""
-_WHOLE = {
+_NVIDIA_SMI_MEMORY = re.compile(r"gpu \S+ memory_mib")
+"""The column of ``memory.used`` from the reader of nvidia-smi."""
+_WHOLE_SIZES = {
     (Unit.CORES, Role.CPU): (1.0,),
     (Unit.BYTES, Role.MEMORY): (GIB, 1e9),
     (Unit.BYTES, Role.GPU_MEMORY): (1.0,),
 }
 
 
-def _of_limits(traces: TraceSet) -> Iterator[Doubt]:
-    """Use above a limit: a kernel lets neither pass for long."""
+def _find_exceeded_limits(traces: TraceSet) -> Iterator[Doubt]:
+    """Yield doubts about usage above its limit, which a kernel prevents."""
     for role, limit in ((Role.CPU, Role.CPU_LIMIT), (Role.MEMORY, Role.MEMORY_LIMIT)):
-        used, allowed = traces.feature(role), traces.feature(limit)
-        if used is None or allowed is None or used.unit is not allowed.unit:
+        usage, limit_feature = traces.feature(role), traces.feature(limit)
+        if usage is None or limit_feature is None or usage.unit is not limit_feature.unit:
             continue
-        values, bounds = traces.column(used.name), traces.column(allowed.name)
+        values, bounds = traces.column(usage.name), traces.column(limit_feature.name)
         share = _share_above(values, bounds)
         if share > ABOVE_LIMIT:
-            said = f"{ROLE_NAMES[role]} is above its limit in {format_share(share)} of samples"
-            yield Doubt(used.name, "unit", f"{said}: is “{used.name}” or “{allowed.name}” in another unit?")
+            sentence = f"{ROLE_NAMES[role]} is above its limit in {format_share(share)} of samples"
+            yield Doubt(
+                usage.name,
+                "unit",
+                f"{sentence}: is “{usage.name}” or “{limit_feature.name}” in another unit?",
+            )
 
 
 def _share_above(values: FloatArray, bounds: FloatArray) -> float:
-    """The share of samples that are more than a quarter above their bound, of those that have one."""
+    """Return the share of samples with a bound that exceed it by more than a quarter."""
     known = above = 0
     for start in range(0, len(values), _BLOCK):
-        mine, most = values[start : start + _BLOCK], bounds[start : start + _BLOCK]
-        there = np.isfinite(mine) & np.isfinite(most) & (most > 0)
-        known += int(np.count_nonzero(there))
-        above += int(np.count_nonzero(there & (mine > 1.25 * most)))
+        part, bound = values[start : start + _BLOCK], bounds[start : start + _BLOCK]
+        present = np.isfinite(part) & np.isfinite(bound) & (bound > 0)
+        known += int(np.count_nonzero(present))
+        above += int(np.count_nonzero(present & (part > 1.25 * bound)))
     return above / max(known, 1)
 
 
-def _of_time(traces: TraceSet) -> Iterator[Doubt]:
-    if not LEAST_PERIOD <= traces.period <= MOST_PERIOD:
-        apart = f"{traces.period:.3g} s" if traces.period < 1 else format_duration(traces.period)
-        yield Doubt(None, "time", f"Samples are {apart} apart: is the time in another unit?")
+def _find_odd_times(traces: TraceSet) -> Iterator[Doubt]:
+    if not MIN_PERIOD <= traces.period <= MAX_PERIOD:
+        distance = f"{traces.period:.3g} s" if traces.period < 1 else format_duration(traces.period)
+        yield Doubt(None, "time", f"Samples are {distance} apart: is the time in another unit?")
     lasts = traces.time[traces.offsets[1:] - 1] - traces.time[traces.offsets[:-1]]
-    if float(lasts.max(initial=0.0)) > LONGEST:
+    if float(lasts.max(initial=0.0)) > MAX_DURATION:
         longest = format_duration(float(lasts.max()))
         yield Doubt(None, "time", f"An execution lasts {longest}: is the time in another unit?")

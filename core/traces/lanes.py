@@ -1,9 +1,7 @@
-"""Lanes: what can be shown of a trace set, one quantity each.
+"""Lanes: the quantities of a trace set that charts show, one lane each.
 
-Every quantity with a role is a lane of its own, and every other feature too. A container with several
-GPUs has several features of each GPU role; they share one lane, with a line each. Limits are drawn with
-what they limit, and a recorded phase is no quantity, so neither has a lane, unless a limit cannot be drawn
-with the usage because their units differ.
+Every role and every other feature has a lane. The features of several GPUs share one lane with a line each. A
+limit is drawn with its usage, so it has a lane only if their units differ; a recorded phase has none.
 """
 
 from __future__ import annotations
@@ -19,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 LIMITS = {Role.CPU: Role.CPU_LIMIT, Role.MEMORY: Role.MEMORY_LIMIT}
-"""The role of the limit that is drawn with a usage."""
+"""The role of the limit of a usage."""
 SHOWN_FIRST = (Role.CPU, Role.MEMORY, Role.GPU, Role.GPU_MEMORY)
-"""The roles whose lanes are shown unless something else is asked for."""
+"""The roles of the default lanes."""
 _SHARED = (Role.GPU, Role.GPU_MEMORY, Role.GPU_POWER)
 _MAIN_UNIT = {Role.CPU: Unit.CORES, Role.MEMORY: Unit.BYTES}
 _ORDER = tuple(ROLE_NAMES)
@@ -31,13 +29,13 @@ _ORDER = tuple(ROLE_NAMES)
 class Lane:
     """One quantity of a trace set."""
 
-    #: Its name in an address: that of its role, or of its feature.
+    #: Its name in an address: the role or the feature's name.
     key: str
     #: Its name for people.
     title: str
     #: Its lines; all have one role and one unit.
     features: tuple[Feature, ...]
-    #: What each line is called: the title alone where there is one line, else ``GPU 0`` and so on.
+    #: The label of each line: the title for a single line, else ``GPU 0`` and so on.
     names: tuple[str, ...]
     #: The feature with its limit, or None.
     limit: Feature | None = None
@@ -53,8 +51,8 @@ class Lane:
         return self.features[0].unit
 
 
-def lanes(features: Sequence[Feature]) -> tuple[Lane, ...]:
-    """All lanes of a set with these features: those with a role first, in the order of the roles."""
+def list_lanes(features: Sequence[Feature]) -> tuple[Lane, ...]:
+    """List all lanes of a set: those with a role first, in the order of the roles."""
     left, found = list(features), []
     for role in _ORDER:
         of_role = [feature for feature in left if feature.role is role]
@@ -74,13 +72,13 @@ def lanes(features: Sequence[Feature]) -> tuple[Lane, ...]:
 
 
 def default_lanes(offered: Sequence[Lane]) -> tuple[Lane, ...]:
-    """The lanes that are shown first: CPU, memory, GPUs and their memory; two of any where there is none."""
+    """Return the default lanes: CPU, memory, GPUs and their memory; without these, the first two."""
     usual = tuple(lane for lane in offered if lane.key in {role.value for role in SHOWN_FIRST})
     return usual or tuple(offered[:2])
 
 
-def chosen_lanes(offered: Sequence[Lane], keys: Iterable[str] | None) -> tuple[Lane, ...]:
-    """The lanes with some keys, in their usual order; the usual ones where none of the keys is there."""
+def select_lanes(offered: Sequence[Lane], keys: Iterable[str] | None) -> tuple[Lane, ...]:
+    """Select the lanes with some keys, in their usual order; the default lanes if no key fits."""
     wanted = set(keys or ())
     return tuple(lane for lane in offered if lane.key in wanted) or default_lanes(offered)
 
@@ -92,7 +90,7 @@ def _lane(key: str, title: str, lines: Sequence[Feature], among: Sequence[Featur
 
 
 def _names(title: str, lines: Sequence[Feature]) -> tuple[str, ...]:
-    """What lines are called: by the number in which their features' names differ, else by these names."""
+    """Label lines by the number in which their features' names differ, else by these names."""
     if len(lines) == 1:
         return (title,)
     numbers = [tuple(re.findall(r"\d+", line.name)) for line in lines]
@@ -104,6 +102,6 @@ def _names(title: str, lines: Sequence[Feature]) -> tuple[str, ...]:
 
 
 def _numbered(title: str, number: str) -> str:
-    """``GPU 0``, and ``GPU 0 memory``."""
+    """Insert a number into a title: ``GPU 0``, ``GPU 0 memory``."""
     what, _, quantity = title.partition(" ")
     return f"{what} {number} {quantity}".strip()

@@ -204,7 +204,7 @@ class ColumnMapping:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """The mapping as JSON holds it."""
+        """Return the mapping as a JSON object."""
         return {
             "execution": self.execution,
             "time": self.time,
@@ -227,7 +227,7 @@ class ColumnMapping:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ColumnMapping:
-        """The mapping that `to_dict` wrote, or that a form filled in.
+        """Return the mapping that `to_dict` wrote, or that a form filled in.
 
         Raises
         ------

@@ -1,7 +1,7 @@
-"""A file's columns on their way to a trace set: numbers and names, still in the file's order.
+"""The mapped columns of a file in the file's order, before they are cleaned.
 
-Readers make a `RawTable`; `core.traces.cleaning` turns it into a trace set. Text columns are *coded*:
-each distinct text once, and an index per row, so that a million rows do not need a million strings.
+Readers return a `RawTable`; `core.traces.cleaning` turns it into a trace set. Text columns are *coded*: each
+distinct text once and an index per row, so that a million rows do not need a million strings.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Coded:
+class CodedColumn:
     """A text column."""
 
     #: Shape (n_rows,): the position of each row's text in `names`; -1 where the cell is empty.
@@ -28,8 +28,8 @@ class Coded:
     names: tuple[str, ...]
 
     @classmethod
-    def joined(cls, parts: Sequence[Coded]) -> Coded:
-        """One column of several: their texts with ``/`` between, empty ones left out."""
+    def joined(cls, parts: Sequence[CodedColumn]) -> CodedColumn:
+        """Join several columns to one: their texts with ``/`` between, without empty ones."""
         if len(parts) == 1:
             return parts[0]
         stacked = np.column_stack([part.codes for part in parts])
@@ -43,8 +43,8 @@ class Coded:
         return cls(np.array(codes, dtype=np.int32)[inverse.reshape(-1)], tuple(known))
 
     @classmethod
-    def constant(cls, name: str, n_rows: int) -> Coded:
-        """The column in which every row has the same text."""
+    def constant(cls, name: str, n_rows: int) -> CodedColumn:
+        """Return a column with the same text in every row."""
         return cls(np.zeros(n_rows, dtype=np.int32), (name,))
 
 
@@ -55,26 +55,26 @@ class RawTable:
     #: Rows in this table.
     n_rows: int
     #: The executions' names.
-    executions: Coded
+    executions: CodedColumn
     #: Seconds, shape (n_rows,), NaN where missing; None where the file has no time.
     time: FloatArray | None
     #: One array of shape (n_rows,) per feature of the mapping, in the file's units.
     columns: tuple[FloatArray, ...]
     #: One column per attribute of the mapping.
-    attributes: tuple[Coded, ...] = ()
+    attributes: tuple[CodedColumn, ...] = ()
     #: Shape (n_rows,): each row's number in the file; None where it is `first_row` + position.
     rows: IntArray | None = None
     #: The number of the first row: 2 where the header is row 1.
     first_row: int = 2
-    #: Rows of the file, those that the reader dropped included.
+    #: Rows of the file, including those dropped by the reader.
     rows_read: int = 0
-    #: What the reader found wrong.
+    #: Problems found by the reader.
     problems: tuple[Problem, ...] = ()
-    #: The columns that `executions` is joined of, where there are several and the rest of a file follows.
-    execution_parts: tuple[Coded, ...] = ()
-    #: Per column name, the positions of the cells that the reader has reported already.
+    #: The columns joined to `executions`, if there are several and more of the file follows.
+    execution_parts: tuple[CodedColumn, ...] = ()
+    #: By column name, the positions of cells with a reported problem.
     flawed: Mapping[str, IntArray] = field(default_factory=dict)
 
     def row_of(self, position: int) -> int:
-        """The number of a row in the file, as an editor shows it."""
+        """Return the number of a row in the file, as an editor shows it."""
         return int(self.rows[position]) if self.rows is not None else self.first_row + position

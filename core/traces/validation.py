@@ -26,8 +26,8 @@ __all__ = [
     "problem",
 ]
 
-MOST_ROWS = 5
-HARMLESS = 0.01
+MAX_ROWS = 5
+MAX_HARMLESS_SHARE = 0.01
 """The share of rows that may be dropped or filled before an import counts as one to look at."""
 
 
@@ -49,7 +49,7 @@ class Problem:
     message: str
     #: What was done about it.
     action: Action
-    #: The numbers of the first rows concerned, at most `MOST_ROWS`.
+    #: The numbers of the first rows concerned, at most `MAX_ROWS`.
     rows: tuple[int, ...] = ()
 
     def sentence(self) -> str:
@@ -66,12 +66,12 @@ class Problem:
         return KINDS[self.kind].hint
 
     def to_dict(self) -> dict[str, Any]:
-        """The problem as JSON holds it."""
+        """Return the problem as a JSON object."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Problem:
-        """The problem that `to_dict` wrote."""
+        """Return the problem that `to_dict` wrote."""
         rest = {key: data[key] for key in ("kind", "row", "column", "count", "message")}
         rows = tuple(int(row) for row in data.get("rows", ()))
         return cls(severity=Severity(data["severity"]), action=Action(data["action"]), rows=rows, **rest)
@@ -88,7 +88,7 @@ def problem(
 ) -> Problem:
     """Make a problem with the severity and the action of its kind; of its rows, one or a few are given."""
     what = KINDS[kind]
-    first = tuple(rows)[:MOST_ROWS] or (() if row is None else (row,))
+    first = tuple(rows)[:MAX_ROWS] or (() if row is None else (row,))
     return Problem(
         kind,
         what.severity,
@@ -132,8 +132,8 @@ class Report:
 
     @property
     def harmful(self) -> tuple[Problem, ...]:
-        """The problems by which numbers were dropped, merged or made up, more than `HARMLESS` of the rows."""
-        most = HARMLESS * max(self.rows_read, 1)
+        """The problems that drop, merge or estimate numbers, above `MAX_HARMLESS_SHARE` of the rows."""
+        most = MAX_HARMLESS_SHARE * max(self.rows_read, 1)
         return tuple(
             one
             for one in self.problems
@@ -144,7 +144,7 @@ class Report:
     @property
     def faultless(self) -> bool:
         """Whether the trace set can be trusted without reading the report."""
-        return not self.harmful and self.lost <= HARMLESS
+        return not self.harmful and self.lost <= MAX_HARMLESS_SHARE
 
     @property
     def clean(self) -> bool:
@@ -152,7 +152,7 @@ class Report:
         return all(one.severity is Severity.INFO for one in self.problems)
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON holds it."""
+        """Return the report as a JSON object."""
         return {
             "problems": [one.to_dict() for one in self.problems],
             "rows_read": self.rows_read,
@@ -162,7 +162,7 @@ class Report:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Report:
-        """The report that `to_dict` wrote."""
+        """Return the report that `to_dict` wrote."""
         return cls(
             problems=tuple(Problem.from_dict(one) for one in data["problems"]),
             rows_read=data["rows_read"],
@@ -202,7 +202,7 @@ class ProblemLog:
             self.found[key] = problem(kind, message, row=row, column=column, count=count, rows=rows)
             return
         more = tuple(rows) or (() if row is None else (row,))
-        known = before.rows if len(before.rows) >= MOST_ROWS else (*before.rows, *more)[:MOST_ROWS]
+        known = before.rows if len(before.rows) >= MAX_ROWS else (*before.rows, *more)[:MAX_ROWS]
         self.found[key] = replace(before, count=before.count + count, rows=known)
 
     def rename(self, kind: str, column: str, other: str) -> None:

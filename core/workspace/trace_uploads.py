@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import InputError
 from core.store import group_files, inspect_file, read_first_part
-from core.store.formats.register import suffixes, titles
+from core.store.formats.register import list_suffixes, list_titles
 from core.traces.mapping import ColumnMapping
 from core.workspace.cache import ByteCache
 from core.workspace.files import disk_errors, write_atomically
@@ -76,13 +76,13 @@ _REMEMBERED = 32
 
 def readable() -> str:
     """The formats that can be uploaded, as a sentence lists them."""
-    *first, last = titles()
+    *first, last = list_titles()
     return f"{', '.join(first)} or {last}"
 
 
 def readable_suffixes() -> tuple[str, ...]:
     """How names of files that can be uploaded usually end."""
-    return suffixes()
+    return list_suffixes()
 
 
 class TraceUploads(Uploads):

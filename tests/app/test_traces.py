@@ -17,7 +17,7 @@ from app.pages.traces.page import PICKED, waiting_uploads
 from app.ui.phases import titles
 from core.bootstrap import worker_for
 from core.errors import InputError
-from core.traces.layouts import recognise
+from core.traces.layouts import recognise_layout
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
 from core.traces.validation import KINDS, Report, problem
@@ -45,7 +45,9 @@ class Inspected:
     def __init__(self, header: str) -> None:
         names = tuple(header.split(","))
         row = tuple("a" if name in TEXTS else "1.5" for name in names)
-        found = recognise(names, (row, row), "docker_stats" if header == HEADERS["docker_stats"] else "")
+        found = recognise_layout(
+            names, (row, row), "docker_stats" if header == HEADERS["docker_stats"] else ""
+        )
         self.mapping: ColumnMapping | None = found.mapping
         self.label, self.reasons, self.layout = found.label, found.reasons, found.layout
         self.names = names

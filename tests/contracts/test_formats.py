@@ -11,8 +11,8 @@ import pytest
 from app.pages.traces.page import drop_zone
 from core.errors import InputError
 from core.store import inspect_file, read_traces
-from core.store.formats.base import Beginning
-from core.store.formats.register import FORMATS, open_source, suffixes, table, titles
+from core.store.formats.base import FileStart
+from core.store.formats.register import FORMATS, format_table, list_suffixes, list_titles, open_source
 from tests.cli.test_cli import run_json
 
 
@@ -27,8 +27,8 @@ def example(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
 
 def test_a_file_is_of_the_first_format_that_recognises_it(example: tuple[str, Path]) -> None:
     name, path = example
-    assert next(each for each, entry in FORMATS.items() if entry.recognise(Beginning(path))) == name
-    source = FORMATS[name].open(Beginning(path))
+    assert next(each for each, entry in FORMATS.items() if entry.recognise(FileStart(path))) == name
+    source = FORMATS[name].open(FileStart(path))
     assert source.path == path
     assert source.header
     assert all(len(row) == len(source.header) for row in source.rows)
@@ -54,8 +54,8 @@ def test_text_may_be_gzipped(example: tuple[str, Path], tmp_path: Path) -> None:
 def test_a_format_says_what_it_is(name: str) -> None:
     entry = FORMATS[name]
     assert entry.name == name
-    assert entry.title in titles()
-    assert set(entry.suffixes) <= set(suffixes())
+    assert entry.title in list_titles()
+    assert set(entry.suffixes) <= set(list_suffixes())
     assert all(end.startswith(".") and end == end.lower() for end in entry.suffixes)
 
 
@@ -65,12 +65,12 @@ def test_what_can_be_read_is_listed_where_people_look(tmp_path: Path) -> None:
     docs = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
     rows = [line for line in docs.splitlines() if re.fullmatch(r"\| .* \| `\w+` \| `\..*", line)]
     assert len(rows) > 5
-    assert set(rows) <= set(table().splitlines())
+    assert set(rows) <= set(format_table().splitlines())
     shown = str(drop_zone(2**30).to_plotly_json())
-    assert all(title in shown for title in titles())
-    assert ",".join(suffixes()) in shown
+    assert all(title in shown for title in list_titles())
+    assert ",".join(list_suffixes()) in shown
     path = tmp_path / "x.csv"
     path.write_bytes(b"PK\x03\x04" + bytes(40))
     with pytest.raises(InputError) as refused:
         open_source(path)
-    assert all(title in refused.value.hint for title in titles())
+    assert all(title in refused.value.hint for title in list_titles())

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from core.traces.layouts import LAYOUTS, headerless, recognise
-from core.traces.layouts.base import Head
+from core.traces.layouts import LAYOUTS, find_header, recognise_layout
+from core.traces.layouts.base import TableHead
 
 
-def head_of(name: str) -> Head:
+def head_of(name: str) -> TableHead:
     """The beginning of a table of a layout, by its example."""
     columns = LAYOUTS[name].example.split(",")
     assert len(columns) > 1, "A layout gives a header as its example."
     row = tuple("x" if column.startswith("*") else "1" for column in columns)
-    return Head(tuple(column.lstrip("*") for column in columns), (row, row))
+    return TableHead(tuple(column.lstrip("*") for column in columns), (row, row))
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_a_layout_is_recognised_by_its_own_columns(name: str) -> None:
     head = head_of(name)
-    found = recognise(head.header, head.rows, name if LAYOUTS[name].only_made else "")
+    found = recognise_layout(head.header, head.rows, name if LAYOUTS[name].only_made else "")
     assert (found.layout, found.label) == (name, LAYOUTS[name].label)
     assert set(found.mapping.columns) <= set(head.header)
     assert found.mapping.features
@@ -39,12 +39,14 @@ def test_a_layout_answers_nothing_to_nothing(name: str) -> None:
     layout = LAYOUTS[name]
     assert layout.name == name
     assert layout.label
-    assert layout.recognise(Head((), ())) is None
+    assert layout.recognise(TableHead((), ())) is None
     assert layout.headerless is None or layout.headerless(("x",) * 9) is None
-    assert layout.recognise(Head(head_of(name).header, ())) is None or name != "generic"
+    assert layout.recognise(TableHead(head_of(name).header, ())) is None or name != "generic"
 
 
 def test_a_table_without_a_header_finds_its_layout() -> None:
-    header = headerless(("c_1", "m_2", "600", "1", "2", "3", "4", "5", "6"))
+    header = find_header(("c_1", "m_2", "600", "1", "2", "3", "4", "5", "6"))
     assert header is not None
-    assert recognise(header, (("c_1", "m_2", "600", "1", "2", "3", "4", "5", "6"),)).layout == "alibaba"
+    assert (
+        recognise_layout(header, (("c_1", "m_2", "600", "1", "2", "3", "4", "5", "6"),)).layout == "alibaba"
+    )

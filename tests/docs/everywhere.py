@@ -31,8 +31,8 @@ from core.provisioning import policy_exam
 from core.provisioning.policies import POLICIES
 from core.scheduling.policies import POLICIES as SCHEDULING
 from core.store import inspect_file
-from core.store.formats.register import titles
-from core.traces.layouts import recognise
+from core.store.formats.register import list_titles
+from core.traces.layouts import recognise_layout
 from tests.builders import small_traces, write_csv
 from tests.runtime.kinds_for_tests import until
 
@@ -91,10 +91,12 @@ def files(outside: Path) -> dict:
     listed = command("traces", "formats")
     return {
         "read": inspect_file(log).to_dict()["mapping"] is not None,
-        "title": "key=value lines" in titles(),
+        "title": "key=value lines" in list_titles(),
         "formats": [each["name"] for each in listed["formats"]],
         "layouts": [each["name"] for each in listed["layouts"]],
-        "recognised": recognise(("JobID", "Timestamp", "CPUs", "RSS"), (("1", "10", "2", "9"),)).layout,
+        "recognised": recognise_layout(
+            ("JobID", "Timestamp", "CPUs", "RSS"), (("1", "10", "2", "9"),)
+        ).layout,
     }
 
 

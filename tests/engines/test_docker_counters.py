@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from core.engines.docker_host import cgroups
-from core.engines.docker_host.cgroups import CgroupReader, Group, locate, mounts
+from core.engines.docker_host.cgroups import CgroupReader, ControlGroup, find_group, parse_mounts
 from core.engines.docker_host.containers import Container
 from core.engines.docker_host.limits import Limits
 
@@ -28,7 +28,7 @@ MEMBER_2 = f"0::/system.slice/docker-{ID}.scope\n"
 
 
 def test_where_groups_are_in_version_1():
-    group = locate(MEMBER_1, mounts(MOUNTS_1), ID, "/proc/7/net/dev")
+    group = find_group(MEMBER_1, parse_mounts(MOUNTS_1), ID, "/proc/7/net/dev")
     folder = f"/sys/fs/cgroup/cpu,cpuacct/docker/{ID}"
     assert (group.version, group.cpu, group.usage) == (1, folder, folder)
     assert group.memory == f"/sys/fs/cgroup/memory/docker/{ID}"
@@ -37,15 +37,15 @@ def test_where_groups_are_in_version_1():
 
 
 def test_where_groups_are_in_version_2():
-    group = locate(MEMBER_2, mounts(MOUNTS_2), ID, "")
+    group = find_group(MEMBER_2, parse_mounts(MOUNTS_2), ID, "")
     folder = f"/sys/fs/cgroup/system.slice/docker-{ID}.scope"
-    assert group == Group(2, folder, folder, folder, folder + "/io.stat", "")
+    assert group == ControlGroup(2, folder, folder, folder, folder + "/io.stat", "")
 
 
 def test_a_group_that_does_not_name_the_container_is_not_believed():
-    assert locate("0::/user.slice/session-1.scope\n", mounts(MOUNTS_2), ID, "") is None
-    assert locate(MEMBER_1.replace(ID, "f" * 64), mounts(MOUNTS_1), ID, "") is None
-    assert locate(MEMBER_2, {}, ID, "") is None
+    assert find_group("0::/user.slice/session-1.scope\n", parse_mounts(MOUNTS_2), ID, "") is None
+    assert find_group(MEMBER_1.replace(ID, "f" * 64), parse_mounts(MOUNTS_1), ID, "") is None
+    assert find_group(MEMBER_2, {}, ID, "") is None
 
 
 def write(folder, files):
@@ -78,7 +78,7 @@ def test_a_reading_in_version_1(tmp_path):
             "cpu.shares": "512\n",
         },
     )
-    found, cpu = reading(tmp_path, Group(1, folder, folder, folder, f"{folder}/io", f"{folder}/net"))
+    found, cpu = reading(tmp_path, ControlGroup(1, folder, folder, folder, f"{folder}/io", f"{folder}/net"))
     assert (found.cpu_seconds, found.memory) == (2.5, 996_000)
     assert (found.io_read, found.io_written, found.net_received, found.net_sent) == (4097, 8194, 1500, 700)
     assert (found.periods, found.throttled_periods, found.throttled_seconds) == (40, 10, 1.5)
@@ -98,7 +98,7 @@ def test_a_reading_in_version_2(tmp_path):
             "cpu.weight": "100\n",
         },
     )
-    found, cpu = reading(tmp_path, Group(2, folder, folder, folder, f"{folder}/io.stat", ""))
+    found, cpu = reading(tmp_path, ControlGroup(2, folder, folder, folder, f"{folder}/io.stat", ""))
     assert (found.cpu_seconds, found.memory) == (2.5, 996_000)
     assert (found.io_read, found.io_written, found.net_received, found.net_sent) == (4097, 8194, 0, 0)
     assert (found.periods, found.throttled_periods, found.throttled_seconds) == (40, 10, 1.5)
@@ -107,11 +107,11 @@ def test_a_reading_in_version_2(tmp_path):
 
 def test_a_group_that_is_gone_reads_nothing(tmp_path):
     missing = str(tmp_path / "gone")
-    assert reading(tmp_path, Group(2, missing, missing, missing, missing, "")) == (None, None)
+    assert reading(tmp_path, ControlGroup(2, missing, missing, missing, missing, "")) == (None, None)
 
 
 def test_a_reading_from_the_api_in_version_1():
-    found = cgroups.from_api(
+    found = cgroups.parse_stats(
         {
             "cpu_stats": {
                 "cpu_usage": {"total_usage": 2_500_000_000},
@@ -129,7 +129,7 @@ def test_a_reading_from_the_api_in_version_1():
 
 
 def test_a_reading_from_the_api_in_version_2():
-    found = cgroups.from_api(
+    found = cgroups.parse_stats(
         {
             "cpu_stats": {"cpu_usage": {"total_usage": 10**9}},
             "memory_stats": {"usage": 1000, "stats": {"inactive_file": 400}},
@@ -142,7 +142,7 @@ def test_a_reading_from_the_api_in_version_2():
 
 def test_numbers_in_flat_files():
     text = "a 1\nab 2\nb 3"
-    assert [cgroups.number_after(text, key) for key in ("a", "ab", "b", "c")] == [1, 2, 3, 0]
+    assert [cgroups.parse_field(text, key) for key in ("a", "ab", "b", "c")] == [1, 2, 3, 0]
 
 
 PROCESS_IO = """rchar: 77204
@@ -158,8 +158,8 @@ cancelled_write_bytes: 0
 def test_where_the_kernel_counts_no_blocks_for_groups_those_of_the_process_count(tmp_path):
     (tmp_path / "blkio").write_text("Total 0\n")
     (tmp_path / "io").write_text(PROCESS_IO)
-    group = Group(1, "", "", "", str(tmp_path / "blkio"), "", str(tmp_path / "io"))
-    assert cgroups.io_process(PROCESS_IO) == (176128, 20983808)
+    group = ControlGroup(1, "", "", "", str(tmp_path / "blkio"), "", str(tmp_path / "io"))
+    assert cgroups.parse_process_io(PROCESS_IO) == (176128, 20983808)
     assert cgroups._io(group, (0, 0)) == (176128, 20983808)
     assert cgroups._io(group, (10**9, 0)) == (10**9, 20983808)
     assert cgroups._io(replace(group, process=str(tmp_path / "none")), (7, 8)) == (7, 8)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from core.engines.docker_host import Creation, Limits
+from core.engines.docker_host import ContainerCreation, Limits
 
 
 def test_a_container_has_no_network_and_no_ports_unless_it_is_given_some():
-    body = Creation("mine", "image").body()
+    body = ContainerCreation("mine", "image").body()
     assert (body["HostConfig"]["NetworkMode"], "PortBindings" in body["HostConfig"]) == ("none", False)
     assert "ExposedPorts" not in body
 
 
 def test_ports_are_published_on_the_loopback_address_only():
-    body = Creation("mine", "image", network="bridge", ports={"6006": "80", "6007": "80"}).body()
+    body = ContainerCreation("mine", "image", network="bridge", ports={"6006": "80", "6007": "80"}).body()
     assert body["ExposedPorts"] == {"80/tcp": {}}
     assert body["HostConfig"]["PortBindings"] == {
         "80/tcp": [
@@ -33,5 +33,5 @@ def test_ports_are_published_on_the_loopback_address_only():
     ],
 )
 def test_a_limit_is_asked_for_in_the_spelling_that_it_has(limits, asked):
-    body = Creation("mine", "image", limits=limits).body()["HostConfig"]
+    body = ContainerCreation("mine", "image", limits=limits).body()["HostConfig"]
     assert {key: body[key] for key in ("NanoCpus", "CpuQuota", "CpuPeriod") if key in body} == asked

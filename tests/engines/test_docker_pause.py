@@ -27,13 +27,13 @@ class Refusing:
 
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch) -> Host:
-    monkeypatch.setattr(hosts, "FREEZE_AGAIN_IN", 0.0)
+    monkeypatch.setattr(hosts, "FREEZE_RETRY_DELAY", 0.0)
     return Host(Address("local", "unix:///nowhere"))
 
 
-@pytest.mark.parametrize("times", range(hosts.FREEZES))
+@pytest.mark.parametrize("times", range(hosts.FREEZE_ATTEMPTS))
 def test_a_container_that_cannot_be_frozen_is_asked_again(host, monkeypatch, times):
-    monkeypatch.setattr(host, "_do", doing := Refusing(BUSY, times))
+    monkeypatch.setattr(host, "_post_verb", doing := Refusing(BUSY, times))
     host.pause("a")
     assert doing.asked == times + 1
 
@@ -42,7 +42,7 @@ def test_one_that_never_can_is_refused(host, monkeypatch, refuses):
     monkeypatch.setattr(host, "_do", doing := Refusing(BUSY, 99))
     with refuses(ChangeRefused):
         host.pause("a")
-    assert doing.asked == hosts.FREEZES
+    assert doing.asked == hosts.FREEZE_ATTEMPTS
 
 
 def test_any_other_refusal_stands(host, monkeypatch, refuses):

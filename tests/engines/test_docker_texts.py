@@ -9,15 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.engines.docker_host.agent import AgentFolder, AgentReadings, Says, parse_says, parse_wants
+from core.engines.docker_host.agent import (
+    AgentFolder,
+    AgentReadings,
+    AgentReport,
+    parse_report,
+    parse_request,
+)
 from core.engines.docker_host.connection import Address, parse_addresses
 from core.engines.docker_host.containers import parse_container, parse_cpus, parse_host, parse_time
 from core.engines.docker_host.events import parse_event
-from core.engines.docker_host.host import Creation
+from core.engines.docker_host.host import ContainerCreation
 from core.engines.docker_host.job import LiveJob
 from core.engines.docker_host.limits import Limits
 from core.engines.docker_host.reading import parse_logs
-from core.engines.values import EngineKey, labelled
+from core.engines.values import EngineKey, has_label
 from core.errors import SettingsError
 
 # ---- addresses ----
@@ -90,7 +96,7 @@ def test_a_container_as_docker_describes_it():
     assert (found.name, found.image, found.state, found.pid) == ("trainer", "torch", "running", 7)
     assert (found.created, found.started, found.ended) == (1795224346.0, 1795224347.0, 0.0)
     assert found.limits == Limits(cpu_quota=50_000, cpu_period=100_000, memory=5)
-    assert (found.running, found.cpuset, found.network, labelled(found)) == (True, "", "none", True)
+    assert (found.running, found.cpuset, found.network, has_label(found)) == (True, "", "none", True)
 
 
 def test_an_engine_is_told_from_every_other_by_its_id_and_its_folder():
@@ -108,7 +114,7 @@ def test_an_engine_is_told_from_every_other_by_its_id_and_its_folder():
 
 def test_a_new_container_always_carries_the_label_and_never_nano_cpus():
     limits = Limits().with_cores(0.5).with_memory(1 << 20)
-    body = Creation("n", "i", ("run",), {"x": "y"}, {"A": "1"}, limits, "1", {"/a": "/b"}).body()
+    body = ContainerCreation("n", "i", ("run",), {"x": "y"}, {"A": "1"}, limits, "1", {"/a": "/b"}).body()
     host = body["HostConfig"]
     assert body["Labels"] == {"phasedock": "", "x": "y"}
     assert (body["Cmd"], body["Env"], host["Binds"], host["CpusetCpus"]) == (["run"], ["A=1"], ["/a:/b"], "1")
@@ -119,7 +125,7 @@ def test_a_new_container_always_carries_the_label_and_never_nano_cpus():
         2 << 20,
     )
     assert "NanoCpus" not in host
-    assert "Cmd" not in Creation("n", "i").body()
+    assert "Cmd" not in ContainerCreation("n", "i").body()
 
 
 def test_events():
@@ -165,40 +171,40 @@ def test_no_bytes_make_reading_a_log_fail(content):
 
 def test_wishes_are_numbered_and_come_back(tmp_path):
     folder = AgentFolder(tmp_path)
-    assert (folder.want(threads=2), folder.want(checkpoint=1, hold=True)) == (1, 2)
+    assert (folder.send_request(threads=2), folder.send_request(checkpoint=1, hold=True)) == (1, 2)
     text = (tmp_path / "wants.json").read_text()
     assert json.loads(text) == {"version": 2, "threads": 2, "checkpoint": 1, "hold": True}
-    assert AgentFolder(tmp_path).want(hold=False) == 3
-    assert parse_wants("{broken") == parse_wants("[]") == parse_wants("")
+    assert AgentFolder(tmp_path).send_request(hold=False) == 3
+    assert parse_request("{broken") == parse_request("[]") == parse_request("")
 
 
 def test_a_wish_that_cannot_be_written_is_not_wanted(tmp_path):
     folder = AgentFolder(tmp_path / "gone")
     with pytest.raises(FileNotFoundError):
-        folder.want(threads=2)
-    assert folder.wants.version == 0
+        folder.send_request(threads=2)
+    assert folder.request.version == 0
 
 
 def test_what_a_job_says_is_believed_as_far_as_it_makes_sense(tmp_path):
     folder = AgentFolder(tmp_path)
-    assert folder.says() == Says()
+    assert folder.read_report() == AgentReport()
     said = {"version": 3, "threads": 2, "step": 5, "steps": 9, "state": "running", "started": 1.5}
     (tmp_path / "says.json").write_text(json.dumps(said))
-    assert folder.says() == Says(3, 2, 5, 9, 0, 0, "running", 1.5)
-    odd = parse_says(
+    assert folder.read_report() == AgentReport(3, 2, 5, 9, 0, 0, "running", 1.5)
+    odd = parse_report(
         '{"version": "x", "threads": true, "step": -4, "steps": 1.5, "state": 3, "started": null}'
     )
-    assert odd == Says(0, None, 0, None, 0, 0, "3", 0.0)
-    assert parse_says("") is None
+    assert odd == AgentReport(0, None, 0, None, 0, 0, "3", 0.0)
+    assert parse_report("") is None
 
 
 def test_half_a_said_file_leaves_what_was_said_before(tmp_path):
     folder = AgentFolder(tmp_path)
     (tmp_path / "says.json").write_text('{"step": 5, "state": "running"}')
-    assert folder.says().step == 5
+    assert folder.read_report().step == 5
     (tmp_path / "new").write_text('{"step": 6, "sta')
     (tmp_path / "new").replace(tmp_path / "says.json")
-    assert folder.says().step == 5
+    assert folder.read_report().step == 5
 
 
 def test_readings_are_given_once_and_whole(tmp_path):
@@ -235,5 +241,5 @@ def test_usage_is_summed_over_containers_and_starts():
 def test_a_clock_that_jumps_does_not_put_readings_out_of_order():
     job = LiveJob("a", 0.0)
     job.add([(1.0, 0.9), (-500.0, 0.8), (2.0, 0.7), (900.0, 0.6)], 3.0)
-    assert job.shown().readings == ((1.0, 0.9), (1.0, 0.8), (2.0, 0.7), (3.0, 0.6))
-    assert job.shown().readings == ()
+    assert job.snapshot().readings == ((1.0, 0.9), (1.0, 0.8), (2.0, 0.7), (3.0, 0.6))
+    assert job.snapshot().readings == ()

@@ -29,7 +29,7 @@ class Folder:
         mounted = {str(self.path): {"bind": "/phasedock", "mode": "rw"}}
         return {"volumes": mounted, "environment": {"PHASEDOCK_AGENT": "/phasedock"}}
 
-    def want(self, **wishes: Any) -> int:
+    def send_request(self, **wishes: Any) -> int:
         """Write what is wanted, and return its version."""
         self._version += 1
         wanted = {"version": self._version, "threads": None, "checkpoint": 0, "hold": False} | wishes
@@ -38,7 +38,7 @@ class Folder:
         draft.replace(self.path / "wants.json")
         return self._version
 
-    def says(self) -> dict[str, Any]:
+    def read_report(self) -> dict[str, Any]:
         """Return what the job says, nothing before it said anything."""
         path = self.path / "says.json"
         found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from math import inf
 from typing import TYPE_CHECKING
 
-from core.engines.docker_host import Address, DockerEngine, DockerWorker, Host, PlannedJob, labelled
+from core.engines.docker_host import Address, DockerEngine, DockerWorker, Host, PlannedJob, has_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +65,7 @@ def opened(
 
 def ours(container):
     """Whether a container is of these tests: other tests may use the same engine at the same time."""
-    return labelled(container) and MARK in container.labels
+    return has_label(container) and MARK in container.labels
 
 
 def begun(engine, *starts):

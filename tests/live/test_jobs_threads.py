@@ -53,7 +53,7 @@ def test_threads_follow_on_request_and_are_acknowledged(
     job.reload()
     assert folder.wait(lambda now: now["state"] == "running")["threads"] == 2
     for wanted in (1, 2, 1):
-        version, asked = folder.want(threads=wanted), time.monotonic()
+        version, asked = folder.send_request(threads=wanted), time.monotonic()
         assert folder.wait(lambda now, version=version: now["version"] >= version)["threads"] == wanted
         assert time.monotonic() - asked < 5, "as the protocol demands"
         assert processor_threads(job) == wanted
@@ -62,7 +62,7 @@ def test_threads_follow_on_request_and_are_acknowledged(
 def test_static_threads_stay_and_say_so(light_image: str, start_job: Start, folder: Folder) -> None:
     run = ["python3", "-m", "phasedock_jobs", "mlp", "--steps", "5000", "--threads", "2", "--size", "0.1"]
     start_job(light_image, run, **folder.options)
-    version = folder.want(threads=1)
+    version = folder.send_request(threads=1)
     now = folder.wait(lambda now: now["version"] >= version and now["state"] == "running")
     assert now["threads"] == 2
 
@@ -85,7 +85,7 @@ def test_beside_others_a_step_costs_more_with_two_threads_than_with_one(
     folder.wait(lambda now: now["state"] == "running" and now["step"] >= 20)
     costs: dict[int, list[float]] = {1: [], 2: []}
     for threads in (1, 2) * 6:  # in turns: whatever else the machine does falls on both
-        version = folder.want(threads=threads)
+        version = folder.send_request(threads=threads)
         first = folder.wait(lambda now, version=version: now["version"] >= version)["step"]
         before = processor_seconds(job)
         last = folder.wait(lambda now, first=first: now["step"] >= first + 30)["step"]
@@ -110,7 +110,7 @@ def test_tensorflow_uses_no_more_processors_than_threads_were_asked_for(
     job.reload()
     assert folder.wait(lambda now: now["state"] == "running" and now["step"] >= 5)["threads"] == 2
     for wanted in (2, 1, 2, 1):
-        version = folder.want(threads=wanted)
+        version = folder.send_request(threads=wanted)
         assert folder.wait(lambda now, version=version: now["version"] >= version)["threads"] == wanted
         tasks = Path(f"/proc/{job.attrs['State']['Pid']}/task").iterdir()
         allowed = set().union(*(os.sched_getaffinity(int(task.name)) for task in tasks))

@@ -85,13 +85,13 @@ def test_a_job_goes_on_elsewhere_without_losing_or_repeating_a_step(
     whole = start_job(image, command(name, STEPS), cpuset_cpus="1")
     origin = start_job(image, command(name, STEPS), cpuset_cpus="0", **folder.options)
     folder.wait(lambda now: now["state"] == "running" and now["step"] >= 7)
-    folder.want(checkpoint=1, hold=True)
+    folder.send_request(checkpoint=1, hold=True)
     held = folder.wait(lambda now: now["checkpoint"] == 1 and now["state"] == "held")
     time.sleep(0.5)
     assert folder.says()["step"] == held["step"] == held["checkpoint_step"], "it stands still"
     origin.kill()
 
-    version = folder.want(checkpoint=1)
+    version = folder.send_request(checkpoint=1)
     target = start_job(image, command(name, STEPS), cpuset_cpus="1", **folder.options)
     resumed = folder.wait(lambda now: now["version"] == version and now["state"] == "running")
     assert resumed["step"] >= held["checkpoint_step"]

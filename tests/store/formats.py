@@ -27,7 +27,7 @@ from core.phases.rows import Scaler
 from core.phases.settings import PhaseSettings
 from core.store import import_ai4dl, inspect_file, load_model, model_archive, read_with_report
 from core.store.formats.register import FORMATS
-from core.traces.cleaning.rows import BESIDE, OPTIONAL
+from core.traces.cleaning.rows import BESIDE, OPTIONAL_ROLES
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Feature, Role
 from core.units import Unit
@@ -189,7 +189,9 @@ def usable(path: Path, mapping: ColumnMapping | None = None) -> None:
         assert (np.diff(execution.time) > 0).all()
     for feature, values in zip(traces.features, traces.columns, strict=True):
         assert len(values) == traces.n_samples
-        there = values[~np.isnan(values)] if feature.role in (*OPTIONAL, *BESIDE, Role.OTHER) else values
+        there = (
+            values[~np.isnan(values)] if feature.role in (*OPTIONAL_ROLES, *BESIDE, Role.OTHER) else values
+        )
         assert np.isfinite(there).all()
         assert feature.role in (Role.OTHER, Role.LOSS) or (there >= 0).all()
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from core.errors import PhaseDockError
-from core.store.guard import UNKNOWN
+from core.store.guard import UNKNOWN_DAMAGE
 from tests.store.formats import Format, formats
 from tests.store.mutations import damaged
 
@@ -89,7 +89,7 @@ def wrong_words(error: PhaseDockError) -> str | None:
     longest = max(len(error.message), len(error.hint))
     if not error.message or not error.hint or longest > MOST_TEXT:
         return f"a sentence of {longest} characters: {str(error)[:300]!r}"
-    if STRICT and UNKNOWN in error.message:
+    if STRICT and UNKNOWN_DAMAGE in error.message:
         return f"only the guard has a sentence for it: {error.__cause__!r}"
     return None
 

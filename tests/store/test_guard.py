@@ -24,7 +24,7 @@ from core.store import (
     read_with_report,
 )
 from core.store.formats import parse_exact as exact
-from core.store.guard import guarded
+from core.store.guard import guard_reader
 from core.store.phase_models import ai4dl as foreign
 from core.store.phase_models import archive
 from core.store.phase_models.ai4dl import read_errors
@@ -71,14 +71,14 @@ def test_what_no_reader_expects_is_a_sentence_and_its_detail_is_in_the_log(
 
 @pytest.mark.parametrize("error", [MemoryError(), KeyboardInterrupt(), Cancelled()])
 def test_what_is_no_fault_of_the_file_passes(error):
-    with pytest.raises(type(error)) as caught, guarded("file.csv"):
+    with pytest.raises(type(error)) as caught, guard_reader("file.csv"):
         raise error
     assert caught.value is error
 
 
 def test_a_sentence_of_a_reader_passes_with_its_type_and_short_enough(refuses):
     told = NotFoundError(f"There is no “{'x' * 5_000}” in \x1b[31m“{'y' * 5_000}”.", "Look " * 500)
-    with refuses(NotFoundError) as caught, guarded("file.csv"):
+    with refuses(NotFoundError) as caught, guard_reader("file.csv"):
         raise told
     assert caught.value is told
     assert len(caught.value.hint) == MOST_SENTENCE
@@ -173,7 +173,7 @@ def test_columns_with_enormous_names_are_quoted_short(tmp_path, refuses):
 
 
 def test_a_table_whose_rows_are_all_ragged_is_refused_early(tmp_path, monkeypatch, refuses):
-    monkeypatch.setattr(exact, "HOPELESS_ROWS", 100)
+    monkeypatch.setattr(exact, "MAX_FLAWED_ROWS", 100)
     path = tmp_path / "t.csv"
     path.write_text("execution,timestamp,cpu,memory\n" + "a,1,1\n" * 1_000)
     with refuses(InputError):

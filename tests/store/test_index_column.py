@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from core.errors import InputError
 from core.store import inspect_file, read_traces, read_with_report
 from core.store.formats.csv import CsvSource
-from core.store.guard import UNKNOWN
+from core.store.guard import UNKNOWN_DAMAGE
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
@@ -168,4 +168,4 @@ def test_a_first_cell_of_thousands_of_digits_counts_no_rows(tmp_path):
     path.write_text("time,pod,cpu\n" + f"{'9' * 5_001},a,1,2\n" * 3)
     with pytest.raises(InputError) as told:
         read_traces(path)
-    assert UNKNOWN not in told.value.message
+    assert UNKNOWN_DAMAGE not in told.value.message

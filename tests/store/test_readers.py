@@ -18,8 +18,8 @@ from core.store.formats import csv as csv_files
 from core.store.formats import parse_exact as csv_exact
 from core.store.formats.csv import CsvSource
 from core.store.formats.parquet import ParquetSource
-from core.traces.cleaning import build
-from core.traces.layouts import recognise
+from core.traces.cleaning import build_trace_set
+from core.traces.layouts import recognise_layout
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 from core.traces.validation import UnusableError
@@ -66,7 +66,7 @@ def test_the_fast_way_reads_what_the_exact_way_reads(tmp_path, text, packed):
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     source = CsvSource.open(path)
     try:
-        exact, report = build(source.read_exactly(MAPPING), MAPPING)
+        exact, report = build_trace_set(source.read_exactly(MAPPING), MAPPING)
     except UnusableError:
         with pytest.raises(UnusableError):
             read_traces(path, MAPPING)
@@ -95,8 +95,10 @@ def test_a_clean_file_is_read_the_fast_way_in_parts(tmp_path, monkeypatch):
 def test_segments_are_the_file_in_whole_lines(lines, ended, size, usual):
     content = ("\n".join(lines) + "\n" * ended).encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_files, "USUAL_LINE", usual)
-        parts = [bytes(one) for one in csv_files.segments(io.BufferedReader(io.BytesIO(content), 8), size)]
+        patch.setattr(csv_files, "LINE_RESERVE", usual)
+        parts = [
+            bytes(one) for one in csv_files.read_segments(io.BufferedReader(io.BytesIO(content), 8), size)
+        ]
     assert b"".join(parts) == content
     assert all(part.endswith(b"\n") for part in parts[:-1])
 
@@ -277,7 +279,7 @@ def test_the_quick_way_to_bad_files_is_an_error(tmp_path, refuses):
 
 
 def test_a_long_line_later_is_refused(tmp_path, monkeypatch, refuses):
-    monkeypatch.setattr(csv_exact, "MOST_LINE", 2_000)
+    monkeypatch.setattr(csv_exact, "MAX_LINE", 2_000)
     path = tmp_path / "t.csv"
     path.write_text("e,t,cpu\na,0,1\na,1,x\na,2," + "9" * 5_000 + "\n")
     with refuses(InputError):
@@ -343,4 +345,4 @@ def test_parquet_dates_and_dates_without_time(tmp_path):
 
 def test_the_layout_of_a_file_is_recognised_once(tmp_path):
     source = CsvSource.open(write_table(tmp_path, 3))
-    assert recognise(source.header, source.rows).mapping == inspect_file(source.path).mapping
+    assert recognise_layout(source.header, source.rows).mapping == inspect_file(source.path).mapping

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import Cancelled
-from core.traces.cleaning import build
+from core.traces.cleaning import build_trace_set
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
-from core.traces.raw import Coded, RawTable
+from core.traces.raw import CodedColumn, RawTable
 from core.traces.validation import UnusableError
 from core.units import Unit
 from tests.oracles import slow_traces
@@ -26,7 +26,7 @@ def raw(names, time, *columns, attributes=()):
     codes = np.array([known.index(name) if name else -1 for name in names], dtype=np.int32)
     return RawTable(
         n_rows=len(names),
-        executions=Coded(codes, tuple(known)),
+        executions=CodedColumn(codes, tuple(known)),
         time=None if time is None else np.array(time, dtype=float),
         columns=tuple(np.array(column, dtype=float) for column in columns),
         attributes=attributes,
@@ -68,9 +68,9 @@ def test_messy_rows_become_what_the_slow_twin_makes(rows):
     table = raw([r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows])
     if not wanted:
         with pytest.raises(UnusableError):
-            build(table, PLAIN)
+            build_trace_set(table, PLAIN)
         return
-    traces, report = build(table, PLAIN)
+    traces, report = build_trace_set(table, PLAIN)
     assert set(traces.ids) == set(wanted)
     for one in traces.executions():
         assert list(zip(one.time, one.columns["cpu"], strict=True)) == wanted[one.name]
@@ -81,7 +81,7 @@ def test_messy_rows_become_what_the_slow_twin_makes(rows):
 
 def test_a_clean_table_is_taken_without_a_copy_or_a_word():
     table = raw(["a"] * 3 + ["b"] * 3, [0, 1, 2] * 2, range(6))
-    traces, report = build(table, ColumnMapping((CPU,), execution="e", time="t"))
+    traces, report = build_trace_set(table, ColumnMapping((CPU,), execution="e", time="t"))
     assert traces.columns[0] is table.columns[0]
     assert traces.time is table.time
     assert report.problems == ()
@@ -92,7 +92,7 @@ def test_a_clean_table_is_taken_without_a_copy_or_a_word():
 def test_counters_become_rates_and_survive_a_restart():
     counter = MappedColumn("n", Role.CPU, "cpu_nanoseconds_total")
     table = raw(["a"] * 5 + ["b"] * 2, [0, 10, 20, 30, 40, 0, 5], [5e9, 15e9, 35e9, 10e9, 20e9, 0, 5e9])
-    traces, report = build(
+    traces, report = build_trace_set(
         table, ColumnMapping((counter,), execution="e", time="t", min_samples=1, period=10)
     )
     assert traces.columns[0].tolist() == [1, 2, 1, 1, 1]
@@ -105,13 +105,13 @@ def test_counters_become_rates_and_survive_a_restart():
 def test_a_counter_beside_another_feature_loses_the_same_rows():
     columns = (MappedColumn("n", Role.CPU, "cpu_seconds_total"), MappedColumn("m", Role.MEMORY, "mib"))
     table = raw(["a"] * 4, [0, 1, 2, 3], [0, 1, 2, 3], [1, 2, 3, 4])
-    traces, _ = build(table, ColumnMapping(columns, execution="e", time="t"))
+    traces, _ = build_trace_set(table, ColumnMapping(columns, execution="e", time="t"))
     assert traces.columns[1].tolist() == [2 * 2**20, 3 * 2**20, 4 * 2**20]
 
 
 def test_without_time_rows_are_counted():
     table = raw(["a", "b", "a", "b", "a"], None, range(5))
-    traces, _ = build(table, ColumnMapping((CPU,), execution="e", time_unit="none", period=2.0))
+    traces, _ = build_trace_set(table, ColumnMapping((CPU,), execution="e", time_unit="none", period=2.0))
     assert traces.time.tolist() == [0, 2, 4, 0, 2]
     assert traces.columns[0].tolist() == [0, 2, 4, 1, 3]
 
@@ -119,7 +119,7 @@ def test_without_time_rows_are_counted():
 def test_gaps_split_and_short_executions_leave_with_their_breaks():
     time = [0, 1, 2, 0, 0, 1, 9, 10]
     table = raw(["a"] * 3 + ["short"] + ["b"] * 4, time, range(8))
-    traces, report = build(table, ColumnMapping((CPU,), execution="e", time="t"))
+    traces, report = build_trace_set(table, ColumnMapping((CPU,), execution="e", time="t"))
     assert traces.ids == ("a", "b")
     assert traces.breaks.tolist() == [5]
     assert report.count("too_short") == 1
@@ -129,7 +129,7 @@ def test_gaps_split_and_short_executions_leave_with_their_breaks():
 
 def test_values_whose_sum_is_beyond_all_numbers_are_no_fault_of_the_file():
     table = raw(["a"] * 4, [0, 1, 2, 3], [1.0, 1e308, 1e308, 2.0])
-    _, report = build(table, ColumnMapping((CPU,), execution="e", time="t"))
+    _, report = build_trace_set(table, ColumnMapping((CPU,), execution="e", time="t"))
     assert "infinite" not in [one.kind for one in report.problems]
     assert report.rows_kept == 2
 
@@ -137,7 +137,7 @@ def test_values_whose_sum_is_beyond_all_numbers_are_no_fault_of_the_file():
 def test_a_limit_may_be_missing_and_a_wrong_one_stays_empty():
     limit = MappedColumn("limit", Role.CPU_LIMIT, "cores")
     table = raw(["a"] * 3, [0, 1, 2], [1, 1, 1], [2, math.inf, NAN])
-    traces, report = build(table, ColumnMapping((CPU, limit), execution="e", time="t"))
+    traces, report = build_trace_set(table, ColumnMapping((CPU, limit), execution="e", time="t"))
     assert traces.n_samples == 3
     np.testing.assert_array_equal(traces.columns[1], [2, NAN, NAN])
     assert [one.kind for one in report.problems] == ["infinite_kept", "missing_kept"]
@@ -153,39 +153,39 @@ def test_what_is_beside_usage_may_be_missing(network):
     times = list(range(10))
     received = [1, NAN, 3, NAN, NAN, NAN, NAN, NAN, NAN, 10]
     table = raw(["a"] * 10 + ["b"] * 10, times * 2, [1] * 20, received + [NAN] * 10)
-    traces, report = build(table, ColumnMapping((CPU, network), execution="e", time="t"))
+    traces, report = build_trace_set(table, ColumnMapping((CPU, network), execution="e", time="t"))
     assert traces.n_samples == 20
     # short gaps are bridged as elsewhere, and no row is lost for a long one
     np.testing.assert_array_equal(traces.columns[1], [1, 1, 3, 3, 3, 3, NAN, NAN, NAN, 10, *[NAN] * 10])
     assert report.count("missing") == 4
     assert report.count("missing_kept") == 13
     alone = raw(["a"] * 4, [0, 1, 2, 3], [NAN, 1, 2, 3])
-    traces, _ = build(alone, ColumnMapping((network,), execution="e", time="t"))
+    traces, _ = build_trace_set(alone, ColumnMapping((network,), execution="e", time="t"))
     assert traces.n_samples == 3
 
 
 def test_attributes_are_those_of_the_first_row_in_time():
-    kinds = Coded(np.array([1, 0, 0, -1]), ("late", "early"))
+    kinds = CodedColumn(np.array([1, 0, 0, -1]), ("late", "early"))
     mapping = ColumnMapping((CPU,), execution="e", time="t", attributes=("kind",))
     table = raw(["a", "a", "b", "b"], [0, 1, 1, 0], range(4), attributes=(kinds,))
-    traces, report = build(table, mapping)
+    traces, report = build_trace_set(table, mapping)
     assert traces.attributes == {"kind": ["early", ""]}
     assert report.count("mixed_attribute") == 2
 
 
 def test_nothing_at_all_is_said(refuses):
     with refuses(UnusableError) as caught:
-        build(raw([], [], []), PLAIN)
+        build_trace_set(raw([], [], []), PLAIN)
     assert caught.value.report.rows_read == 0
     with refuses(UnusableError) as caught:
-        build(raw(["a"], [0], [1]), ColumnMapping((CPU,), execution="e", time="t"))
+        build_trace_set(raw(["a"], [0], [1]), ColumnMapping((CPU,), execution="e", time="t"))
     assert caught.value.report.count("too_short") == 1
 
 
 def test_progress_is_told_and_may_stop():
     told = []
     table = raw(["a"] * 3, [0, 1, 2], range(3))
-    build(table, PLAIN, lambda share, message: told.append((share, message)))
+    build_trace_set(table, PLAIN, lambda share, message: told.append((share, message)))
     assert [share for share, _ in told] == sorted(share for share, _ in told)
     assert told[-1] == (1.0, "Checked")
 
@@ -193,7 +193,7 @@ def test_progress_is_told_and_may_stop():
         raise Cancelled
 
     with pytest.raises(Cancelled):
-        build(table, PLAIN, stop)
+        build_trace_set(table, PLAIN, stop)
 
 
 @pytest.mark.parametrize(
@@ -205,6 +205,6 @@ def test_missing_samples_that_are_filled_are_counted_and_mark_the_import(gone, r
     mapping = ColumnMapping(
         (MappedColumn("cpu", Role.CPU, "cores"),), execution="e", time="t", resampling=Resampling(rule)
     )
-    _, report = build(table, mapping)
+    _, report = build_trace_set(table, mapping)
     assert report.count("filled") == filled
     assert report.faultless is (filled == 0)

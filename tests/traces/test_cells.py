@@ -9,22 +9,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.traces.cells.dates import clock_time, day_first_time, is_date, kind_of, month_first_time, named_time
+from core.traces.cells.dates import (
+    find_date_formats,
+    is_date,
+    parse_clock,
+    parse_day_first,
+    parse_month_first,
+    parse_named_date,
+)
 from core.traces.cells.numbers import (
     EMPTY,
     NumberStyle,
-    ambiguous,
-    columns_of_rows,
-    numbers_of,
-    quantity,
-    read,
-    style_and_evidence,
-    style_of,
-    style_of_rows,
-    value_in,
-    written_unit,
+    convert_number,
+    find_style,
+    find_style_and_evidence,
+    find_style_of_rows,
+    find_written_unit,
+    is_ambiguous,
+    parse_number,
+    parse_numbers,
+    parse_quantity,
+    split_columns,
 )
-from core.traces.guessing.order import by_execution
+from core.traces.guessing.order import group_by_execution
 from core.traces.guessing.units import Column
 from core.units import FILE_UNITS, GIB, MIB, Unit
 
@@ -53,7 +60,7 @@ COMMA, GROUPED = NumberStyle(",", "."), NumberStyle(".", ",")
     ],
 )
 def test_a_number_is_read_in_its_writing(text, style, value):
-    found = read(text, style)
+    found = parse_number(text, style)
     assert (found and found.value) == value
 
 
@@ -74,16 +81,16 @@ def test_a_number_is_read_in_its_writing(text, style, value):
     ],
 )
 def test_a_table_shows_how_it_writes_numbers(cells, style):
-    assert style_of(cells) == style
-    assert style_of_rows([[cell, "x"] for cell in cells]) == style
+    assert find_style(cells) == style
+    assert find_style_of_rows([[cell, "x"] for cell in cells]) == style
 
 
 def test_a_number_that_can_be_two_is_not_shown_by_itself():
-    assert ambiguous("1,234", NumberStyle())
-    assert not ambiguous("1.5", NumberStyle())
-    assert style_and_evidence(["1.234", "5.678"]) == (NumberStyle(), False)
-    assert style_and_evidence(["1.536m", "946m", "1743552378"]) == (NumberStyle(), False)
-    assert style_and_evidence(["1.234", "0.678"])[1]
+    assert is_ambiguous("1,234", NumberStyle())
+    assert not is_ambiguous("1.5", NumberStyle())
+    assert find_style_and_evidence(["1.234", "5.678"]) == (NumberStyle(), False)
+    assert find_style_and_evidence(["1.536m", "946m", "1743552378"]) == (NumberStyle(), False)
+    assert find_style_and_evidence(["1.234", "0.678"])[1]
 
 
 @given(st.floats(0.001, 1e9), st.integers(0, 3))
@@ -91,7 +98,7 @@ def test_what_is_written_in_any_style_is_read_back(value, digits):
     english = f"{value:,.{digits}f}"
     german = english.translate(str.maketrans(",.", ".,"))
     for text, style in ((english, GROUPED), (german, COMMA)):
-        found = read(text, style)
+        found = parse_number(text, style)
         assert found is not None
         assert found.value == float(f"{value:.{digits}f}")
 
@@ -127,14 +134,14 @@ def test_what_is_written_in_any_style_is_read_back(value, digits):
     ],
 )
 def test_a_quantity_is_in_its_columns_unit(text, unit, value):
-    found = quantity(text, FILE_UNITS[unit])
+    found = parse_quantity(text, FILE_UNITS[unit])
     assert found is None if value is None else found is not None
     assert value is None or found[0] == pytest.approx(value)
 
 
 def test_letters_alone_are_not_sure():
-    assert quantity("2M", FILE_UNITS["bytes"]) == (2e6, False)
-    assert quantity("2MiB", FILE_UNITS["bytes"]) == (2 * MIB, True)
+    assert parse_quantity("2M", FILE_UNITS["bytes"]) == (2e6, False)
+    assert parse_quantity("2MiB", FILE_UNITS["bytes"]) == (2 * MIB, True)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +157,7 @@ def test_letters_alone_are_not_sure():
     ],
 )
 def test_what_cells_measure_is_what_most_of_them_say(cells, unit):
-    assert written_unit(numbers_of(cells)) is unit
+    assert find_written_unit(parse_numbers(cells)) is unit
 
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC).timestamp()
@@ -179,9 +186,9 @@ NOON = datetime(2026, 1, 31, 12, tzinfo=UTC).timestamp()
     ],
 )
 def test_dates_with_one_meaning(text):
-    assert named_time(text) == day_first_time(text) == month_first_time(text) == NOON
+    assert parse_named_date(text) == parse_day_first(text) == parse_month_first(text) == NOON
     assert is_date(text)
-    assert kind_of([text]) == ("iso",)
+    assert find_date_formats([text]) == ("iso",)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +213,7 @@ def test_dates_with_one_meaning(text):
     ],
 )
 def test_the_order_of_a_date_follows_from_the_whole_column(cells, kinds):
-    assert kind_of(cells) == kinds
+    assert find_date_formats(cells) == kinds
 
 
 @pytest.mark.parametrize(
@@ -220,14 +227,14 @@ def test_the_order_of_a_date_follows_from_the_whole_column(cells, kinds):
     ],
 )
 def test_times_of_day_and_spans(text, seconds):
-    assert clock_time(text) == seconds
+    assert parse_clock(text) == seconds
 
 
 @pytest.mark.parametrize(
     "text", ["2026-02-30", "2026-13-01", "1700000000", "31/31/2026", "0000-00-00", "x" * 500]
 )
 def test_what_is_no_date(text):
-    assert named_time(text) is None
+    assert parse_named_date(text) is None
     assert not is_date(text)
 
 
@@ -239,14 +246,17 @@ TEXTS = st.from_regex(FORMS, fullmatch=True)
 def test_numbers_are_read_the_same_with_and_without_the_shorter_ways(texts):
     """The usual forms are recognised sooner; without that, everything is read as before."""
     styles = (NumberStyle(), COMMA, GROUPED)
-    sooner = [[read(text, style) for text in texts] for style in styles], style_and_evidence(texts)
+    sooner = (
+        [[parse_number(text, style) for text in texts] for style in styles],
+        find_style_and_evidence(texts),
+    )
     with pytest.MonkeyPatch.context() as patched:
         for way in ("_BARE", "_POINTED", "_SURELY_POINTED"):
             patched.setattr(f"core.traces.cells.numbers.{way}", re.compile(r"(?!)"))
         patched.setattr("core.traces.cells.numbers._vote", slow_vote)
         assert sooner == (
-            [[read(text, style) for text in texts] for style in styles],
-            style_and_evidence(texts),
+            [[parse_number(text, style) for text in texts] for style in styles],
+            find_style_and_evidence(texts),
         )
 
 
@@ -258,18 +268,20 @@ BARE = st.from_regex(
 @given(st.lists(BARE | TEXTS, max_size=8), st.sampled_from((NumberStyle(), COMMA, GROUPED)))
 def test_the_numbers_of_a_column_are_those_of_its_cells(texts, style):
     """Bare numbers are read all at once."""
-    assert numbers_of(texts, style) == [
-        found for text in texts if text.strip() not in EMPTY and (found := read(text, style)) is not None
+    assert parse_numbers(texts, style) == [
+        found
+        for text in texts
+        if text.strip() not in EMPTY and (found := parse_number(text, style)) is not None
     ]
 
 
 @given(st.lists(BARE | TEXTS, max_size=8).map(lambda texts: tuple(map(str.strip, texts))))
 def test_a_column_of_bare_numbers_is_read_as_any_other(texts):
     column = Column("cpu", texts, NumberStyle())
-    found = numbers_of(texts)
+    found = parse_numbers(texts)
     assert column.numeric == (2 * len(found) > sum(text not in EMPTY for text in texts))
-    assert column.values() == [value[0] for one in found if (value := value_in(one, PLAIN))]
-    assert column.written is written_unit(found)
+    assert column.values() == [value[0] for one in found if (value := convert_number(one, PLAIN))]
+    assert column.written is find_written_unit(found)
 
 
 ROWS = st.lists(st.lists(st.sampled_from(["a", " b", "1 ", ""]), max_size=4), max_size=6)
@@ -278,7 +290,7 @@ ROWS = st.lists(st.lists(st.sampled_from(["a", " b", "1 ", ""]), max_size=4), ma
 @given(ROWS, st.integers(0, 4))
 def test_columns_are_those_of_the_rows(rows, width):
     wanted = [tuple(row[i].strip() for row in rows if i < len(row)) for i in range(width)]
-    assert columns_of_rows(rows, width) == wanted
+    assert split_columns(rows, width) == wanted
 
 
 @given(ROWS, st.sampled_from([(), ("y",), ("x", "z")]))
@@ -287,7 +299,7 @@ def test_the_rows_of_an_execution_are_those_with_its_names(rows, names):
     for row in rows:
         if len(row) == len(header):
             found.setdefault(tuple(row[header.index(name)] for name in names), []).append(row)
-    assert by_execution(names, header, rows) == list(found.values())
+    assert group_by_execution(names, header, rows) == list(found.values())
 
 
 def slow_vote(digits):

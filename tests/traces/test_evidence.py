@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from core.traces import evidence
-from core.traces.evidence import doubts
-from core.traces.guessing import guess
-from core.traces.layouts import recognise
+from core.traces.evidence import find_doubts
+from core.traces.guessing import guess_mapping
+from core.traces.layouts import recognise_layout
 from core.traces.mapping import PERIOD, UNKNOWN
 from core.traces.model import Feature, Role, TraceSet
-from core.traces.questions import questions
+from core.traces.questions import list_questions
 from core.units import GIB, MIB, Unit
 
 
@@ -45,15 +45,15 @@ def traces(role, unit, values, period=10.0, more=()):
     ],
 )
 def test_a_doubt_is_a_question(set_, said):
-    found = [one.sentence for one in doubts(set_)]
+    found = [one.sentence for one in find_doubts(set_)]
     assert any(said in one for one in found), found
     assert all(one.endswith("?") for one in found)
 
 
 def test_ordinary_containers_raise_no_doubt():
-    assert doubts(traces(Role.CPU, Unit.CORES, [0.0, 3.2])) == ()
-    assert doubts(traces(Role.MEMORY, Unit.BYTES, [300 * MIB, 40 * GIB])) == ()
-    assert doubts(traces(Role.CPU, Unit.CORES, [0.0, 0.0])) == ()
+    assert find_doubts(traces(Role.CPU, Unit.CORES, [0.0, 3.2])) == ()
+    assert find_doubts(traces(Role.MEMORY, Unit.BYTES, [300 * MIB, 40 * GIB])) == ()
+    assert find_doubts(traces(Role.CPU, Unit.CORES, [0.0, 0.0])) == ()
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_usage_that_never_changes_may_be_the_size_of_the_machine(name, role, uni
         offsets = np.array([0, 5, 10])
         times = np.tile(np.arange(5.0), 2)
         set_ = TraceSet((Feature(name, role, unit),), (np.array(values, float),), times, "ab", offsets, 1.0)
-        return [one.field for one in doubts(set_)]
+        return [one.field for one in find_doubts(set_)]
 
     assert doubted([value] * 5 + [2 * value] * 5) == ["role"] * odd
     assert doubted([value] * 5 + [*[2 * value] * 4, value]) == []
@@ -124,9 +124,9 @@ def table(text):
 )
 def test_what_nobody_can_know_is_asked(text, column, sentence, choices):
     header, rows = table(text)
-    mapping = guess(header, rows)
+    mapping = guess_mapping(header, rows)
     assert mapping.unknown == (column,)
-    (asked,) = questions(mapping, header, rows)
+    (asked,) = list_questions(mapping, header, rows)
     assert asked.column == column
     assert sentence in asked.sentence
     assert choices <= set(asked.choices)
@@ -144,7 +144,7 @@ def test_what_nobody_can_know_is_asked(text, column, sentence, choices):
     ],
 )
 def test_what_the_values_show_is_taken_and_what_is_assumed_is_said(text, units, assumed):
-    mapping = guess(*table(text))
+    mapping = guess_mapping(*table(text))
     assert {one.column: one.unit_key for one in mapping.features} == units
     assert mapping.assumed == assumed
     assert mapping.unknown == ()
@@ -159,13 +159,13 @@ def test_a_sum_beside_its_parts_is_doubted(sentence):
         np.array([0, 2, 4]),
         10.0,
     )
-    sentence(*[one.sentence for one in doubts(both)])
+    sentence(*[one.sentence for one in find_doubts(both)])
 
 
 def test_columns_of_no_known_role_are_doubted(sentence):
-    (said,) = doubts(traces(Role.OTHER, Unit.PLAIN, [1, 2]))
+    (said,) = find_doubts(traces(Role.OTHER, Unit.PLAIN, [1, 2]))
     sentence(said.sentence)
-    assert doubts(traces(Role.NETWORK_IN, Unit.BYTES_PER_SECOND, [1, 2])) == ()
+    assert find_doubts(traces(Role.NETWORK_IN, Unit.BYTES_PER_SECOND, [1, 2])) == ()
 
 
 @pytest.mark.parametrize(
@@ -178,9 +178,9 @@ def test_columns_of_no_known_role_are_doubted(sentence):
 )
 def test_times_without_a_unit_are_asked_where_seconds_are_unlikely(cells, sentence, choices):
     header, rows = ("t", "cpu_cores"), tuple((cell, "1") for cell in cells.split())
-    mapping = guess(header, rows)
+    mapping = guess_mapping(header, rows)
     assert mapping.time_unit == UNKNOWN
-    (asked,) = questions(mapping, header, rows)
+    (asked,) = list_questions(mapping, header, rows)
     assert sentence in asked.sentence
     assert choices <= set(asked.choices)
 
@@ -195,7 +195,7 @@ def test_times_without_a_unit_are_asked_where_seconds_are_unlikely(cells, senten
     ],
 )
 def test_times_whose_unit_is_written_are_not_asked(name, cells, unit):
-    mapping = guess((name, "cpu_cores"), tuple((cell, "1") for cell in cells.split()))
+    mapping = guess_mapping((name, "cpu_cores"), tuple((cell, "1") for cell in cells.split()))
     assert mapping.time_unit == unit
 
 
@@ -207,7 +207,7 @@ def test_times_whose_unit_is_written_are_not_asked(name, cells, unit):
     ],
 )
 def test_a_rate_keeps_the_name_of_its_counter_and_is_none(name):
-    mapping = guess(*table(f"time,pod,{name}\n1700000000,a,0.5\n1700000015,a,0.7\n1700000030,a,0.9"))
+    mapping = guess_mapping(*table(f"time,pod,{name}\n1700000000,a,0.5\n1700000015,a,0.7\n1700000030,a,0.9"))
     assert [one.unit_key for one in mapping.features] == ["cores"]
 
 
@@ -217,11 +217,11 @@ def test_a_rate_keeps_the_name_of_its_counter_and_is_none(name):
 def test_a_counter_that_falls_as_usage_does_is_asked(name):
     values = (0.3, 1.7, 1.5, 0.5, 0.9, 0.8)
     rows = tuple((f"{1700000000 + 15 * i}", "a", f"{value}") for i, value in enumerate(values))
-    (found,) = recognise(("time", "pod", name), rows).mapping.features
+    (found,) = recognise_layout(("time", "pod", name), rows).mapping.features
     assert found.unit_key == UNKNOWN
     grown = tuple((time, pod, f"{100 * i}") for i, (time, pod, _) in enumerate(rows))
     for order in (grown, grown[::-1]):  # from the earliest or from the latest row
-        (found,) = recognise(("time", "pod", name), order).mapping.features
+        (found,) = recognise_layout(("time", "pod", name), order).mapping.features
         assert found.unit_key.endswith("_total")
 
 
@@ -231,49 +231,49 @@ def test_a_column_that_takes_turns_tells_executions_apart(other):
     text = f"time,pod,{other},cpu_cores\n" + "\n".join(
         f"{1700000000 + i / 2},p,{values[i % 2]},{1 + 6 * (i % 2)}" for i in range(8)
     )
-    mapping = guess(*table(text))
+    mapping = guess_mapping(*table(text))
     assert mapping.executions == ("pod", other)
     assert [one.column for one in mapping.features] == ["cpu_cores"]
     moved = text.replace(f"p,{values[0]}", f"p,{values[1]}")
-    assert guess(*table(moved)).executions == ("pod",)
+    assert guess_mapping(*table(moved)).executions == ("pod",)
 
 
 @pytest.mark.parametrize("values", [(0, 100), (90, 95, 0, 97), (10, 11)])
 @pytest.mark.parametrize("name", ["gpu", "replica", "worker", "process"])
 def test_numbers_that_go_to_and_fro_are_no_names(name, values):
     rows = tuple((f"{1700000000 + i}", "1", f"{values[i % len(values)]}") for i in range(40))
-    mapping = guess(("time", "cpu_cores", name), rows)
+    mapping = guess_mapping(("time", "cpu_cores", name), rows)
     assert mapping.execution is None
     assert [one.column for one in mapping.features] == ["cpu_cores", name]
 
 
 def test_empty_cells_are_no_turns():
     rows = tuple((f"{i}", "a", "" if i % 4 == 0 else f"n{1 + i // 20}", "1") for i in range(40))
-    assert guess(("time_s", "pod", "host", "cpu_cores"), rows).executions == ("pod",)
+    assert guess_mapping(("time_s", "pod", "host", "cpu_cores"), rows).executions == ("pod",)
 
 
 @pytest.mark.parametrize("order", [lambda row: (row[0], row[2]), lambda row: (row[2], row[0])])
 def test_rows_of_one_time_are_told_apart_in_any_order(order):
     rows = [(f"{1700000000 + i}", "p", f"n{k}", f"{k + 1}") for i in range(8) for k in range(3)]
-    mapping = guess(("time", "pod", "node", "cpu_cores"), tuple(sorted(rows, key=order)))
+    mapping = guess_mapping(("time", "pod", "node", "cpu_cores"), tuple(sorted(rows, key=order)))
     assert mapping.executions == ("pod", "node")
 
 
 def test_times_are_judged_by_all_rows_that_are_looked_at():
     rows = tuple((f"{60 * i}", f"c{k}", "1") for i in range(20) for k in range(60))
-    mapping = guess(("time", "container", "cpu_cores"), rows)
+    mapping = guess_mapping(("time", "container", "cpu_cores"), rows)
     assert (mapping.time_unit, mapping.assumed) == (UNKNOWN, ())
 
 
 def test_the_lowest_of_something_is_no_time_in_minutes():
     rows = tuple((f"{40 + i}", f"{60 + i}", "1") for i in range(8))
-    assert guess(("t_min", "t_max", "cpu_cores"), rows).time is None
+    assert guess_mapping(("t_min", "t_max", "cpu_cores"), rows).time is None
 
 
 def test_the_containers_of_a_pod_are_told_apart():
-    mapping = guess(*table("time,pod,container,cpu_cores\n1,a,x,1\n1,a,y,2\n2,a,x,1\n2,a,y,2"))
+    mapping = guess_mapping(*table("time,pod,container,cpu_cores\n1,a,x,1\n1,a,y,2\n2,a,x,1\n2,a,y,2"))
     assert mapping.executions == ("pod", "container")
-    assert guess(*table("time,pod,container,cpu_cores\n1,a,x,1\n2,b,x,2")).executions == ("pod",)
+    assert guess_mapping(*table("time,pod,container,cpu_cores\n1,a,x,1\n2,b,x,2")).executions == ("pod",)
 
 
 def test_use_above_limits_is_counted_in_blocks():

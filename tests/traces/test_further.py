@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.traces.guessing.cpu_and_memory_columns import further_role
+from core.traces.guessing.cpu_and_memory_columns import guess_other_role
 from core.traces.model import Role
 
 
@@ -35,7 +35,7 @@ from core.traces.model import Role
     ],
 )
 def test_a_name_whose_words_are_known_has_a_role(name, role):
-    assert further_role(name) is role
+    assert guess_other_role(name) is role
 
 
 @pytest.mark.parametrize(
@@ -71,4 +71,4 @@ def test_a_name_whose_words_are_known_has_a_role(name, role):
     ],
 )
 def test_a_name_with_a_word_that_is_not_known_has_none(name):
-    assert further_role(name) is Role.OTHER
+    assert guess_other_role(name) is Role.OTHER

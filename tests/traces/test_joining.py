@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.traces.joining import NotJoinedError, Part, join, partners
-from core.traces.joining.stacks import bare
+from core.traces.joining import FilePart, NotJoinedError, join_files, match_samples
+from core.traces.joining.stacks import strip_metric
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit
 from tests.oracles import slow_joining
@@ -50,7 +50,7 @@ file_of_samples = st.dictionaries(
 
 @given(times, times, st.sampled_from([0.5, 2.0, 7.5]))
 def test_partners_are_those_of_the_slow_twin(a, b, limit):
-    mine, theirs = partners(np.array(a, dtype=float), np.array(b, dtype=float), limit)
+    mine, theirs = match_samples(np.array(a, dtype=float), np.array(b, dtype=float), limit)
     assert list(zip(mine.tolist(), theirs.tolist(), strict=True)) == slow_joining.partners(a, b, limit)
 
 
@@ -59,13 +59,13 @@ def test_partners_are_those_of_the_slow_twin(a, b, limit):
 def test_rows_are_those_of_the_slow_twin_and_no_row_leaves_unsaid(first, second, third):
     files = [first, second] if third is None else [first, second, third]
     features = [CPU, MEMORY, Feature("loss", Role.LOSS)]
-    parts = [Part(f"{i}.csv", traces(one, features[i])) for i, one in enumerate(files)]
+    parts = [FilePart(f"{i}.csv", traces(one, features[i])) for i, one in enumerate(files)]
     expected = slow_joining.joined(files)
     if not expected:
         with pytest.raises(NotJoinedError):
-            join(parts)
+            join_files(parts)
         return
-    made = join(parts)
+    made = join_files(parts)
     found = {
         one.name: list(zip(one.time, *one.columns.values(), strict=True)) for one in made.traces.executions()
     }
@@ -76,10 +76,10 @@ def test_rows_are_those_of_the_slow_twin_and_no_row_leaves_unsaid(first, second,
 
 
 def test_files_of_other_executions_are_stacked_and_one_goes_on():
-    made = join(
+    made = join_files(
         [
-            Part("mon.csv", traces({"a": every(5, 4)}, team=["x"])),
-            Part("tue.csv", traces({"b": every(5, 3), "a": every(5, 4, 20.0, 5.0)})),
+            FilePart("mon.csv", traces({"a": every(5, 4)}, team=["x"])),
+            FilePart("tue.csv", traces({"b": every(5, 3), "a": every(5, 4, 20.0, 5.0)})),
         ]
     )
     assert made.traces.ids == ("a", "b")
@@ -90,14 +90,19 @@ def test_files_of_other_executions_are_stacked_and_one_goes_on():
 
 def test_the_same_metric_of_one_execution_twice_is_refused_by_file(refuses):
     with refuses(NotJoinedError):
-        join([Part("x.csv", traces({"a": every(5, 4)})), Part("y.csv", traces({"a": every(5, 4, 10.0)}))])
+        join_files(
+            [
+                FilePart("x.csv", traces({"a": every(5, 4)})),
+                FilePart("y.csv", traces({"a": every(5, 4, 10.0)})),
+            ]
+        )
 
 
 def test_columns_that_only_one_of_two_files_has_are_named(refuses):
     both = traces({"b": every(5, 4)})
     both = TraceSet((CPU, MEMORY), (*both.columns, both.columns[0]), both.time, both.ids, both.offsets, 5.0)
     with refuses(NotJoinedError):
-        join([Part("x.csv", traces({"a": every(5, 4)})), Part("y.csv", both)])
+        join_files([FilePart("x.csv", traces({"a": every(5, 4)})), FilePart("y.csv", both)])
 
 
 @pytest.mark.parametrize(
@@ -109,19 +114,24 @@ def test_columns_that_only_one_of_two_files_has_are_named(refuses):
 )
 def test_what_cannot_be_joined_is_said_with_what_each_has(other, refuses):
     with refuses(NotJoinedError):
-        join([Part("c.csv", traces({"a": every(5, 4)})), Part("m.csv", traces(other, MEMORY))])
+        join_files([FilePart("c.csv", traces({"a": every(5, 4)})), FilePart("m.csv", traces(other, MEMORY))])
 
 
 def test_times_half_a_period_apart_do_not_match():
-    cpu = Part("c.csv", traces({"a": every(10, 4)}))
-    assert join([cpu, Part("m.csv", traces({"a": every(10, 4, 4.9)}, MEMORY))]).traces.n_samples == 4
+    cpu = FilePart("c.csv", traces({"a": every(10, 4)}))
+    assert (
+        join_files([cpu, FilePart("m.csv", traces({"a": every(10, 4, 4.9)}, MEMORY))]).traces.n_samples == 4
+    )
     with pytest.raises(NotJoinedError):
-        join([cpu, Part("m.csv", traces({"a": every(10, 4, 5.0)}, MEMORY))])
+        join_files([cpu, FilePart("m.csv", traces({"a": every(10, 4, 5.0)}, MEMORY))])
 
 
 def test_rows_between_the_samples_of_a_slower_file_are_counted_and_not_filled():
-    made = join(
-        [Part("c.csv", traces({"a": every(15, 40)})), Part("m.csv", traces({"a": every(60, 10)}, MEMORY))]
+    made = join_files(
+        [
+            FilePart("c.csv", traces({"a": every(15, 40)})),
+            FilePart("m.csv", traces({"a": every(60, 10)}, MEMORY)),
+        ]
     )
     assert made.traces.time.tolist() == [60.0 * i for i in range(10)]
     assert kinds(made) == {"no_partner": 30}
@@ -129,10 +139,10 @@ def test_rows_between_the_samples_of_a_slower_file_are_counted_and_not_filled():
 
 
 def test_an_execution_that_one_file_lacks_is_named():
-    made = join(
+    made = join_files(
         [
-            Part("c.csv", traces({"a": every(5, 4), "b": every(5, 4)})),
-            Part("m.csv", traces({"a": every(5, 4)}, MEMORY)),
+            FilePart("c.csv", traces({"a": every(5, 4), "b": every(5, 4)})),
+            FilePart("m.csv", traces({"a": every(5, 4)}, MEMORY)),
         ]
     )
     assert made.traces.ids == ("a",)
@@ -142,36 +152,38 @@ def test_an_execution_that_one_file_lacks_is_named():
 
 
 def test_the_start_of_a_counter_is_no_loss_of_the_other_file():
-    rates = Part("c.csv", traces({"a": every(5, 3, 5.0)}), counted=True)
-    made = join([rates, Part("m.csv", traces({"a": every(5, 4)}, MEMORY))])
+    rates = FilePart("c.csv", traces({"a": every(5, 3, 5.0)}), starts_counter=True)
+    made = join_files([rates, FilePart("m.csv", traces({"a": every(5, 4)}, MEMORY))])
     assert kinds(made) == {"counter_start": 1}
 
 
 def test_files_that_name_no_execution_are_one_where_only_the_metric_differs():
     parts = [
-        Part("cpu_train-1.csv", traces({"cpu_train-1": every(5, 4)}), unnamed=True),
-        Part("memory_train-1.csv", traces({"memory_train-1": every(5, 4)}, MEMORY), unnamed=True),
-        Part("cpu_train-2.csv", traces({"cpu_train-2": every(5, 4)}), unnamed=True),
-        Part("memory_train-2.csv", traces({"memory_train-2": every(5, 4)}, MEMORY), unnamed=True),
+        FilePart("cpu_train-1.csv", traces({"cpu_train-1": every(5, 4)}), is_unnamed=True),
+        FilePart("memory_train-1.csv", traces({"memory_train-1": every(5, 4)}, MEMORY), is_unnamed=True),
+        FilePart("cpu_train-2.csv", traces({"cpu_train-2": every(5, 4)}), is_unnamed=True),
+        FilePart("memory_train-2.csv", traces({"memory_train-2": every(5, 4)}, MEMORY), is_unnamed=True),
     ]
-    made = join(parts)
+    made = join_files(parts)
     assert made.traces.ids == ("train-1", "train-2")
     assert kinds(made) == {"named_by_files": 2}
-    assert join([parts[0], parts[2]]).traces.ids == ("cpu_train-1", "cpu_train-2")
-    alone = [Part(one.file.split("_")[0] + ".csv", one.traces, unnamed=True) for one in parts[:2]]
-    assert join(alone).traces.ids == ("cpu + memory",)
+    assert join_files([parts[0], parts[2]]).traces.ids == ("cpu_train-1", "cpu_train-2")
+    alone = [FilePart(one.file.split("_")[0] + ".csv", one.traces, is_unnamed=True) for one in parts[:2]]
+    assert join_files(alone).traces.ids == ("cpu + memory",)
 
 
 def test_a_pod_is_its_only_container():
     cpu = traces({"a/main": every(5, 4), "b/main": every(5, 4), "b/side": every(5, 4)})
-    made = join([Part("c.csv", cpu), Part("m.csv", traces({"a": every(5, 4), "b": every(5, 4)}, MEMORY))])
+    made = join_files(
+        [FilePart("c.csv", cpu), FilePart("m.csv", traces({"a": every(5, 4), "b": every(5, 4)}, MEMORY))]
+    )
     assert made.traces.ids == ("a/main",)  # nobody knows whose memory that of b is
     assert kinds(made)["named_by_pods"] == 1
 
 
 def test_only_what_a_file_measures_leaves_its_name():
-    assert bare("gpu-worker-1-memory.csv", [Role.MEMORY]) == "gpu-worker-1"
-    assert bare("gpu-worker-1.csv", [Role.GPU_POWER]) == "worker-1"
+    assert strip_metric("gpu-worker-1-memory.csv", [Role.MEMORY]) == "gpu-worker-1"
+    assert strip_metric("gpu-worker-1.csv", [Role.GPU_POWER]) == "worker-1"
 
 
 @pytest.mark.parametrize(
@@ -180,4 +192,4 @@ def test_only_what_a_file_measures_leaves_its_name():
      ("job cpu 7.json", "job-7"), ("cpuset.csv", "cpuset")],
 )  # fmt: skip
 def test_what_a_file_measures_is_no_part_of_its_containers_name(file, said):
-    assert bare(file).replace(" ", "-") == said
+    assert strip_metric(file).replace(" ", "-") == said

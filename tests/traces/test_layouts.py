@@ -5,14 +5,14 @@ import pytest
 from core.errors import InputError
 from core.traces.cells.dates import is_date
 from core.traces.cells.numbers import is_number
-from core.traces.guessing.times import look_at
-from core.traces.layouts import LAYOUTS, headerless, recognise
+from core.traces.guessing.times import guess_time_unit
+from core.traces.layouts import LAYOUTS, find_header, recognise_layout
 from core.traces.mapping import UNKNOWN
 from core.traces.model import Role
 
 
 def table(header, *rows):
-    return recognise(tuple(header.split(",")), tuple(tuple(row.split(",")) for row in rows))
+    return recognise_layout(tuple(header.split(",")), tuple(tuple(row.split(",")) for row in rows))
 
 
 def roles(found):
@@ -214,7 +214,7 @@ def test_numbers_name_executions_only_where_they_repeat(ids, found):
     ],
 )  # fmt: skip
 def test_the_unit_of_time_follows_from_its_size(texts, unit):
-    assert look_at("timestamp", texts).unit == unit
+    assert guess_time_unit("timestamp", texts).unit == unit
 
 
 def test_numbers_and_dates_are_told_apart():
@@ -248,9 +248,9 @@ def test_prometheus_metrics_have_roles():
 
 
 def test_only_alibaba_comes_without_header():
-    assert headerless(("c_1", "m_1", "5", *"123456")) is not None
-    assert headerless(("c_1", "x", "5", *"123456")) is None
-    assert headerless(("c_1", "m_1", "5")) is None
+    assert find_header(("c_1", "m_1", "5", *"123456")) is not None
+    assert find_header(("c_1", "x", "5", *"123456")) is None
+    assert find_header(("c_1", "m_1", "5")) is None
 
 
 def test_every_layout_has_a_label():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.traces.cleaning.suspect_samples import changed
+from core.traces.cleaning.suspect_samples import find_level_changes
 from core.traces.model import Feature, Role, TraceSet
 from core.units import MIB, Unit
 
@@ -47,7 +47,7 @@ LATE = np.arange(200, N)
     ],
 )
 def test_numbers_that_change_their_meaning_are_doubted(traces, column):
-    ((found, sentence),) = changed(traces)
+    ((found, sentence),) = find_level_changes(traces)
     assert found == column
     assert f"“{column}” of “a”" in sentence
     assert sentence.endswith("?")
@@ -66,7 +66,7 @@ def test_numbers_that_change_their_meaning_are_doubted(traces, column):
     ],
 )
 def test_phases_peaks_and_ends_are_not(traces):
-    assert list(changed(traces)) == []
+    assert list(find_level_changes(traces)) == []
 
 
 LEVELS = st.lists(st.sampled_from([0.0, 1.0, 1.5, 16.0, 1e3, 99_999.0]), min_size=20, max_size=60)
@@ -79,11 +79,13 @@ TWO = st.tuples(
 @given(LEVELS | TWO)
 def test_nothing_is_missed_by_looking_at_ordered_values_first(values):
     traces = recorded(cpu=np.repeat(values, N)[:: len(values)], memory=np.resize(values, N))
-    found = list(changed(traces))
+    found = list(find_level_changes(traces))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("core.traces.cleaning.suspect_samples._two_levels", lambda _: True)
-        patched.setattr("core.traces.cleaning.suspect_samples._has_code", lambda values, _: has_code(values))
-        assert found == list(changed(traces))
+        patched.setattr("core.traces.cleaning.suspect_samples._has_two_levels", lambda _: True)
+        patched.setattr(
+            "core.traces.cleaning.suspect_samples._has_missing_code", lambda values, _: has_code(values)
+        )
+        assert found == list(find_level_changes(traces))
 
 
 def has_code(values):

@@ -7,8 +7,8 @@ import pytest
 
 from core.traces import evidence
 from core.traces.cleaning import suspect_samples
-from core.traces.cleaning.suspect_samples import mixtures
-from core.traces.evidence import of_sums
+from core.traces.cleaning.suspect_samples import find_mixed_executions
+from core.traces.evidence import find_sums
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit
 
@@ -37,8 +37,8 @@ def one(time, cpu=None, memory=None):
 
 
 def test_steps_that_are_short_and_long_in_turns_are_doubted(sentence):
-    sentence(next(mixtures(one(np.cumsum([3.0, 7.0] * 30)))))
-    sentence(next(mixtures(one(np.cumsum([2.0, 2.0, 6.0] * 20)))))
+    sentence(next(find_mixed_executions(one(np.cumsum([3.0, 7.0] * 30)))))
+    sentence(next(find_mixed_executions(one(np.cumsum([2.0, 2.0, 6.0] * 20)))))
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_steps_that_are_short_and_long_in_turns_are_doubted(sentence):
     ],
 )
 def test_other_steps_are_not(steps):
-    assert not list(mixtures(one(np.cumsum(steps))))
+    assert not list(find_mixed_executions(one(np.cumsum(steps))))
 
 
 @pytest.mark.parametrize("levels", [(1e9, 3e9), (3e9, 1e9, 2e9)])
 def test_memory_that_jumps_at_every_sample_is_doubted(levels, sentence):
     memory = walk(60, 1e8) + np.array([levels[i % len(levels)] for i in range(60)])
-    sentence(next(mixtures(one(np.arange(60) * 10.0, memory=memory))))
+    sentence(next(find_mixed_executions(one(np.arange(60) * 10.0, memory=memory))))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_memory_that_jumps_at_every_sample_is_doubted(levels, sentence):
     ],
 )
 def test_memory_of_one_container_is_not(memory):
-    assert not list(mixtures(one(np.arange(60) * 10.0, memory=memory)))
+    assert not list(find_mixed_executions(one(np.arange(60) * 10.0, memory=memory)))
 
 
 def blocks(length):
@@ -89,12 +89,12 @@ def blocks(length):
 
 
 def test_executions_that_wait_for_each_other_are_doubted(sentence):
-    sentence(next(mixtures(blocks(10))))
+    sentence(next(find_mixed_executions(blocks(10))))
 
 
 @pytest.mark.parametrize("length", [1, 60])
 def test_polls_in_turns_and_runs_one_after_another_are_not(length):
-    assert not list(mixtures(blocks(length)))
+    assert not list(find_mixed_executions(blocks(length)))
 
 
 def several(names, **sums):
@@ -109,38 +109,38 @@ def several(names, **sums):
 
 
 def test_a_sum_and_a_mean_of_others_are_doubted(sentence):
-    sentence(next(of_sums(several("abc", whole=1.01))))
-    assert "“middle”" in next(of_sums(several("ab", middle=0.5)))
-    assert "“t1”" in next(of_sums(several("ab", t1=1.0, t2=2.2)))
+    sentence(next(find_sums(several("abc", whole=1.01))))
+    assert "“middle”" in next(find_sums(several("ab", middle=0.5)))
+    assert "“t1”" in next(find_sums(several("ab", t1=1.0, t2=2.2)))
 
 
 def test_of_many_samples_those_of_one_time_are_compared(monkeypatch, sentence):
-    monkeypatch.setattr(evidence, "MOST_SAMPLES", 90)
-    sentence(next(of_sums(several("abc", whole=1.01))))
-    assert not list(of_sums(several("abc")))
+    monkeypatch.setattr(evidence, "MAX_SAMPLES", 90)
+    sentence(next(find_sums(several("abc", whole=1.01))))
+    assert not list(find_sums(several("abc")))
 
 
 def test_of_many_executions_some_are_looked_at(monkeypatch, sentence):
     monkeypatch.setattr(suspect_samples, "MAX_EXECUTIONS_FOR_TURNS", 2)
     time, memory = np.arange(60) * 5.0, np.tile([1e9, 4e9], 30)
     mixed = {f"e{i}": (time, np.ones(60), memory) for i in range(7)}
-    sentence(next(mixtures(traces(mixed))))
+    sentence(next(find_mixed_executions(traces(mixed))))
 
 
 @pytest.mark.parametrize(
     ("names", "above"), [(("p", "p/main"), "p"), (("/", "/docker/a"), "/"), (("a/b", "a/b/c"), "a/b")]
 )
 def test_a_path_above_another_is_doubted(names, above):
-    assert next(of_sums(several(names))).startswith(f"“{above}” is beside")
+    assert next(find_sums(several(names))).startswith(f"“{above}” is beside")
 
 
 @pytest.mark.parametrize("names", [("a", "b"), ("a", "b", "c"), ("p/a", "p/b"), ("train-1", "train-10")])
 def test_containers_are_not(names):
-    assert not list(of_sums(several(names)))
+    assert not list(find_sums(several(names)))
 
 
 def test_replicas_that_do_the_same_are_not():
     cpu, memory, time = walk(), walk(level=1e9), np.arange(60) * 10.0
     same = {name: (time, cpu + RNG.normal(0, 0.02, 60), memory) for name in "abcd"}
-    assert not list(of_sums(traces(same)))
-    assert not list(of_sums(traces({name: (time, np.ones(60), np.ones(60)) for name in "abcd"})))
+    assert not list(find_sums(traces(same)))
+    assert not list(find_sums(traces({name: (time, np.ones(60), np.ones(60)) for name in "abcd"})))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from core.traces.guessing import guess
-from core.traces.guessing.order import is_identity
+from core.traces.guessing import guess_mapping
+from core.traces.guessing.order import is_identity_name
 from core.traces.mapping import UNKNOWN
 from core.traces.model import Role
-from core.traces.questions import questions
+from core.traces.questions import list_questions
 
 
 def looked_at(header, more="", value=0.5, rows=6):
@@ -23,8 +23,8 @@ def looked_at(header, more="", value=0.5, rows=6):
         )
         for i in range(rows)
     )
-    mapping = guess(names, cells)
-    return mapping, questions(mapping, names, cells)
+    mapping = guess_mapping(names, cells)
+    return mapping, list_questions(mapping, names, cells)
 
 
 def of(mapping, role):
@@ -170,4 +170,4 @@ def test_names_of_tools_are_known(name):
     ],
 )
 def test_ids_of_parts_are_known_however_they_are_written(name, is_one):
-    assert is_identity(name) is is_one
+    assert is_identity_name(name) is is_one

@@ -14,7 +14,7 @@ from app.ui import evaluations
 from app.ui.basics import Node, aria, icon
 from app.ui.phases import shown_dwell
 from core.errors import NotFoundError
-from core.traces.lanes import Lane, chosen_lanes, lanes
+from core.traces.lanes import Lane, list_lanes, select_lanes
 from core.traces.model import Role
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class View:
     def read(cls, traces: str, model: str, shown: str | None, dwell: str | None) -> View:
         """The view of an address; what it leaves out, or says wrong, is as usual."""
         offered = offered_lanes(traces)
-        return cls(traces, model, chosen_lanes(offered, keys_in(shown)), shown_dwell(traces, model, dwell))
+        return cls(traces, model, select_lanes(offered, keys_in(shown)), shown_dwell(traces, model, dwell))
 
     def labelling(self) -> Labelling:
         """The phases of every sample."""
@@ -129,7 +129,7 @@ class View:
 
 def offered_lanes(traces: str) -> tuple[Lane, ...]:
     """All lanes of a stored trace set."""
-    return lanes(workspace().traces.get(traces).features)
+    return list_lanes(workspace().traces.get(traces).features)
 
 
 def keys_in(text: str | None) -> list[str] | None:

@@ -14,7 +14,7 @@ from app.pages.traces.mapping_roles import roles_box
 from app.pages.traces.mapping_values import NOTHING, named, suggested
 from app.ui.basics import icon, scrolling, state_badge
 from app.ui.forms import ORDER
-from core.traces.guessing.units import choices
+from core.traces.guessing.units import list_unit_choices
 from core.traces.mapping import TIME_UNITS
 from core.traces.model import Resampling, Role
 from core.units import FILE_UNITS
@@ -184,7 +184,7 @@ def _options(names: Sequence[str], none: str) -> list[dict[str, str]]:
 
 
 def _units(role: Role) -> list[dict[str, str]]:
-    return [{"value": key, "label": FILE_UNITS[key].label} for key in choices(role)]
+    return [{"value": key, "label": FILE_UNITS[key].label} for key in list_unit_choices(role)]
 
 
 def _time_units() -> list[dict[str, str]]:

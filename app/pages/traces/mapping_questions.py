@@ -15,8 +15,8 @@ from dash import html
 
 from app.pages.traces.mapping_values import named
 from app.ui.basics import Node, aria, button, icon
-from core.traces.cells.numbers import style_of
-from core.traces.guessing.units import Column, choices, unit_of
+from core.traces.cells.numbers import find_style
+from core.traces.guessing.units import Column, guess_unit, list_unit_choices
 from core.traces.mapping import TIME_UNITS, UNKNOWN, MappedColumn
 from core.traces.model import ROLE_NAMES, Role
 from core.traces.questions import Question
@@ -60,7 +60,10 @@ def open_questions(mapping: ColumnMapping, inspection: Any) -> list[Question]:
             continue
         what = ROLE_NAMES.get(role, name) if role else name
         unit = Question(
-            name, name == mapping.time, f"In which unit is {what} in “{name}”?", choices(role or Role.OTHER)
+            name,
+            name == mapping.time,
+            f"In which unit is {what} in “{name}”?",
+            list_unit_choices(role or Role.OTHER),
         )
         found.append(known.get((name, role is Role.OTHER)) or unit)
     return found
@@ -181,8 +184,8 @@ def _unit(column: str, role: Role, inspection: Any) -> str | None:
     """The unit that the first rows show for a role; None where they leave it open."""
     place = [one.name for one in inspection.columns].index(column)
     cells = tuple(row[place] for row in inspection.rows_preview if place < len(row))
-    style = style_of(cell for row in inspection.rows_preview for cell in row)
-    found = unit_of(Column(column, cells, style), role)
+    style = find_style(cell for row in inspection.rows_preview for cell in row)
+    found = guess_unit(Column(column, cells, style), role)
     return None if found.key == UNKNOWN or found.assumed else found.key
 
 

@@ -18,7 +18,7 @@ from app.context import workspace
 from app.pages.traces.mapping_questions import MAIN, answered, said
 from app.pages.traces.mapping_values import further, named, unmeasured
 from app.ui.basics import aria, icon
-from core.traces.guessing.units import choices
+from core.traces.guessing.units import list_unit_choices
 from core.traces.mapping import UNKNOWN, MappedColumn
 from core.traces.model import ROLE_NAMES, ROLE_UNITS, Role
 from core.units import FILE_UNITS, plural
@@ -75,7 +75,7 @@ def _unit(one: MappedColumn) -> dmc.Select:
     """The units of the role; where it has none to choose, the unit that the file is known to have."""
     known = None if one.unit_key == UNKNOWN else one.unit_key
     has_units = one.role in ROLE_UNITS
-    keys = dict.fromkeys((*(choices(one.role) if has_units else ()), *([known] if known else ())))
+    keys = dict.fromkeys((*(list_unit_choices(one.role) if has_units else ()), *([known] if known else ())))
     offered = {key: FILE_UNITS[key].label for key in keys}
     control = _select("unit", one.column, offered, known, f"Unit of “{one.column}”")
     control.disabled = not has_units
@@ -99,7 +99,7 @@ def picked(what: str, column: str, value: str, values: Mapping[str, Any], inspec
     now = next((one for one in further(values, inspection.mapping) if one.column == column), None)
     if now is None or value == (now.role.value if what == "role" else now.unit_key):
         return {}
-    if what == "unit" and value not in choices(now.role):
+    if what == "unit" and value not in list_unit_choices(now.role):
         return {}  # of the role before: both selects of a row are heard when it is drawn
     if what == "role" and value == Role.OTHER:
         # as it was before anyone gave it a role
@@ -107,7 +107,7 @@ def picked(what: str, column: str, value: str, values: Mapping[str, Any], inspec
             (one for one in inspection.mapping.features if one.column == column), MappedColumn(column)
         )
         return said(values, unmeasured(found))
-    if what == "role" and value not in MAIN and now.unit_key in choices(Role(value)):
+    if what == "role" and value not in MAIN and now.unit_key in list_unit_choices(Role(value)):
         return said(values, replace(now, role=Role(value)))
     return answered(what, column, value, values, inspection)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from core.traces.guessing.cpu_and_memory_columns import asked_for
+from core.traces.guessing.cpu_and_memory_columns import guess_usage_role
 from core.traces.mapping import PERIOD, UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
 from core.units import FILE_UNITS, GIB
@@ -146,7 +146,7 @@ def _further(found: MappedColumn, said: Mapping[str, str | None] | None, chosen:
     found = unmeasured(found) if found.role in _MAIN else found
     if said is None:
         # it was asked whether this is CPU or memory, which is another column now
-        settled = found.unit_key == UNKNOWN and asked_for(found.column) in chosen
+        settled = found.unit_key == UNKNOWN and guess_usage_role(found.column) in chosen
         return MappedColumn(found.column) if settled else found
     role = Role(said.get("role") or found.role)
     return MappedColumn(found.column, role, said.get("unit") or ("plain" if role is Role.OTHER else UNKNOWN))

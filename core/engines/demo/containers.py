@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from core.engines.values import GOAL, JOB, LEAST_CORES, LOSS, MANAGED, SUBMISSION
+from core.engines.values import GOAL, JOB, LOSS, MANAGED, MIN_CORES, SUBMISSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ class DemoLimits:
 
     def with_cores(self, cores: float | None) -> DemoLimits:
         """These limits with at most `cores` cores."""
-        return replace(self, cores=None if cores is None else max(cores, LEAST_CORES))
+        return replace(self, cores=None if cores is None else max(cores, MIN_CORES))
 
     def with_memory(self, memory: int | None) -> DemoLimits:
         """These limits with at most `memory` bytes."""
@@ -73,12 +73,12 @@ class DemoContainer:
     command: tuple[str, ...] = ()
 
 
-def id_of(world: str, number: int) -> str:
+def make_id(world: str, number: int) -> str:
     """The id of a job's container, which no container of another replay has."""
     return sha256(f"{world} {number}".encode()).hexdigest()
 
 
-def container_of(plan: ReplayPlan, job: ReplayedJob, world: str) -> DemoContainer:
+def make_container(plan: ReplayPlan, job: ReplayedJob, world: str) -> DemoContainer:
     """A job as a container; `world` makes its id one that no other replay ever has."""
     name, asked = plan.recording(job).name, job.submitted
     labels = {LOSS: "loss", GOAL: "min"}
@@ -88,7 +88,7 @@ def container_of(plan: ReplayPlan, job: ReplayedJob, world: str) -> DemoContaine
         labels |= {MANAGED: ""}
     memory = None if job.memory_limit is None else int(job.memory_limit)
     return DemoContainer(
-        id_of(world, job.number),
+        make_id(world, job.number),
         f"{name}-{job.number + 1:02d}" if asked is None else asked.container,
         f"recorded/{name}",
         labels,

@@ -9,8 +9,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Self
 
 from core.engines.demo.containers import DemoLimits
-from core.engines.demo.followed import Followed, do, forget, put_back
-from core.engines.demo.host import WHY
+from core.engines.demo.followed import FollowedContainer, forget_limits, perform, restore_container
+from core.engines.demo.host import ENDING_SENTENCES
 from core.engines.errors import ContainerGone
 from core.engines.values import SUBMISSION
 from core.errors import PhaseDockError
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class SubmittedEntry:
     """A submitted job of a run, and when it was submitted, seconds of the run."""
 
     arrived: float
@@ -45,10 +45,10 @@ class SubmittedJobs:
     """The submitted jobs that a run knows, by their names in it; those that wait, and all that do not."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, SubmittedEntry] = {}
         self._waiting: set[str] = set()
 
-    def __getitem__(self, name: str) -> Known:
+    def __getitem__(self, name: str) -> SubmittedEntry:
         return self._known[name]
 
     def waits(self, name: str) -> bool:
@@ -57,7 +57,7 @@ class SubmittedJobs:
 
     def add(self, name: str, arrived: float, job: SubmittedJob) -> None:
         """Take a job in; one without a container waits."""
-        self._known[name] = Known(arrived, job)
+        self._known[name] = SubmittedEntry(arrived, job)
         if not job.container:
             self._waiting.add(name)
 
@@ -133,7 +133,7 @@ class DemoEngine:
     ) -> None:
         self._host, self._adopt, self._idle, self._sleep = host, adopt, idle, sleep
         self._begin = host.look().replay.at
-        self._jobs: dict[str, Followed] = {}
+        self._jobs: dict[str, FollowedContainer] = {}
         self._submitted = SubmittedJobs()
         self._times: dict[str, int] = {}
         self._ended: list[Job] = []
@@ -204,7 +204,7 @@ class DemoEngine:
 
     def _do(self, action: Action) -> None:
         if not self._submitted.waits(action.job):
-            do(self._host, refusals.find_job(self._jobs, action.job), action)
+            perform(self._host, refusals.find_job(self._jobs, action.job), action)
         elif isinstance(action, Refuse):
             self._leave(action.job, JobState.REFUSED, action.why)
         else:
@@ -225,7 +225,11 @@ class DemoEngine:
                 with contextlib.suppress(ContainerGone):
                     outcome = self._host.outcome(job.container)
                     done = outcome is not None and outcome.done
-                self._leave(name, JobState.DONE if done else JobState.FAILED, WHY[DONE if done else STOPPED])
+                self._leave(
+                    name,
+                    JobState.DONE if done else JobState.FAILED,
+                    ENDING_SENTENCES[DONE if done else STOPPED],
+                )
         self._happened.add(Trigger.ARRIVAL)
         return name
 
@@ -241,7 +245,7 @@ class DemoEngine:
         elif job in self._jobs:
             followed = self._jobs[job]
             self._host.remove(followed.container.id)
-            forget(self._host, followed)
+            forget_limits(self._host, followed)
             self._end(job, followed, JobState.FAILED, CANCELLED)
 
     def _leave(self, name: str, state: JobState, why: str) -> None:
@@ -254,7 +258,7 @@ class DemoEngine:
         if self._closed:
             return ()
         self._closed = True
-        return tuple(why for job in self._jobs.values() if (why := put_back(self._host, job)))
+        return tuple(why for job in self._jobs.values() if (why := restore_container(self._host, job)))
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -291,7 +295,7 @@ class DemoEngine:
         known = self._submitted.begun(container)
         name = self._new_name(container.name) if known is None else known
         since = max(begun - self._begin, 0.0)
-        self._jobs[name] = Followed(container, since, self._host.readings(container), steps)
+        self._jobs[name] = FollowedContainer(container, since, self._host.readings(container), steps)
         self._jobs[name].submitted = self._jobs[name].changed = known is not None
         if known is None:
             self._happened.add(Trigger.ARRIVAL)
@@ -301,7 +305,7 @@ class DemoEngine:
         self._times[name] = times = self._times.get(name, 0) + 1
         return name if times == 1 else f"{name}#{times}"
 
-    def _update(self, name: str, job: Followed, container: DemoContainer | None) -> None:
+    def _update(self, name: str, job: FollowedContainer, container: DemoContainer | None) -> None:
         replayed = self._host.job(job.container)
         if container is None or replayed is None:
             self._gone(name, job)
@@ -309,29 +313,29 @@ class DemoEngine:
         job.container = container
         self._count(job, replayed)
         if not self._adopt(container):
-            put_back(self._host, job)
+            restore_container(self._host, job)
             self._end(name, job, JobState.FAILED, "It is no longer selected for PhaseDock.")
             return
         job.state = JobState.PAUSED if container.state == "paused" else JobState.RUNNING
 
-    def _gone(self, name: str, job: Followed) -> None:
+    def _gone(self, name: str, job: FollowedContainer) -> None:
         ending = self._host.ending(job.container)
         if ending is not None:
             self._count(job, ending.job)
         outcome = "" if ending is None else ending.outcome
         state = JobState.DONE if outcome == DONE else JobState.FAILED
         if job.changed or job.paused_here:
-            forget(self._host, job)
-        self._end(name, job, state, WHY.get(outcome, WHY[STOPPED]))
+            forget_limits(self._host, job)
+        self._end(name, job, state, ENDING_SENTENCES.get(outcome, ENDING_SENTENCES[STOPPED]))
 
-    def _count(self, job: Followed, replayed: ReplayedJob) -> None:
+    def _count(self, job: FollowedContainer, replayed: ReplayedJob) -> None:
         job.cpu_seconds, job.steps = replayed.used, len(replayed.left)
         seen = self._host.seen
         job.clock.note(seen.replay.at, job.steps)
         began = seen.unix(self._begin)
         job.news += [(at - began, value) for at, value in job.readings.news()]
 
-    def _end(self, name: str, job: Followed, state: JobState, why: str) -> None:
+    def _end(self, name: str, job: FollowedContainer, state: JobState, why: str) -> None:
         del self._jobs[name]
         job.state = state
         self.reasons[name] = why
@@ -343,7 +347,7 @@ class DemoEngine:
         jobs = [*(self._shown(name, job) for name, job in self._jobs.items()), *self._submitted.shown()]
         return sorted(jobs, key=lambda job: job.arrived)
 
-    def _shown(self, name: str, job: Followed) -> Job:
+    def _shown(self, name: str, job: FollowedContainer) -> Job:
         news, job.news = tuple(job.news), []
         limits = job.container.limits
         asked = self._submitted[name] if job.submitted else None

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Followed:
+class FollowedContainer:
     """One container of a run."""
 
     #: As it was last seen.
@@ -58,7 +58,7 @@ class Followed:
     clock: StepClock = field(default_factory=StepClock)
 
 
-def do(host: DemoHost, job: Followed, action: Action) -> None:
+def perform(host: DemoHost, job: FollowedContainer, action: Action) -> None:
     """Do one thing to a job.
 
     Raises
@@ -68,10 +68,10 @@ def do(host: DemoHost, job: Followed, action: Action) -> None:
     PhaseDockError
         If the host refuses.
     """
-    _DOING[type(action)](host, job, action)
+    _PERFORMERS[type(action)](host, job, action)
 
 
-def put_back(host: DemoHost, job: Followed) -> str:
+def restore_container(host: DemoHost, job: FollowedContainer) -> str:
     """Give a container back what it had; returns a sentence if that did not work."""
     try:
         if job.paused_here:
@@ -85,7 +85,7 @@ def put_back(host: DemoHost, job: Followed) -> str:
     return ""
 
 
-def forget(host: DemoHost, job: Followed) -> None:
+def forget_limits(host: DemoHost, job: FollowedContainer) -> None:
     """Forget the saved limits of a container that has ended."""
     try:
         host.restore(job.container.id)
@@ -97,23 +97,23 @@ def _worker(host: DemoHost, name: str) -> None:
     refusals.find_worker({host.name: host}, name)
 
 
-def _start(host: DemoHost, job: Followed, action: Start) -> None:
+def _start(host: DemoHost, job: FollowedContainer, action: Start) -> None:
     _worker(host, action.worker)
     refusals.require_waiting(action.job, job.state)
 
 
-def _refuse(_: DemoHost, job: Followed, action: Refuse) -> None:
+def _refuse(_: DemoHost, job: FollowedContainer, action: Refuse) -> None:
     refusals.require_waiting(action.job, job.state)
 
 
-def _set_limit(host: DemoHost, job: Followed, action: SetLimit) -> None:
+def _set_limit(host: DemoHost, job: FollowedContainer, action: SetLimit) -> None:
     limit, weight = refusals.check_limit(action.limit, action.weight, host.name, host.world.plan.cores)
     job.changed = True
     host.set_limits(job.container.id, job.container.limits.with_cores(limit).with_weight(weight))
     job.container = host.known(job.container.id) or job.container
 
 
-def _set_memory(host: DemoHost, job: Followed, action: SetMemory) -> None:
+def _set_memory(host: DemoHost, job: FollowedContainer, action: SetMemory) -> None:
     refusals.require_placed(action.job, job.state, host)
     limit = refusals.check_memory_limit(action.job, action.limit, None, host.name, host.world.plan.memory)
     job.changed = True
@@ -123,33 +123,33 @@ def _set_memory(host: DemoHost, job: Followed, action: SetMemory) -> None:
     job.container = host.known(job.container.id) or job.container
 
 
-def _set_threads(host: DemoHost, job: Followed, action: SetThreads) -> None:
+def _set_threads(host: DemoHost, job: FollowedContainer, action: SetThreads) -> None:
     refusals.require_placed(action.job, job.state, host)
     refusals.require_listener(action, None)
 
 
-def _migrate(host: DemoHost, job: Followed, action: Migrate) -> None:
+def _migrate(host: DemoHost, job: FollowedContainer, action: Migrate) -> None:
     _worker(host, action.to)
     refusals.check_migration(action, job.state, writes=False, there=True)
 
 
-def _pause(host: DemoHost, job: Followed, action: Pause) -> None:
+def _pause(host: DemoHost, job: FollowedContainer, action: Pause) -> None:
     refusals.require_running(action.job, job.state, "be paused")
     host.pause(job.container.id)
     job.state, job.paused_here = JobState.PAUSED, True
 
 
-def _resume(host: DemoHost, job: Followed, action: Resume) -> None:
+def _resume(host: DemoHost, job: FollowedContainer, action: Resume) -> None:
     refusals.require_paused(action.job, job.state)
     host.unpause(job.container.id)
     job.state, job.paused_here = JobState.RUNNING, False
 
 
-def _stop(host: DemoHost, job: Followed, _: Stop) -> None:
+def _stop(host: DemoHost, job: FollowedContainer, _: Stop) -> None:
     host.stop(job.container.id)
 
 
-_DOING: Final[dict[type, Callable[[DemoHost, Followed, Any], None]]] = {
+_PERFORMERS: Final[dict[type, Callable[[DemoHost, FollowedContainer, Any], None]]] = {
     Start: _start,
     Refuse: _refuse,
     SetLimit: _set_limit,

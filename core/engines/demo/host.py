@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from core.engines.demo.containers import DemoContainer, DemoLimits, DemoReadings, container_of, id_of
+from core.engines.demo.containers import DemoContainer, DemoLimits, DemoReadings, make_container, make_id
 from core.engines.errors import ChangeRefused, ContainerGone, NotOurs
 from core.engines.submitted import Outcome
 from core.engines.values import MANAGED, Counters, EngineKey, HostInfo
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
-    from core.engines.demo.world import DemoWorld, Moment
+    from core.engines.demo.world import DemoWorld, ReplayMoment
     from core.engines.ports import Container, HostAddress, Keeper
     from core.scheduling.model import Reading
     from core.simulation.replay import Recording, Submitted
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ENGINE_ID: Final = "phasedock-demo"
 """The demo's own id, the same in every workspace: its containers' ids differ from replay to replay."""
 
-WHY: Final = {
+ENDING_SENTENCES: Final = {
     DONE: "It finished.",
     KILLED: "It needed more memory than its limit, and was killed.",
     STOPPED: "It was stopped.",
@@ -38,7 +38,7 @@ _PERIODS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class ReplayEnding:
     """How a replayed job ended, for a policy that followed it."""
 
     outcome: str
@@ -61,7 +61,7 @@ class DemoHost:
         self._keeper = keeper
         self._guard = guard
         self._known: dict[str, DemoContainer] = {}
-        self._moment: Moment | None = None
+        self._moment: ReplayMoment | None = None
 
     @property
     def name(self) -> str:
@@ -83,12 +83,12 @@ class DemoHost:
         """Ask whether there is anything to replay; where nobody looks at the demo, it writes nothing."""
         self.info()
 
-    def look(self) -> Moment:
+    def look(self) -> ReplayMoment:
         """The replay as it is now."""
         return self._saw(self.world.look())
 
     @property
-    def seen(self) -> Moment:
+    def seen(self) -> ReplayMoment:
         """The replay as it was at the last look."""
         return self._moment or self.look()
 
@@ -141,13 +141,13 @@ class DemoHost:
         lines = self.world.plan.recording(job).values_at(job.left)
         return [(moment.unix(at), value) for at, value in lines]
 
-    def ending(self, container: DemoContainer) -> Ending | None:
+    def ending(self, container: DemoContainer) -> ReplayEnding | None:
         """How a job ended, by the last look; None while it runs, and once that is forgotten."""
         job = _find(self.seen, container)
         return (
             None
             if job is None or not job.outcome
-            else Ending(job.outcome, job, self.world.plan.recording(job))
+            else ReplayEnding(job.outcome, job, self.world.plan.recording(job))
         )
 
     def job(self, container: DemoContainer) -> ReplayedJob | None:
@@ -221,16 +221,16 @@ class DemoHost:
     def start(self, asked: Submitted, limits: DemoLimits, first: DemoLimits) -> DemoContainer:
         """Let a submitted job begin."""
 
-        def begin(now: Moment) -> Replay:
+        def begin(now: ReplayMoment) -> Replay:
             if self._keeper is not None:
-                self._keeper.keep(self.key(), id_of(now.world, now.replay.begun), first.to_dict())
+                self._keeper.keep(self.key(), make_id(now.world, now.replay.begun), first.to_dict())
             memory = limits.memory_bytes
             return now.replay.with_submitted(
                 asked, limits.cores, limits.weight, None if memory is None else float(memory)
             )
 
         moment = self._saw(self.world.change(begin))
-        return self._known[id_of(moment.world, moment.replay.begun - 1)]
+        return self._known[make_id(moment.world, moment.replay.begun - 1)]
 
     def has_image(self, image: str) -> bool:
         """Whatever is submitted, a recording is replayed for it."""
@@ -239,7 +239,7 @@ class DemoHost:
     def outcome(self, container: str) -> Outcome | None:
         """How a container's job ended; None while it runs."""
         ending = self.ending(self.inspect(container))
-        return None if ending is None else Outcome(ending.outcome == DONE, WHY[ending.outcome])
+        return None if ending is None else Outcome(ending.outcome == DONE, ENDING_SENTENCES[ending.outcome])
 
     def free_threads(self, container: DemoContainer) -> None:
         """Replayed jobs have the threads that they had."""
@@ -254,10 +254,10 @@ class DemoHost:
         """Close."""
         self.close()
 
-    def _saw(self, moment: Moment) -> Moment:
+    def _saw(self, moment: ReplayMoment) -> ReplayMoment:
         plan, jobs = self.world.plan, reversed(moment.replay.jobs)
         now = [
-            container_of(plan, job, moment.world)
+            make_container(plan, job, moment.world)
             for job in jobs
             if job.ended is None or job.submitted is not None
         ]
@@ -277,7 +277,7 @@ class DemoHost:
     def _change(self, container: DemoContainer, edit: Callable[[Replay, int], Replay]) -> None:
         """Change one job, if its container is still there at that very moment."""
 
-        def change(now: Moment) -> Replay:
+        def change(now: ReplayMoment) -> Replay:
             job = _find(now, container)
             if job is None or job.ended is not None:
                 raise ContainerGone(
@@ -311,8 +311,8 @@ class DemoHost:
         )
 
 
-def _find(moment: Moment, container: DemoContainer) -> ReplayedJob | None:
+def _find(moment: ReplayMoment, container: DemoContainer) -> ReplayedJob | None:
     """The job of a container, ended or not; a job of another replay is not taken for it."""
-    if id_of(moment.world, container.number) != container.id:
+    if make_id(moment.world, container.number) != container.id:
         return None
     return next((job for job in moment.replay.jobs if job.number == container.number), None)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from core.simulation.replay import ReplayPlan
 
-AWAKE: Final = 60.0
+MAX_AWAKE: Final = 60.0
 """Seconds without a look after which the host stood still."""
 
 _BEFORE: Final = 200.0
@@ -41,7 +41,7 @@ _FILE, _LOCK = "world.json", "world.lock"
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class ReplayMoment:
     """The replay at one look."""
 
     #: What is there.
@@ -87,7 +87,7 @@ class DemoWorld:
         """What tells this plan from another, whose replay could not be gone on with."""
         return sha256(repr(self.plan).encode()).hexdigest()
 
-    def look(self) -> Moment:
+    def look(self) -> ReplayMoment:
         """The replay as it is now.
 
         Raises
@@ -97,7 +97,7 @@ class DemoWorld:
         """
         return self.change(lambda now: now.replay)
 
-    def change(self, edit: Callable[[Moment], Replay]) -> Moment:
+    def change(self, edit: Callable[[ReplayMoment], Replay]) -> ReplayMoment:
         """Change the replay as it is now; whatever `edit` raises, nothing is changed.
 
         Raises
@@ -108,7 +108,7 @@ class DemoWorld:
         try:
             with self._locked():
                 now = self._now()
-                after = Moment(edit(now), now.world, now.seen)
+                after = ReplayMoment(edit(now), now.world, now.seen)
                 self._write(after)
                 return after
         except OSError as error:
@@ -117,27 +117,29 @@ class DemoWorld:
                 "Make room there, or let this user write to it.",
             ) from error
 
-    def _now(self) -> Moment:
+    def _now(self) -> ReplayMoment:
         seen, clock = self._read(), self._clock()
         if seen is None:
             begun = advance_replay(self.plan, Replay.start(self.plan), self._before)
-            return Moment(begun, secrets.token_hex(8), clock)
+            return ReplayMoment(begun, secrets.token_hex(8), clock)
         passed = clock - seen.seen
-        passed = passed if 0.0 <= passed <= AWAKE else 0.0
-        return Moment(advance_replay(self.plan, seen.replay, seen.replay.at + passed), seen.world, clock)
+        passed = passed if 0.0 <= passed <= MAX_AWAKE else 0.0
+        return ReplayMoment(
+            advance_replay(self.plan, seen.replay, seen.replay.at + passed), seen.world, clock
+        )
 
-    def _read(self) -> Moment | None:
+    def _read(self) -> ReplayMoment | None:
         """What the file has; None where there is none that this version and plan can go on with."""
         try:
             plain = orjson.loads((self._folder / _FILE).read_bytes())
             replay = _replay(plain["replay"])
-            moment = Moment(replay, str(plain["world"]), float(plain["seen"]))
+            moment = ReplayMoment(replay, str(plain["world"]), float(plain["seen"]))
             fits = (plain["version"], plain["plan"]) == (_VERSION, self._digest)
         except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
             return None
         return moment if fits else None
 
-    def _write(self, moment: Moment) -> None:
+    def _write(self, moment: ReplayMoment) -> None:
         due = [None if at == float("inf") else at for at in moment.replay.due]
         plain = {"version": _VERSION, "plan": self._digest, "world": moment.world, "seen": moment.seen}
         data = orjson.dumps({**plain, "replay": {**asdict(moment.replay), "due": due}})

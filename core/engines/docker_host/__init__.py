@@ -4,20 +4,20 @@ from core.engines.docker_host.connection import Address, parse_addresses
 from core.engines.docker_host.containers import Container
 from core.engines.docker_host.docker_engine import DockerEngine
 from core.engines.docker_host.events import HostEvent
-from core.engines.docker_host.host import Creation, Host
+from core.engines.docker_host.host import ContainerCreation, Host
 from core.engines.docker_host.job import DockerWorker, PlannedJob
 from core.engines.docker_host.limits import Limits, MemoryKeeper
 from core.engines.errors import ChangeRefused, ContainerGone, HostLost, NotOurs
 from core.engines.ports import Keeper
-from core.engines.values import Counters, EngineKey, HostInfo, labelled
+from core.engines.values import Counters, EngineKey, HostInfo, has_label
 
 __all__ = [
     "Address",
     "ChangeRefused",
     "Container",
+    "ContainerCreation",
     "ContainerGone",
     "Counters",
-    "Creation",
     "DockerEngine",
     "DockerWorker",
     "EngineKey",
@@ -30,6 +30,6 @@ __all__ = [
     "MemoryKeeper",
     "NotOurs",
     "PlannedJob",
-    "labelled",
+    "has_label",
     "parse_addresses",
 ]

@@ -1,9 +1,8 @@
-"""Cores and threads of a job changed together: the protocol of elastic containers (Libutti).
+"""Perform a policy's actions on Docker; change cores and threads of a job together (Libutti).
 
-More threads than cores make a program wait for itself, so a job whose threads follow its cores, by themselves
-or because its policy says how many, first drops threads, acknowledges, and only then loses cores; when it
-grows, the cores come first. A job that does not answer in time gets its new limit all the same and is shown
-as one that does not follow, until it answers again.
+More threads than cores make a program wait for itself. A job whose threads follow its cores, or are set by
+its policy, first drops threads, acknowledges, and only then loses cores; when it grows, the cores come first.
+A job that does not answer in time gets its new limit and counts as unable to resize until it answers again.
 """
 
 from __future__ import annotations
@@ -12,8 +11,12 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from core.engines.docker_host import migration
-from core.engines.docker_host.shared_state import ask, want, wanted_threads
-from core.engines.docker_host.start import answered, create, follow, prepare
+from core.engines.docker_host.shared_state import (
+    compute_thread_count,
+    request_threads,
+    request_threads_for_limit,
+)
+from core.engines.docker_host.start import confirm_start, create_container, follow_readings, prepare_folder
 from core.errors import PhaseDockError
 from core.scheduling import refusals
 from core.scheduling.actions import (
@@ -38,23 +41,23 @@ if TYPE_CHECKING:
     from core.scheduling.actions import Action
 
 
-ACKNOWLEDGED_IN: Final = 5.0
-"""Seconds that a job has to acknowledge fewer threads."""
+ACKNOWLEDGE_TIMEOUT: Final = 5.0
+"""Seconds to wait for a job's acknowledgement of fewer threads."""
 
-_LOOK: Final = 0.02
+_POLL_INTERVAL: Final = 0.02
 
 
-def announce(shared: SharedState, actions: Sequence[Action]) -> float:
-    """Ask every job that is to shrink for fewer threads, all at once; returns the deadline for answers."""
+def announce_fewer_threads(shared: SharedState, actions: Sequence[Action]) -> float:
+    """Request fewer threads from every shrinking job at once; return the deadline of the answers."""
     for action in actions:
         job = shared.jobs.get(action.job)
         if job is None or job.worker is None:
             continue
         if isinstance(action, SetLimit):
-            _drop(job, wanted_threads(shared, job, action.limit, job.worker))
+            _request_fewer(job, compute_thread_count(shared, job, action.limit, job.worker))
         elif isinstance(action, SetThreads) and job.can_resize:
-            _drop(job, action.threads)
-    return time.monotonic() + ACKNOWLEDGED_IN
+            _request_fewer(job, action.threads)
+    return time.monotonic() + ACKNOWLEDGE_TIMEOUT
 
 
 def set_limit(shared: SharedState, job: LiveJob, limit: float | None, weight: float, until: float) -> None:
@@ -66,49 +69,49 @@ def set_limit(shared: SharedState, job: LiveJob, limit: float | None, weight: fl
         If the host refuses or is lost.
     """
     if job.worker is not None:
-        _drop(job, wanted_threads(shared, job, limit, job.worker))
-    if _drops(job, job.agent.wants.threads if job.agent is not None else None):
-        job.silent = not acknowledged(shared, job, until)
+        _request_fewer(job, compute_thread_count(shared, job, limit, job.worker))
+    if _are_fewer(job, job.agent.request.threads if job.agent is not None else None):
+        job.owes_answer = not wait_for_acknowledgement(shared, job, until)
     host = shared.host_of(job)
     known = host.known(job.container) or host.inspect(job.container)
     job.changed = True
     host.set_limits(job.container, known.limits.with_cores(limit).with_weight(weight), hold=job.adopted)
     job.limit, job.weight = limit, weight
-    want(shared, job, limit)
+    request_threads_for_limit(shared, job, limit)
 
 
-def acknowledged(shared: SharedState, job: LiveJob, until: float) -> bool:
-    """Wait until a job has carried out its last request; False if it did not in time."""
-    while job.agent is not None and job.agent.says().version < job.agent.wants.version:
+def wait_for_acknowledgement(shared: SharedState, job: LiveJob, until: float) -> bool:
+    """Wait until a job acknowledges its last request; False after the deadline."""
+    while job.agent is not None and job.agent.read_report().version < job.agent.request.version:
         if time.monotonic() >= until:
             return False
         shared.pulse()
-        time.sleep(_LOOK)
+        time.sleep(_POLL_INTERVAL)
     return True
 
 
-def _drop(job: LiveJob, threads: int | None) -> None:
-    """Ask a job for so many threads if it has more now."""
-    if _drops(job, threads):
-        ask(job, threads)
+def _request_fewer(job: LiveJob, threads: int | None) -> None:
+    """Request a number of threads if the job uses more."""
+    if _are_fewer(job, threads):
+        request_threads(job, threads)
 
 
-def _drops(job: LiveJob, threads: int | None) -> bool:
-    """Whether so many threads are fewer than a job computes with; a frozen program acknowledges nothing."""
+def _are_fewer(job: LiveJob, threads: int | None) -> bool:
+    """Whether a number of threads is lower than the job's; False for a paused job, which cannot answer."""
     if job.agent is None or job.state is not JobState.RUNNING or threads is None:
         return False
-    now = job.agent.says().threads
+    now = job.agent.read_report().threads
     return now is not None and threads < now
 
 
-def perform(shared: SharedState, actions: Sequence[Action]) -> tuple[Failure, ...]:
-    """Do `actions` in order; what fails is returned, and does not stop the rest."""
+def perform_actions(shared: SharedState, actions: Sequence[Action]) -> tuple[Failure, ...]:
+    """Perform actions in order; return the failed ones, which do not stop the others."""
     failed = []
-    until = announce(shared, actions)
+    until = announce_fewer_threads(shared, actions)
     for action in actions:
         shared.pulse()
         try:
-            _DOING[type(action)](shared, refusals.find_job(shared.jobs, action.job), action, until)
+            _PERFORMERS[type(action)](shared, refusals.find_job(shared.jobs, action.job), action, until)
         except ActionRefused as refused:
             failed.append(Failure(action, str(refused)))
         except PhaseDockError as error:
@@ -127,21 +130,25 @@ def _start(shared: SharedState, job: LiveJob, action: Start, _: float) -> None:
     if job.plan is None:
         raise ActionRefused(f"Job {action.job} was found running and cannot be started again.")
     threads = refusals.check_threads(action.job, action.threads)
-    limit, weight = _limits(action.limit, action.weight, worker)
+    limit, weight = _check_limits(action.limit, action.weight, worker)
     job.worker, job.limit, job.weight = worker, limit, weight
     try:
-        prepare(shared, job, job.plan)
+        prepare_folder(shared, job, job.plan)
         if job.agent is not None:
-            job.told = threads is not None and job.can_resize
-            job.agent.want(threads=threads if job.told else wanted_threads(shared, job, limit, worker))
-        container = create(shared, job, job.plan, worker)
+            job.threads_set_by_policy = threads is not None and job.can_resize
+            job.agent.send_request(
+                threads=threads
+                if job.threads_set_by_policy
+                else compute_thread_count(shared, job, limit, worker)
+            )
+        container = create_container(shared, job, job.plan, worker)
         worker.host.start(container)
-        answered(shared, job)
+        confirm_start(shared, job)
     except (PhaseDockError, OSError):
         job.worker, job.limit, job.weight = None, None, 1.0
         raise
     job.begin_container(container)
-    follow(shared, job, worker.host, container, job.plan.labels)
+    follow_readings(shared, job, worker.host, container, job.plan.labels)
     job.started, job.state = shared.clock.now(), JobState.RUNNING
 
 
@@ -152,7 +159,7 @@ def _refuse(shared: SharedState, job: LiveJob, action: Refuse, _: float) -> None
 
 def _set_limit(shared: SharedState, job: LiveJob, action: SetLimit, until: float) -> None:
     worker = refusals.require_placed(job.id, job.state, job.worker)
-    limit, weight = _limits(action.limit, action.weight, worker)
+    limit, weight = _check_limits(action.limit, action.weight, worker)
     set_limit(shared, job, limit, weight, until)
 
 
@@ -170,8 +177,8 @@ def _set_memory(shared: SharedState, job: LiveJob, action: SetMemory, _: float) 
 def _set_threads(shared: SharedState, job: LiveJob, action: SetThreads, _: float) -> None:  # noqa: ARG001 - one shape
     refusals.require_placed(job.id, job.state, job.worker)
     refusals.require_listener(action, job.agent if job.can_resize else None)
-    ask(job, action.threads)
-    job.told = True
+    request_threads(job, action.threads)
+    job.threads_set_by_policy = True
 
 
 def _migrate(shared: SharedState, job: LiveJob, action: Migrate, _: float) -> None:
@@ -180,8 +187,8 @@ def _migrate(shared: SharedState, job: LiveJob, action: Migrate, _: float) -> No
     refusals.check_migration(action, job.state, writes=writes, there=job.worker is to)
     if not to.has_folder:
         raise ActionRefused(f"Job {action.job} cannot migrate: {action.to} does not share its folder.")
-    _limits(job.limit, job.weight, to)
-    migration.begin(shared, job, action, to)
+    _check_limits(job.limit, job.weight, to)
+    migration.begin_migration(shared, job, action, to)
 
 
 def _pause(shared: SharedState, job: LiveJob, action: Pause, _: float) -> None:
@@ -197,8 +204,8 @@ def _resume(shared: SharedState, job: LiveJob, action: Resume, _: float) -> None
 
 
 def _stop(shared: SharedState, job: LiveJob, action: Stop, _: float) -> None:  # noqa: ARG001 - one shape
-    if job.giving_up is not None:
-        job.giving_up.set()
+    if job.aborting is not None:
+        job.aborting.set()
     elif job.container:
         host = shared.host_of(job)
         if job.adopted:
@@ -208,7 +215,7 @@ def _stop(shared: SharedState, job: LiveJob, action: Stop, _: float) -> None:  #
     shared.end(job, JobState.FAILED, "The policy stopped it.")
 
 
-_DOING: Final[dict[type, Callable[[SharedState, LiveJob, Any, float], None]]] = {
+_PERFORMERS: Final[dict[type, Callable[[SharedState, LiveJob, Any, float], None]]] = {
     Start: _start,
     Refuse: _refuse,
     SetLimit: _set_limit,
@@ -221,5 +228,5 @@ _DOING: Final[dict[type, Callable[[SharedState, LiveJob, Any, float], None]]] = 
 }
 
 
-def _limits(limit: float | None, weight: float, worker: DockerWorker) -> tuple[float | None, float]:
+def _check_limits(limit: float | None, weight: float, worker: DockerWorker) -> tuple[float | None, float]:
     return refusals.check_limit(limit, weight, worker.name, worker.capacity)

@@ -1,4 +1,4 @@
-"""Submitted jobs in a run that adopts: they arrive, change their terms and leave while it goes on."""
+"""Adopted containers and submitted jobs: how they join a run, change their terms and leave it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.engines.docker_host.agent import AgentFolder
 from core.engines.docker_host.job import LiveJob, PlannedJob
-from core.engines.docker_host.start import follow
+from core.engines.docker_host.start import follow_readings
 from core.engines.errors import ContainerGone
 from core.engines.terms import read_terms
 from core.engines.values import AGENT, JOB, SUBMISSION
@@ -30,22 +30,22 @@ CANCELLED = "It was cancelled."
 
 
 def submit(shared: SharedState, job: SubmittedJob) -> str:
-    """Let a job arrive at the next look, or follow the container that it runs in; its name in this run."""
+    """Add a job to the run, or follow its running container; return its name in this run."""
     plan = _plan(job, shared.new_name(job.name), shared.clock.at(job.submitted))
     if not job.container:
-        shared.to_come = sorted([*shared.to_come, plan], key=lambda each: each.arrival)
+        shared.planned_jobs = sorted([*shared.planned_jobs, plan], key=lambda each: each.arrival)
         return plan.id
-    # an engine that adopts has one worker; the next look says how its container stands
+    # an adopting engine has one worker; the next update reads the container's state
     worker = next(iter(shared.workers.values()))
-    found = LiveJob(plan.id, plan.arrival, plan, JobState.RUNNING, worker, job.container, found=True)
+    found = LiveJob(plan.id, plan.arrival, plan, JobState.RUNNING, worker, job.container, was_running=True)
     found.started = shared.clock.at(job.started if job.started is not None else job.submitted)
     found.can_resize = plan.can_resize
     if worker.has_folder:
-        found.agent = AgentFolder(shared.kept_folder(plan.container))
-    follow(shared, found, worker.host, job.container, plan.labels)
+        found.agent = AgentFolder(shared.lasting_folder(plan.container))
+    follow_readings(shared, found, worker.host, job.container, plan.labels)
     shared.jobs[plan.id] = found
     shared.adopted.append((worker.host, found))
-    shared.happened.add(Trigger.ARRIVAL)
+    shared.triggers.add(Trigger.ARRIVAL)
     return plan.id
 
 
@@ -70,23 +70,25 @@ def _plan(job: SubmittedJob, name: str, arrival: float) -> PlannedJob:
 
 
 def revise(shared: SharedState, name: str, terms: Terms) -> None:
-    """Change the terms of a job that has not ended."""
-    shared.to_come = [replace(each, terms=terms) if each.id == name else each for each in shared.to_come]
+    """Change the terms of a job before its end."""
+    shared.planned_jobs = [
+        replace(each, terms=terms) if each.id == name else each for each in shared.planned_jobs
+    ]
     job = shared.jobs.get(name)
     if job is not None and job.plan is not None:
         job.plan = replace(job.plan, terms=terms)
-        shared.happened.add(Trigger.TICK)
+        shared.triggers.add(Trigger.TICK)
 
 
 def withdraw(shared: SharedState, name: str) -> None:
-    """Let a job leave; its container is ended and removed.
+    """Remove a job from the run, with its container.
 
     Raises
     ------
     PhaseDockError
-        If the host refuses, or is lost; the job is still there.
+        If the host refuses or is lost; the job stays.
     """
-    shared.to_come = [each for each in shared.to_come if each.id != name]
+    shared.planned_jobs = [each for each in shared.planned_jobs if each.id != name]
     job = shared.jobs.get(name)
     if job is None or job.plan is None:
         return
@@ -97,41 +99,44 @@ def withdraw(shared: SharedState, name: str) -> None:
     shared.end(job, JobState.FAILED, CANCELLED)
 
 
-def waiting_for(shared: SharedState, container: Container) -> LiveJob | None:
-    """The job that waits to be started and has this container already, if there is one."""
+def find_waiting_job(shared: SharedState, container: Container) -> LiveJob | None:
+    """Return the waiting job whose container is already running; None without one."""
     if SUBMISSION not in container.labels:
         return None
-    mine = (
+    created = (
         job
         for job in shared.jobs.values()
         if job.state is JobState.WAITING and job.plan is not None and job.plan.stays
     )
-    said = container.labels[SUBMISSION]
-    return next((job for job in mine if job.plan is not None and job.plan.labels[SUBMISSION] == said), None)
+    labelled_terms = container.labels[SUBMISSION]
+    return next(
+        (job for job in created if job.plan is not None and job.plan.labels[SUBMISSION] == labelled_terms),
+        None,
+    )
 
 
-def leave(shared: SharedState) -> tuple[str, ...]:
-    """End moves, restore limits, remove what the run created; returns what did not work, in sentences."""
+def release_all(shared: SharedState) -> tuple[str, ...]:
+    """End moves, restore limits, remove created containers; return a sentence for each failure."""
     for job in shared.jobs.values():
-        if job.giving_up is not None:
-            job.giving_up.set()
+        if job.aborting is not None:
+            job.aborting.set()
     shared.executor.shutdown(wait=True)
-    back = [put_back(host, job) for host, job in shared.adopted]
-    mine = {**shared.mine, **shared.unanswered}
-    away = [_take_away(host, container) for container, (host, _) in mine.items()]
-    return tuple(sentence for sentence in (*back, *away) if sentence)
+    restore_problems = [restore_container(host, job) for host, job in shared.adopted]
+    created = {**shared.created, **shared.unanswered}
+    removal_problems = [_remove_container(host, container) for container, (host, _) in created.items()]
+    return tuple(sentence for sentence in (*restore_problems, *removal_problems) if sentence)
 
 
-def put_back(host: Host, job: LiveJob) -> str:
-    """Restore an adopted container; returns a sentence if that did not work."""
+def restore_container(host: Host, job: LiveJob) -> str:
+    """Restore an adopted container; return a sentence on failure, else ""."""
     try:
         if job.paused_here:
             host.unpause(job.container)
         if not job.changed:
-            return ""  # limits that the run never touched, such as a person's, are kept
+            return ""  # limits that the run never changed stay
         host.restore(job.container)
         if job.agent is not None:
-            job.agent.want(threads=None)
+            job.agent.send_request(threads=None)
     except ContainerGone:
         return ""
     except PhaseDockError as error:
@@ -141,7 +146,7 @@ def put_back(host: Host, job: LiveJob) -> str:
     return ""
 
 
-def _take_away(host: Host, container: str) -> str:
+def _remove_container(host: Host, container: str) -> str:
     try:
         host.remove(container)
     except PhaseDockError as error:
@@ -150,49 +155,51 @@ def _take_away(host: Host, container: str) -> str:
 
 
 def adopt_new(shared: SharedState, host: Host, running: Mapping[str, Container]) -> None:
-    """Adopt running containers that may take part, are on a worker, and do not take part yet.
+    """Adopt running, selected containers on a worker that are not in the run yet.
 
-    A job is named after its container, so that ledgers are readable; the container of a submitted job that is
-    believed to wait, because its start seemed to fail, is that job.
+    A job is named after its container, so that ledgers are readable. The container of a submitted job whose
+    start seemed to fail becomes that waiting job.
     """
     known = {job.container for job in shared.jobs.values()}
     for container in running.values():
-        if container.id in known or container.id in shared.mine:
+        if container.id in known or container.id in shared.created:
             continue
         worker = shared.worker_of(host, container)
-        if worker is not None and (waiting := waiting_for(shared, container)) is not None:
-            _take(waiting, host, worker, container, shared)
+        if worker is not None and (waiting := find_waiting_job(shared, container)) is not None:
+            _adopt_container(waiting, host, worker, container, shared)
             continue
         if worker is None or shared.adopt is None or not shared.adopt(container):
             continue
         name = shared.new_name(container.name)
-        job = LiveJob(name, shared.clock.now(), None, said=_said(container, shared))
+        job = LiveJob(name, shared.clock.now(), None, labelled_terms=_read_labelled_terms(container, shared))
         shared.jobs[name] = job
-        _take(job, host, worker, container, shared)
+        _adopt_container(job, host, worker, container, shared)
 
 
-def _take(job: LiveJob, host: Host, worker: DockerWorker, container: Container, shared: SharedState) -> None:
-    """Show a container that runs already as a job of the run."""
+def _adopt_container(
+    job: LiveJob, host: Host, worker: DockerWorker, container: Container, shared: SharedState
+) -> None:
+    """Make a running container a job of the run."""
     job.state, job.worker, job.container = JobState.RUNNING, worker, container.id
-    job.started, job.found = shared.clock.now(), job.plan is not None
+    job.started, job.was_running = shared.clock.now(), job.plan is not None
     job.limit, job.weight = container.limits.cores, container.limits.weight
-    _listen(shared, job, host, container)
+    _follow_container(shared, job, host, container)
     shared.adopted.append((host, job))
-    shared.happened.add(Trigger.ARRIVAL)
+    shared.triggers.add(Trigger.ARRIVAL)
 
 
-def _said(container: Container, shared: SharedState) -> tuple[float | None, Terms | None]:
-    """What a container's labels say of it; its deadline from now on, when it is first seen."""
-    said = read_terms(container.labels, container.created)
-    if said.until is None:
-        return said.request, said.terms if said.terms != NO_TERMS else None
-    left = max(shared.clock.at(said.until) - shared.clock.now(), 0.0)
-    return said.request, replace(said.terms, deadline=left)
+def _read_labelled_terms(container: Container, shared: SharedState) -> tuple[float | None, Terms | None]:
+    """Return requested cores and terms in a container's labels, with the deadline from now on."""
+    labelled_terms = read_terms(container.labels, container.created)
+    if labelled_terms.until is None:
+        return labelled_terms.request, labelled_terms.terms if labelled_terms.terms != NO_TERMS else None
+    left = max(shared.clock.at(labelled_terms.until) - shared.clock.now(), 0.0)
+    return labelled_terms.request, replace(labelled_terms.terms, deadline=left)
 
 
-def _listen(shared: SharedState, job: LiveJob, host: Host, container: Container) -> None:
-    """Use its agent's folder if it has one that can be seen from here, and its log otherwise."""
+def _follow_container(shared: SharedState, job: LiveJob, host: Host, container: Container) -> None:
+    """Follow a container by its agent's folder if it is readable here, else by its log."""
     folder = container.labels.get(AGENT, "")
     if folder and host.info().local and Path(folder).is_dir():
         job.agent, job.can_resize = AgentFolder(Path(folder)), True
-    follow(shared, job, host, container.id, container.labels)
+    follow_readings(shared, job, host, container.id, container.labels)

@@ -1,4 +1,4 @@
-"""What jobs report: through their agent's files, or in their output."""
+"""A job's agent, seen from outside: requests to it, its reports and its readings, as files in a folder."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from core.scheduling.model import Reading
 
 
-class Place(NamedTuple):
-    """Steps done and in all, and seconds per step lately; None where it is not said."""
+class JobProgress(NamedTuple):
+    """Steps done, total steps and recent seconds per step; None if unknown."""
 
     steps: int | None = None
     total_steps: int | None = None
@@ -25,86 +25,86 @@ class Place(NamedTuple):
 
 
 class Follower(Protocol):
-    """Returns each reading once, as they come."""
+    """A source of readings that returns each of them once."""
 
-    def place(self) -> Place:
-        """How far the job is by what it printed."""
+    def progress(self) -> JobProgress:
+        """Return the progress of the job by its output."""
 
     def news(self, at_end: bool = False) -> list[Reading]:
-        """Unix seconds and E (the evaluation function) of every reading since the last call, oldest first."""
+        """Return Unix seconds and E (the evaluation function) of the new readings, oldest first."""
 
 
 class AgentReadings:
-    """The readings that an agent writes: ``unix_time,step,loss`` a line."""
+    """The readings of an agent: lines of ``unix_time,step,loss``."""
 
     def __init__(self, path: Path, goal: str = "") -> None:
         self._path = path
-        self._place = 0
+        self._position = 0
         try:
             self._evaluate = GoalReader(read_goal(goal))
         except InputError:
             self._evaluate = GoalReader(Goal.MIN)
 
-    def place(self) -> Place:
-        """Nothing: the agent says how far the job is in another file."""
-        return Place()
+    def progress(self) -> JobProgress:
+        """Return no progress: the agent reports it in another file."""
+        return JobProgress()
 
     def news(self, at_end: bool = False) -> list[Reading]:
-        """Unix seconds and E of every whole line since the last call."""
+        """Return Unix seconds and E of every new complete line."""
         try:
             with self._path.open("rb") as file:
-                file.seek(self._place)
+                file.seek(self._position)
                 text = file.read()
         except OSError:
             return []
         end = text.rfind(b"\n") + 1
-        self._place += end
-        found = read_reported(text[:end].decode("utf-8", "replace"))
-        values = ((line.time, self._evaluate(line.loss)) for line in found)
+        self._position += end
+        values_ = read_reported(text[:end].decode("utf-8", "replace"))
+        values = ((line.time, self._evaluate(line.loss)) for line in values_)
         return [(when, value) for when, value in values if value is not None]
 
 
-INSIDE: Final = "/phasedock"
-"""Where a container sees its folder."""
+FOLDER_IN_CONTAINER: Final = "/phasedock"
+"""The path of the folder in a container."""
 
-_LONGEST: Final = 1e12
-"""Seconds that no time is beyond, since 1970 or of a step; NaN and infinities are not below it either."""
+_MAX_SECONDS: Final = 1e12
+"""The exclusive upper bound of times in seconds; excludes NaN and infinity, too."""
 
-VARIABLE: Final = "PHASEDOCK_AGENT"
-"""The variable that names the folder to the program."""
+FOLDER_VARIABLE: Final = "PHASEDOCK_AGENT"
+"""The environment variable with the path of the folder."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wants:
-    """What is requested of a job."""
+class AgentRequest:
+    """The request to a job; the fields of ``wants.json``."""
 
     #: Grows by one with every request.
     version: int = 0
-    #: Threads that it is to compute with, or None to leave them alone.
+    #: Number of threads to use, or None to keep it.
     threads: int | None = None
-    #: Checkpoints asked for so far.
+    #: Number of checkpoints requested so far.
     checkpoint: int = 0
-    #: Whether it is to pause after its next step.
+    #: Whether to pause after the next step.
     hold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Says:
-    """What a job reports of itself; None and empty where it has reported nothing yet."""
+class AgentReport:
+    """The report of a job; None and empty before its first report."""
 
-    #: The last request that it carried out.
+    #: The last fulfilled request.
     version: int = 0
-    #: Threads that it computes with.
+    #: Number of threads in use.
     threads: int | None = None
-    #: Steps done, and steps in all.
+    #: Steps done and total steps.
     step: int | None = None
     steps: int | None = None
-    #: The last checkpoint that was asked for and is written, and the step it is of.
+    #: The number of the last written checkpoint and its step.
     checkpoint: int = 0
     checkpoint_step: int = 0
     #: ``preparing``, ``running``, ``held``, ``done`` or ``failed``.
     state: str = ""
-    #: Unix seconds at which its process began; different after every start.
+    #: Unix start time of its process; differs after every start.
     started: float = 0.0
     #: Smoothed seconds per step, or None.
     step_seconds: float | None = None
@@ -115,31 +115,34 @@ class AgentFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.wants = parse_wants(_text(path / "wants.json"))
-        self._said: tuple[int, Says] = (0, Says())
+        self.request = parse_request(_text(path / "wants.json"))
+        self._last_report: tuple[int, AgentReport] = (0, AgentReport())
 
-    def want(self, **wish: Any) -> int:
-        """Request something else of the job; returns the version that it answers with.
+    def send_request(self, **changes: Any) -> int:
+        """Change the request to the job; return the version that its answer will have.
 
         Raises
         ------
         OSError
-            If it cannot be written; the request before it still holds.
+            If the file cannot be written; the previous request holds.
         """
-        wants = replace(self.wants, version=self.wants.version + 1, **wish)
-        self._write(self.path / "wants.json", json.dumps(asdict(wants)))
-        self.wants = wants
-        return self.wants.version
+        request = replace(self.request, version=self.request.version + 1, **changes)
+        self._write(self.path / "wants.json", json.dumps(asdict(request)))
+        self.request = request
+        return self.request.version
 
-    def says(self) -> Says:
-        """What the job reported last; the file is read only if it has changed."""
+    def read_report(self) -> AgentReport:
+        """Return the last report of the job; reads the file only if it has changed."""
         try:
             changed = os.stat(self.path / "says.json").st_mtime_ns  # noqa: PTH116 - called at every look
         except OSError:
-            return self._said[1]
-        if changed != self._said[0]:
-            self._said = (changed, parse_says(_text(self.path / "says.json")) or self._said[1])
-        return self._said[1]
+            return self._last_report[1]
+        if changed != self._last_report[0]:
+            self._last_report = (
+                changed,
+                parse_report(_text(self.path / "says.json")) or self._last_report[1],
+            )
+        return self._last_report[1]
 
     @staticmethod
     def _write(path: Path, text: str) -> None:
@@ -148,50 +151,51 @@ class AgentFolder:
         new.replace(path)
 
 
-def parse_wants(text: str) -> Wants:
-    """The requests in the text of a ``wants.json``; none where it cannot be understood."""
-    found = _object(text)
-    threads = _whole(found.get("threads"))
-    hold = found.get("hold") is True
-    return Wants(_whole(found.get("version")), threads or None, _whole(found.get("checkpoint")), hold)
+def parse_request(text: str) -> AgentRequest:
+    """Parse the text of a ``wants.json``; invalid text is an empty request."""
+    values_ = _object(text)
+    threads = _whole_number(values_.get("threads"))
+    hold = values_.get("hold") is True
+    return AgentRequest(
+        _whole_number(values_.get("version")), threads or None, _whole_number(values_.get("checkpoint")), hold
+    )
 
 
-def parse_says(text: str) -> Says | None:
-    """What a job reports in the text of a ``says.json``, or None where it cannot be understood.
+def parse_report(text: str) -> AgentReport | None:
+    """Parse the text of a ``says.json``; None if it is invalid.
 
-    The text comes from inside a container and is not trusted: a value that is not of the expected type is
-    ignored.
+    The text comes from inside a container and is not trusted: values of unexpected types are ignored.
     """
-    found = _object(text)
-    if not found:
+    values_ = _object(text)
+    if not values_:
         return None
-    return Says(
-        _whole(found.get("version")),
-        _whole(found.get("threads")) or None,
-        _whole(found.get("step")) if "step" in found else None,
-        _whole(found.get("steps")) or None,
-        _whole(found.get("checkpoint")),
-        _whole(found.get("checkpoint_step")),
-        str(found.get("state", ""))[:20],
-        _seconds(found.get("started")) or 0.0,
-        _seconds(found.get("seconds_per_step")),
+    return AgentReport(
+        _whole_number(values_.get("version")),
+        _whole_number(values_.get("threads")) or None,
+        _whole_number(values_.get("step")) if "step" in values_ else None,
+        _whole_number(values_.get("steps")) or None,
+        _whole_number(values_.get("checkpoint")),
+        _whole_number(values_.get("checkpoint_step")),
+        str(values_.get("state", ""))[:20],
+        _seconds(values_.get("started")) or 0.0,
+        _seconds(values_.get("seconds_per_step")),
     )
 
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        values_ = json.loads(text)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return values_ if isinstance(values_, dict) else {}
 
 
-def _whole(value: object) -> int:
+def _whole_number(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
 def _seconds(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _LONGEST:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _MAX_SECONDS:
         return None
     return float(value)
 

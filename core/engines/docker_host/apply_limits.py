@@ -8,8 +8,8 @@ reach the kernel. Where "no limit" cannot be said, the largest number that the k
 what it shows of a container without a limit.
 
 So a field of ``HostConfig`` that was not 0 comes back as it was, to the last digit. One that was 0 is left
-alone for as long as it can be, and once it had to be given a value it means the same as before but is
-written otherwise (`NONE`), until the container is created again: there is no request that makes it 0 again
+alone for as long as it can be, and once it had to be given a value it means the same as before but is written
+otherwise (`UNSET_VALUES`), until the container is created again: there is no request that makes it 0 again
 (moby/moby issue 22516, open since 2016; docker/for-linux issue 558).
 """
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 NO_LIMIT: Final = 9223372036854771712
 """The kernel's own "no limit" of memory: the largest whole number of pages below 2^63."""
 
-_HALF: Final = 1 << 62
+_HALF_LIMIT: Final = 1 << 62
 
-NONE: Final = {
+UNSET_VALUES: Final = {
     "CpuQuota": -1,
     "CpuShares": DEFAULT_SHARES,
     "Memory": NO_LIMIT,
@@ -58,16 +58,16 @@ USUAL_WEIGHT: Final = {1: DEFAULT_SHARES, 2: 100}
 
 
 def update_request(
-    now: Limits, wanted: Limits, cores: float, cgroup: int, again: tuple[bool, bool] = (False, False)
+    now: Limits, wanted: Limits, cores: float, cgroup: int, resend: tuple[bool, bool] = (False, False)
 ) -> dict[str, int]:
     """The body of Docker's update request; empty if there is nothing to change."""
     body: dict[str, int] = {}
     before, after = now.effect(cores), wanted.effect(cores)
-    if again[0] or before[0] != after[0]:
+    if resend[0] or before[0] != after[0]:
         body |= _cores(now, wanted, cores)
     if before[1] != after[1]:
         body["CpuShares"] = wanted.cpu_shares or DEFAULT_SHARES
-    if again[1] or before[2:4] != after[2:4]:
+    if resend[1] or before[2:4] != after[2:4]:
         body |= _memory(wanted, cgroup)
     if before[4] != after[4]:
         body["MemoryReservation"] = wanted.reserved_bytes or -1
@@ -105,7 +105,7 @@ def _memory(wanted: Limits, cgroup: int) -> dict[str, int]:
     """Version 2 keeps swap apart and Docker sends the difference, so its "no limit" needs room for both."""
     memory, swap = wanted.memory_bytes, wanted.swap_bytes
     if memory is None:
-        return {"Memory": NO_LIMIT if cgroup == 1 else _HALF, "MemorySwap": NO_LIMIT}
+        return {"Memory": NO_LIMIT if cgroup == 1 else _HALF_LIMIT, "MemorySwap": NO_LIMIT}
     return {"Memory": memory, "MemorySwap": NO_LIMIT if swap is None else swap}
 
 
@@ -113,7 +113,7 @@ _PAGE: Final = 1 << 16
 """Bytes by which the kernel may round a limit down: its largest usual page."""
 
 
-def resize(
+def apply_limits(
     connection: Connection,
     reader: CgroupReader,
     host: HostInfo,
@@ -134,25 +134,25 @@ def resize(
     """
     partial = _partially_applied(reader, now, host.cores)
     body = update_request(now.limits, wanted, host.cores, host.cgroup, partial)
-    usual = "CpuShares" in body and wanted.cpu_shares == 0
-    for shares in UNSET_SHARES[host.cgroup] if usual else (0,):
+    unsets_weight = "CpuShares" in body and wanted.cpu_shares == 0
+    for shares in UNSET_SHARES[host.cgroup] if unsets_weight else (0,):
         if body:
             try:
                 connection.post(
-                    f"/containers/{now.id}/update", body | ({"CpuShares": shares} if usual else {})
+                    f"/containers/{now.id}/update", body | ({"CpuShares": shares} if unsets_weight else {})
                 )
             except ChangeRefused:
-                _mend(connection, reader, host, now)
+                _resend_limits(connection, reader, host, now)
                 raise
-        if not usual or _weight(reader, now) in (None, USUAL_WEIGHT[host.cgroup]):
+        if not unsets_weight or _weight(reader, now) in (None, USUAL_WEIGHT[host.cgroup]):
             break
     after = inspect(now.id) if body else now
     if rest := spelling_request(after.limits, wanted):
         connection.post(f"/containers/{now.id}/update", rest)
         after = inspect(now.id)
-    seen = replace(after.limits, cpu_shares=0) if usual else after.limits
+    comparable = replace(after.limits, cpu_shares=0) if unsets_weight else after.limits
     enforced = _cores_enforced(reader, after, wanted, host.cores) and _memory_enforced(reader, after, wanted)
-    if not seen.agrees(wanted, host.cores) or not enforced:
+    if not comparable.agrees(wanted, host.cores) or not enforced:
         raise ChangeRefused(
             f"Docker on {host.name} did not give {now.name} the limits that were asked for.",
             "See Docker's log; the container's original limits stay saved.",
@@ -160,7 +160,7 @@ def resize(
     return after.limits
 
 
-def _mend(connection: Connection, reader: CgroupReader, host: HostInfo, now: Container) -> None:
+def _resend_limits(connection: Connection, reader: CgroupReader, host: HostInfo, now: Container) -> None:
     """Send again what a container had before a request that was refused, if the kernel took a part of it."""
     partial = _partially_applied(reader, now, host.cores)
     if before := update_request(now.limits, now.limits, host.cores, host.cgroup, partial):
@@ -176,17 +176,21 @@ def _weight(reader: CgroupReader, container: Container) -> int | None:
 def _partially_applied(reader: CgroupReader, container: Container, cores: float) -> tuple[bool, bool]:
     """Whether the kernel holds a container to other cores, and to other memory, than Docker says."""
     limits = container.limits
-    held = reader.memory_limits(container) if container.running else None
-    together = None if held is None else held.together
-    swaps = together is None or limits.swap_bytes is None or abs(together - limits.swap_bytes) < _PAGE
-    memory = _memory_enforced(reader, container, limits) and swaps
+    enforced_limits = reader.memory_limits(container) if container.running else None
+    memory_and_swap = None if enforced_limits is None else enforced_limits.memory_and_swap
+    swap_agrees = (
+        memory_and_swap is None
+        or limits.swap_bytes is None
+        or abs(memory_and_swap - limits.swap_bytes) < _PAGE
+    )
+    memory = _memory_enforced(reader, container, limits) and swap_agrees
     return not _cores_enforced(reader, container, limits, cores), not memory
 
 
 def _memory_enforced(reader: CgroupReader, container: Container, wanted: Limits) -> bool:
     """Whether the kernel holds the container to its memory; true where that cannot be read."""
-    held = reader.memory_limits(container) if container.running else None
-    return held is None or abs((held.memory or 0) - (wanted.memory_bytes or 0)) < _PAGE
+    enforced_limits = reader.memory_limits(container) if container.running else None
+    return enforced_limits is None or abs((enforced_limits.memory or 0) - (wanted.memory_bytes or 0)) < _PAGE
 
 
 def _cores_enforced(reader: CgroupReader, container: Container, wanted: Limits, cores: float) -> bool:
@@ -195,8 +199,8 @@ def _cores_enforced(reader: CgroupReader, container: Container, wanted: Limits, 
     if found is None:
         return True
     has = None if found.quota is None else found.quota / (found.period or DEFAULT_PERIOD)
-    limit, said_in_cpus = wanted.cores, container.limits.nano_cpus > 0
-    most = None if limit is None or (said_in_cpus and limit >= cores) else limit
-    if has is None or most is None:
-        return (has is None or (said_in_cpus and has >= cores)) and most is None
-    return abs(has - most) <= 0.0001 + 1 / found.period
+    limit, is_in_cpus = wanted.cores, container.limits.nano_cpus > 0
+    expected = None if limit is None or (is_in_cpus and limit >= cores) else limit
+    if has is None or expected is None:
+        return (has is None or (is_in_cpus and has >= cores)) and expected is None
+    return abs(has - expected) <= 0.0001 + 1 / found.period

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from core.engines.docker_host.limits import BEYOND
+from core.engines.docker_host.limits import UNLIMITED_BYTES
 from core.engines.errors import ChangeRefused, ContainerGone
 from core.engines.values import Counters
 
@@ -35,7 +35,7 @@ class Throttling(NamedTuple):
     seconds: float
 
 
-def number_after(text: str, key: str) -> int:
+def parse_field(text: str, key: str) -> int:
     """The number in the line of a flat file that begins with `key`; 0 where there is none."""
     place = 0 if text.startswith(key + " ") else text.find(f"\n{key} ") + 1
     if place == 0 and not text.startswith(key + " "):
@@ -45,19 +45,19 @@ def number_after(text: str, key: str) -> int:
     return int(text[begin : end if end >= 0 else len(text)])
 
 
-def throttling_v1(text: str) -> Throttling:
+def parse_throttling_v1(text: str) -> Throttling:
     """From version 1's ``cpu.stat``, which counts nanoseconds."""
-    seconds = number_after(text, "throttled_time") / 1e9
-    return Throttling(number_after(text, "nr_periods"), number_after(text, "nr_throttled"), seconds)
+    seconds = parse_field(text, "throttled_time") / 1e9
+    return Throttling(parse_field(text, "nr_periods"), parse_field(text, "nr_throttled"), seconds)
 
 
-def throttling_v2(text: str) -> Throttling:
+def parse_throttling_v2(text: str) -> Throttling:
     """From version 2's ``cpu.stat``, which counts microseconds."""
-    seconds = number_after(text, "throttled_usec") / 1e6
-    return Throttling(number_after(text, "nr_periods"), number_after(text, "nr_throttled"), seconds)
+    seconds = parse_field(text, "throttled_usec") / 1e6
+    return Throttling(parse_field(text, "nr_periods"), parse_field(text, "nr_throttled"), seconds)
 
 
-def io_v1(text: str) -> tuple[int, int]:
+def parse_io_v1(text: str) -> tuple[int, int]:
     """Bytes read and written, from version 1's ``blkio.throttle.io_service_bytes``: a line per device."""
     read = written = 0
     for line in text.splitlines():
@@ -69,12 +69,12 @@ def io_v1(text: str) -> tuple[int, int]:
     return read, written
 
 
-def io_process(text: str) -> tuple[int, int]:
+def parse_process_io(text: str) -> tuple[int, int]:
     """Bytes that a process and its ended children made storage read and write, from ``/proc/PID/io``."""
-    return number_after(text, "read_bytes:"), number_after(text, "write_bytes:")
+    return parse_field(text, "read_bytes:"), parse_field(text, "write_bytes:")
 
 
-def io_v2(text: str) -> tuple[int, int]:
+def parse_io_v2(text: str) -> tuple[int, int]:
     """Bytes read and written, from version 2's ``io.stat``: a line per device, fields by name."""
     read = written = 0
     for part in text.split():
@@ -85,7 +85,7 @@ def io_v2(text: str) -> tuple[int, int]:
     return read, written
 
 
-def network(text: str) -> tuple[int, int]:
+def parse_network(text: str) -> tuple[int, int]:
     """Bytes received and sent, from ``/proc/PID/net/dev``, over all interfaces but the loopback."""
     received = sent = 0
     for line in text.splitlines()[2:]:
@@ -97,7 +97,7 @@ def network(text: str) -> tuple[int, int]:
     return received, sent
 
 
-def from_api(found: Mapping[str, Any], time: float) -> Counters:
+def parse_stats(found: Mapping[str, Any], time: float) -> Counters:
     """A reading from the answer of Docker's API to ``stats``, of either version of control groups."""
     cpu, memory = found["cpu_stats"], found.get("memory_stats") or {}
     throttled = cpu.get("throttling_data") or {}
@@ -122,12 +122,12 @@ def from_api(found: Mapping[str, Any], time: float) -> Counters:
     )
 
 
-_MOST: Final = 1 << 16
-_Found = TypeVar("_Found")
+_MAX_FILE: Final = 1 << 16
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ControlGroup:
     """The files of one container's control group."""
 
     #: 1 or 2.
@@ -161,10 +161,10 @@ class MemoryLimits:
     """
 
     memory: int | None
-    together: int | None
+    memory_and_swap: int | None
 
 
-def mounts(mountinfo: str) -> dict[str, str]:
+def parse_mounts(mountinfo: str) -> dict[str, str]:
     """Where each controller of version 1 is mounted, and version 2 under the empty name."""
     found: dict[str, str] = {}
     for line in mountinfo.splitlines():
@@ -179,7 +179,7 @@ def mounts(mountinfo: str) -> dict[str, str]:
     return found
 
 
-def locate(membership: str, mounted: dict[str, str], container: str, net: str) -> Group | None:
+def find_group(membership: str, mounted: dict[str, str], container: str, net: str) -> ControlGroup | None:
     """The group of a container's process, or None where it cannot be told."""
     paths: dict[str, str] = {}
     for line in membership.splitlines():
@@ -188,10 +188,10 @@ def locate(membership: str, mounted: dict[str, str], container: str, net: str) -
             paths.update(dict.fromkeys(controllers.split(","), path))
     if all(name in paths and name in mounted for name in ("cpu", "cpuacct", "memory", "blkio")):
         cpu, usage, memory, io = (mounted[n] + paths[n] for n in ("cpu", "cpuacct", "memory", "blkio"))
-        return Group(1, cpu, usage, memory, io + "/blkio.throttle.io_service_bytes_recursive", net)
+        return ControlGroup(1, cpu, usage, memory, io + "/blkio.throttle.io_service_bytes_recursive", net)
     if "" in paths and "" in mounted:
         folder = mounted[""] + paths[""]
-        return Group(2, folder, folder, folder, folder + "/io.stat", net)
+        return ControlGroup(2, folder, folder, folder, folder + "/io.stat", net)
     return None
 
 
@@ -200,9 +200,9 @@ class CgroupReader:
 
     def __init__(self) -> None:
         self._mounted = (
-            mounts(Path("/proc/self/mountinfo").read_text()) if Path("/proc/self").exists() else {}
+            parse_mounts(Path("/proc/self/mountinfo").read_text()) if Path("/proc/self").exists() else {}
         )
-        self._groups: dict[tuple[str, int], Group | None] = {}
+        self._groups: dict[tuple[str, int], ControlGroup | None] = {}
 
     @property
     def usable(self) -> bool:
@@ -232,7 +232,7 @@ class CgroupReader:
         """What the kernel enforces on a running container, or None where it cannot be read."""
         return self._read(container, _memory_v1, _memory_v2)
 
-    def _read(self, container: Container, *of_version: Callable[[Group], _Found]) -> _Found | None:
+    def _read(self, container: Container, *of_version: Callable[[ControlGroup], _T]) -> _T | None:
         group = self._group(container)
         if group is None:
             return None
@@ -245,76 +245,78 @@ class CgroupReader:
         """Forget containers that are not among these ids."""
         self._groups = {key: group for key, group in self._groups.items() if key[0] in containers}
 
-    def _group(self, container: Container) -> Group | None:
+    def _group(self, container: Container) -> ControlGroup | None:
         key = (container.id, container.pid)
         if not container.pid:
             return None
         if key not in self._groups:
-            self._groups[key] = self._found(container)
+            self._groups[key] = self._find_group(container)
         return self._groups[key]
 
-    def _found(self, container: Container) -> Group | None:
-        own = container.network not in ("host", "none") and not container.network.startswith("container:")
-        net = f"/proc/{container.pid}/net/dev" if own else ""
+    def _find_group(self, container: Container) -> ControlGroup | None:
+        has_own_network = container.network not in ("host", "none") and not container.network.startswith(
+            "container:"
+        )
+        net = f"/proc/{container.pid}/net/dev" if has_own_network else ""
         try:
             membership = Path(f"/proc/{container.pid}/cgroup").read_text()
         except OSError:
             return None
-        group = locate(membership, self._mounted, container.id, net)
+        group = find_group(membership, self._mounted, container.id, net)
         return None if group is None else replace(group, process=f"/proc/{container.pid}/io")
 
 
-def _read_v1(group: Group) -> Counters:
+def _read_v1(group: ControlGroup) -> Counters:
     used = int(_text(group.usage + "/cpuacct.usage")) / 1e9
     now = time.monotonic()
     charged = int(_text(group.memory + "/memory.usage_in_bytes"))
-    inactive = number_after(_text(group.memory + "/memory.stat"), "total_inactive_file")
-    read, written = _io(group, io_v1(_text(group.io)))
-    received, sent = network(_text(group.net)) if group.net else (0, 0)
-    held = throttling_v1(_text(group.cpu + "/cpu.stat"))
-    return Counters(now, used, max(charged - inactive, 0), read, written, received, sent, *held)
+    inactive = parse_field(_text(group.memory + "/memory.stat"), "total_inactive_file")
+    read, written = _io(group, parse_io_v1(_text(group.io)))
+    received, sent = parse_network(_text(group.net)) if group.net else (0, 0)
+    throttling = parse_throttling_v1(_text(group.cpu + "/cpu.stat"))
+    return Counters(now, used, max(charged - inactive, 0), read, written, received, sent, *throttling)
 
 
-def _read_v2(group: Group) -> Counters:
+def _read_v2(group: ControlGroup) -> Counters:
     cpu = _text(group.cpu + "/cpu.stat")
     now = time.monotonic()
     charged = int(_text(group.memory + "/memory.current"))
-    inactive = number_after(_text(group.memory + "/memory.stat"), "inactive_file")
-    read, written = _io(group, io_v2(_text(group.io)))
-    received, sent = network(_text(group.net)) if group.net else (0, 0)
-    used, held = number_after(cpu, "usage_usec") / 1e6, throttling_v2(cpu)
-    return Counters(now, used, max(charged - inactive, 0), read, written, received, sent, *held)
+    inactive = parse_field(_text(group.memory + "/memory.stat"), "inactive_file")
+    read, written = _io(group, parse_io_v2(_text(group.io)))
+    received, sent = parse_network(_text(group.net)) if group.net else (0, 0)
+    used, throttling = parse_field(cpu, "usage_usec") / 1e6, parse_throttling_v2(cpu)
+    return Counters(now, used, max(charged - inactive, 0), read, written, received, sent, *throttling)
 
 
-def _io(group: Group, counted: tuple[int, int]) -> tuple[int, int]:
+def _io(group: ControlGroup, group_io: tuple[int, int]) -> tuple[int, int]:
     """Block I/O of a group, at least that of its first process: some kernels count none for groups."""
     try:
-        read, written = io_process(_text(group.process)) if group.process else (0, 0)
+        read, written = parse_process_io(_text(group.process)) if group.process else (0, 0)
     except OSError:  # it belongs to another user
-        return counted
-    return max(read, counted[0]), max(written, counted[1])
+        return group_io
+    return max(read, group_io[0]), max(written, group_io[1])
 
 
-def _cpu_v1(group: Group) -> CpuLimits:
+def _cpu_v1(group: ControlGroup) -> CpuLimits:
     quota = int(_text(group.cpu + "/cpu.cfs_quota_us"))
     period = int(_text(group.cpu + "/cpu.cfs_period_us"))
     return CpuLimits(None if quota < 0 else quota, period, int(_text(group.cpu + "/cpu.shares")))
 
 
-def _cpu_v2(group: Group) -> CpuLimits:
+def _cpu_v2(group: ControlGroup) -> CpuLimits:
     quota, period = _text(group.cpu + "/cpu.max").split()
     weight = int(_text(group.cpu + "/cpu.weight"))
     return CpuLimits(None if quota == "max" else int(quota), int(period), weight)
 
 
-def _memory_v1(group: Group) -> MemoryLimits:
-    together = None
+def _memory_v1(group: ControlGroup) -> MemoryLimits:
+    memory_and_swap = None
     with suppress(FileNotFoundError):
-        together = _limit(_text(group.memory + "/memory.memsw.limit_in_bytes"))
-    return MemoryLimits(_limit(_text(group.memory + "/memory.limit_in_bytes")), together)
+        memory_and_swap = _limit(_text(group.memory + "/memory.memsw.limit_in_bytes"))
+    return MemoryLimits(_limit(_text(group.memory + "/memory.limit_in_bytes")), memory_and_swap)
 
 
-def _memory_v2(group: Group) -> MemoryLimits:
+def _memory_v2(group: ControlGroup) -> MemoryLimits:
     memory, swap = _limit(_text(group.memory + "/memory.max")), None
     with suppress(FileNotFoundError):
         swap = _limit(_text(group.memory + "/memory.swap.max"))
@@ -323,19 +325,19 @@ def _memory_v2(group: Group) -> MemoryLimits:
 
 def _limit(text: str) -> int | None:
     """Bytes; None for the kernel's "max", and for a number so large that it means the same."""
-    return None if text.strip() == "max" or int(text) >= BEYOND else int(text)
+    return None if text.strip() == "max" or int(text) >= UNLIMITED_BYTES else int(text)
 
 
 def _text(path: str) -> str:
     """A small file of the kernel, in one read: this takes a third of the time of a Python file object."""
     handle = os.open(path, os.O_RDONLY)
     try:
-        return os.read(handle, _MOST).decode("ascii")
+        return os.read(handle, _MAX_FILE).decode("ascii")
     finally:
         os.close(handle)
 
 
-class Using:
+class ContainerUsage:
     """Reads counters; remote containers concurrently, since a host answers for each once a second at most."""
 
     def __init__(self, connection: Connection, reader: CgroupReader) -> None:
@@ -361,7 +363,7 @@ class Using:
             if counters is not None:
                 found[container.id] = counters
         if others:
-            found |= self._asked(others)
+            found |= self._request_stats(others)
         return found
 
     def close(self) -> None:
@@ -370,17 +372,19 @@ class Using:
             self._pool.shutdown()
             self._pool = None
 
-    def _asked(self, containers: Sequence[Container]) -> dict[str, Counters]:
+    def _request_stats(self, containers: Sequence[Container]) -> dict[str, Counters]:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(32, thread_name_prefix="docker-stats")
-        answers = self._pool.map(self._ask, [container.id for container in containers if container.running])
+        answers = self._pool.map(
+            self._request_container_stats, [container.id for container in containers if container.running]
+        )
         return {name: counters for name, counters in answers if counters is not None}
 
-    def _ask(self, container: str) -> tuple[str, Counters | None]:
+    def _request_container_stats(self, container: str) -> tuple[str, Counters | None]:
         path = f"/containers/{container}/stats"
         try:
             found = self._connection.get(path, stream=False, **{"one-shot": True})
         except (ContainerGone, ChangeRefused):
             return container, None
         ended = str(found.get("read", "")).startswith("0001")
-        return container, None if ended else from_api(found, time.monotonic())
+        return container, None if ended else parse_stats(found, time.monotonic())

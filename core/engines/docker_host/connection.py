@@ -98,11 +98,11 @@ def _tls(query: str, url: str) -> dict[str, str]:
     return {_FILES[name]: value for name, value in given.items()}
 
 
-NEWEST: Final = (1, 41)
+MAX_API_VERSION: Final = (1, 41)
 """The newest version of Docker's API that is used here; with an older host, the host's own is used."""
 
 _USUAL: Final = "unix:///var/run/docker.sock"
-_THERE: Final = "http://docker:80"
+_PRESENCE: Final = "http://docker:80"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Route:
     remote: bool
 
 
-def route(address: Address, request_timeout: float) -> Route:
+def open_route(address: Address, request_timeout: float) -> Route:
     """Open the way to a host and agree on a version of the API.
 
     Raises
@@ -129,9 +129,9 @@ def route(address: Address, request_timeout: float) -> Route:
         client = APIClient(url, version="1.24", timeout=request_timeout, tls=tls, max_pool_size=32)
         base = str(client.base_url)
     else:
-        client = APIClient(_THERE, version="1.24", timeout=request_timeout)
-        client.mount(_THERE, Dialled(_ssh(url) if far else _unix(parts.netloc + parts.path)))
-        base = _THERE
+        client = APIClient(_PRESENCE, version="1.24", timeout=request_timeout)
+        client.mount(_PRESENCE, DialAdapter(_ssh(url) if far else _unix(parts.netloc + parts.path)))
+        base = _PRESENCE
     client.trust_env = False  # the environment's certificate authorities and proxies are for other sites
     try:
         answer = client.get(f"{base}/version", timeout=request_timeout)
@@ -140,10 +140,10 @@ def route(address: Address, request_timeout: float) -> Route:
     except BaseException:
         client.close()
         raise
-    return Route(client, f"{base}/v{'.'.join(map(str, min(spoken, NEWEST)))}", far)
+    return Route(client, f"{base}/v{'.'.join(map(str, min(spoken, MAX_API_VERSION)))}", far)
 
 
-class Dialled(HTTPAdapter):
+class DialAdapter(HTTPAdapter):
     """Requests over streams that `dial` opens; a few are kept open and used again."""
 
     def __init__(self, dial: Callable[[float | None], socket.socket]) -> None:
@@ -194,10 +194,10 @@ def _ssh(url: str) -> Callable[[float | None], socket.socket]:
     parts = urlsplit(url)
     port = ["-p", str(parts.port)] if parts.port else []
     there = f"{parts.username}@{parts.hostname}" if parts.username else str(parts.hostname)
-    return through(["ssh", "-o", "BatchMode=yes", *port, "--", there, "docker", "system", "dial-stdio"])
+    return dial_command(["ssh", "-o", "BatchMode=yes", *port, "--", there, "docker", "system", "dial-stdio"])
 
 
-def through(command: list[str]) -> Callable[[float | None], socket.socket]:
+def dial_command(command: list[str]) -> Callable[[float | None], socket.socket]:
     """Opens streams that are the input and output of a program, which ends when its stream is closed."""
 
     def dial(_: float | None) -> socket.socket:
@@ -262,15 +262,15 @@ class Connection:
             If the host answers with any other error.
         """
         try:
-            return self._asked("GET", path, params)
+            return self._request_json("GET", path, params)
         except HostLost as lost:
             if lost.kind != "lost" or isinstance(lost.__cause__, Timeout):
                 raise
-            return self._asked("GET", path, params)
+            return self._request_json("GET", path, params)
 
-    def bytes_of(self, path: str, **params: Any) -> bytes:
+    def get_bytes(self, path: str, **params: Any) -> bytes:
         """The answer to a GET request as bytes."""
-        return self._sent("GET", path, params, None, self._request_timeout).content
+        return self._request("GET", path, params, None, self._request_timeout).content
 
     def post(
         self,
@@ -280,24 +280,24 @@ class Connection:
         **params: Any,
     ) -> Any:
         """The answer to a POST request; `request_timeout` is added to the usual one."""
-        return self._asked("POST", path, params, body, request_timeout)
+        return self._request_json("POST", path, params, body, request_timeout)
 
     def delete(self, path: str, **params: Any) -> None:
         """Send a DELETE request."""
-        self._asked("DELETE", path, params)
+        self._request_json("DELETE", path, params)
 
-    def stream(self, path: str, quiet: float, **params: Any) -> requests.Response:
-        """A streaming answer; reading it fails when nothing has come for `quiet` seconds."""
-        return self._sent("GET", path, params, None, quiet, stream=True)
+    def stream(self, path: str, read_timeout: float, **params: Any) -> requests.Response:
+        """A streaming answer; reading it fails when nothing has come for `read_timeout` seconds."""
+        return self._request("GET", path, params, None, read_timeout, stream=True)
 
     def close(self) -> None:
         """Close what is open; the next request opens it again."""
         with self._opening:
-            used, self._route = self._route, None
-        if used is not None:
-            used.client.close()
+            route, self._route = self._route, None
+        if route is not None:
+            route.client.close()
 
-    def _asked(
+    def _request_json(
         self,
         method: str,
         path: str,
@@ -305,10 +305,10 @@ class Connection:
         body: Mapping[str, Any] | None = None,
         request_timeout: float = 0.0,
     ) -> Any:
-        content = self._sent(method, path, params, body, self._request_timeout + request_timeout).content
+        content = self._request(method, path, params, body, self._request_timeout + request_timeout).content
         return json.loads(content) if content.strip() else None
 
-    def _sent(
+    def _request(
         self,
         method: str,
         path: str,
@@ -317,12 +317,12 @@ class Connection:
         request_timeout: float,
         stream: bool = False,
     ) -> requests.Response:
-        with self._in_sentences():
-            used = self._open()
-            answer: requests.Response = used.client.request(
+        with self._translated_errors():
+            route = self._open()
+            answer: requests.Response = route.client.request(
                 method,
-                f"{used.base}{quote(path)}",
-                params={name: _plain(value) for name, value in params.items()},
+                f"{route.base}{quote(path)}",
+                params={name: _plain_parameter(value) for name, value in params.items()},
                 json=body,
                 timeout=request_timeout,
                 stream=stream,
@@ -344,40 +344,40 @@ class Connection:
     def _open(self) -> Route:
         with self._opening:
             if self._route is None:
-                with self._in_sentences():
-                    self._route = route(self.address, self._request_timeout)
+                with self._translated_errors():
+                    self._route = open_route(self.address, self._request_timeout)
             return self._route
 
     @contextlib.contextmanager
-    def _in_sentences(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         try:
             yield
         except (RequestException, DockerException, OSError) as error:
-            raise self._lost(error) from error
+            raise self._describe_loss(error) from error
 
-    def _lost(self, error: Exception) -> HostLost:
-        where = f"the Docker host {self.address.name} ({self.address.shown})"
-        causes = tuple(_causes(error))
+    def _describe_loss(self, error: Exception) -> HostLost:
+        place = f"the Docker host {self.address.name} ({self.address.shown})"
+        causes = tuple(_iterate_causes(error))
         if any(isinstance(cause, PermissionError) for cause in causes):
             return HostLost(
-                f"Permission to open the socket of {where} is denied.",
+                f"Permission to open the socket of {place} is denied.",
                 "Run PhaseDock as root, or as a member of the group docker.",
                 "denied",
             )
         if any(isinstance(cause, (FileNotFoundError, ConnectionRefusedError)) for cause in causes):
             return HostLost(
-                f"Nothing answers at {where}.", "Start Docker there, or correct PHASEDOCK_DOCKER.", "missing"
+                f"Nothing answers at {place}.", "Start Docker there, or correct PHASEDOCK_DOCKER.", "missing"
             )
         if any(isinstance(cause, (SSLError, TLSParameterError)) for cause in causes):
             return HostLost(
-                f"The TLS certificates of PhaseDock and {where} do not match.",
+                f"The TLS certificates of PhaseDock and {place} do not match.",
                 "Correct ca, cert and key in its address in PHASEDOCK_DOCKER.",
                 "denied",
             )
-        return HostLost(f"There was no answer from {where}.", "Check that Docker is running there.")
+        return HostLost(f"There was no answer from {place}.", "Check that Docker is running there.")
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
     """An error, what it came from, and what it carries: libraries wrap the system's own in several layers."""
     seen: list[BaseException | None] = [error]
     for found in seen:
@@ -387,7 +387,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
             seen += [i for i in inner if isinstance(i, BaseException) and i not in seen]
 
 
-def _plain(value: Any) -> Any:
+def _plain_parameter(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     return json.dumps(value) if isinstance(value, dict) else value

@@ -87,18 +87,22 @@ def parse_host(name: str, found: Mapping[str, Any], local: bool) -> HostInfo:
         str(found["ServerVersion"]),
         2 if str(found.get("CgroupVersion", "1")) == "2" else 1,
         local,
-        _own_id(found),
+        _make_engine_id(found),
     )
 
 
-def _own_id(found: Mapping[str, Any]) -> str:
+def _make_engine_id(found: Mapping[str, Any]) -> str:
     """An id that tells an engine from every other; empty where it has none.
 
     Docker 20.10 keeps its id in /etc/docker, so all engines of one machine have the same; newer releases keep
     it in their data folder, of which no two engines have the same.
     """
-    said = str(found.get("ID") or "")
-    return hashlib.sha256(f"{said}\n{found.get('DockerRootDir')}".encode()).hexdigest()[:32] if said else ""
+    engine_id = str(found.get("ID") or "")
+    return (
+        hashlib.sha256(f"{engine_id}\n{found.get('DockerRootDir')}".encode()).hexdigest()[:32]
+        if engine_id
+        else ""
+    )
 
 
 def parse_time(text: str) -> float:

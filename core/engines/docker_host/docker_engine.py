@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core.engines.docker_host import adoption, observation
-from core.engines.docker_host.actions import perform
-from core.engines.docker_host.adoption import leave
-from core.engines.docker_host.shared_state import PULSE, SharedState, fit
+from core.engines.docker_host.actions import perform_actions
+from core.engines.docker_host.adoption import release_all
+from core.engines.docker_host.shared_state import PULSE, SharedState, adjust_threads
 from core.engines.values import LOGS_EVERY
 from core.errors import ConflictError
 from core.scheduling.model import JobState, Observation, Trigger, Worker
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from core.scheduling.model import Failure, Terms
 
 RECONNECT_WITHIN: Final = 60.0
-"""Seconds for which a lost Docker host is waited for."""
+"""Seconds to wait for a lost Docker host."""
 
-_ORDER: Final = (Trigger.ARRIVAL, Trigger.DEPARTURE, Trigger.OUTCOME)
-_TELLING: Final = frozenset(("start", "die", "destroy", "pause", "unpause", "found", "lost", "oom"))
+_TRIGGER_ORDER: Final = (Trigger.ARRIVAL, Trigger.DEPARTURE, Trigger.OUTCOME)
+_WAKING_EVENTS: Final = frozenset(("start", "die", "destroy", "pause", "unpause", "found", "lost", "oom"))
 
 
 class DockerEngine:
@@ -59,60 +59,60 @@ class DockerEngine:
         self._number = 0
         for host in self._shared.hosts.values():
             host.info()
-        self._unsubscribe = [host.events(self._hear) for host in self._shared.hosts.values()]
+        self._unsubscribe = [host.events(self._on_event) for host in self._shared.hosts.values()]
         self._closed = False
 
     @property
     def time(self) -> float:
-        """Seconds since the run's beginning."""
+        """Seconds since the beginning of the run."""
         return self._shared.clock.now()
 
     @property
     def reasons(self) -> Mapping[str, str]:
-        """Why each job that has ended did, in one sentence."""
+        """The reason of each ended job, in one sentence."""
         return self._shared.reasons
 
     @property
     def containers(self) -> Mapping[str, str]:
-        """The container that each job is in now."""
+        """The current container of each job."""
         return {job.id: job.container for job in self._shared.jobs.values() if job.container}
 
     @property
     def finished(self) -> bool:
-        """True once every job has ended and was shown as ended, and none is to come."""
+        """Whether every job has ended, was observed as ended, and no job will arrive."""
         shared = self._shared
-        return shared.adopt is None and not (shared.to_come or shared.jobs or shared.ended)
+        return shared.adopt is None and not (shared.planned_jobs or shared.jobs or shared.ended)
 
     def wait(self, until: float | None) -> None:
-        """Let time pass until a job arrives, ends or has moved, or until `until` at the latest.
+        """Wait until a job arrives, ends or has moved, at the latest until `until`.
 
         Raises
         ------
         ConflictError
-            If nothing can ever happen again.
+            If nothing can happen any more.
         HostLost
             If a host was lost and did not come back.
         """
         shared = self._shared
         while True:
             shared.pulse()
-            observation.arrive(shared)
-            observation.look(shared)
-            fit(shared)
+            observation.admit_arrivals(shared)
+            observation.update_jobs(shared)
+            adjust_threads(shared)
             now = shared.clock.now()
-            if not shared.lost and (shared.happened or (until is not None and now >= until)):
+            if not shared.lost and (shared.triggers or (until is not None and now >= until)):
                 return
-            moments = [now + PULSE, *([until] if until is not None and not shared.lost else [])]
-            moments += [plan.arrival for plan in shared.to_come[:1]]
-            if until is None and self._endless():
+            wake_times = [now + PULSE, *([until] if until is not None and not shared.lost else [])]
+            wake_times += [plan.arrival for plan in shared.planned_jobs[:1]]
+            if until is None and self._is_stuck():
                 raise ConflictError(
                     f"Nothing can happen after {now:.1f} s, and {len(shared.jobs)} jobs have not ended.",
                     "Let the policy start every job that waits, and resume every job that it pauses.",
                 )
-            shared.rest(min(moments) - now)
+            shared.wait_for_news(min(wake_times) - now)
 
     def observe(self) -> Observation:
-        """Show everything that can be seen now; each reading, end and failure is shown once.
+        """Return the present observation; each reading, end and failure is returned once.
 
         Raises
         ------
@@ -120,55 +120,55 @@ class DockerEngine:
             If a host was lost and did not come back.
         """
         shared = self._shared
-        observation.arrive(shared)
-        observation.look(shared)
-        observation.read(shared)
-        trigger = next((kind for kind in _ORDER if kind in shared.happened), Trigger.TICK)
+        observation.admit_arrivals(shared)
+        observation.update_jobs(shared)
+        observation.take_readings(shared)
+        trigger = next((kind for kind in _TRIGGER_ORDER if kind in shared.triggers), Trigger.TICK)
         number, self._number = self._number, self._number + 1
-        seen = Observation(
+        observation_ = Observation(
             number,
             shared.clock.now(),
             trigger,
             tuple(_worker(shared, worker) for worker in shared.workers.values()),
-            tuple(job.shown() for job in shared.jobs.values()),
-            tuple(job.shown() for job in shared.ended),
+            tuple(job.snapshot() for job in shared.jobs.values()),
+            tuple(job.snapshot() for job in shared.ended),
             tuple(shared.failures),
         )
-        shared.happened.clear()
+        shared.triggers.clear()
         shared.ended.clear()
         shared.failures.clear()
-        return seen
+        return observation_
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
-        """Do what was decided, in order; what cannot be done is returned, and observed next time."""
-        return perform(self._shared, actions)
+        """Perform actions in order; return the failed ones, which the next observation repeats."""
+        return perform_actions(self._shared, actions)
 
     def submit(self, job: SubmittedJob) -> str:
-        """Let a job arrive, or follow the container that it runs in; returns its name in the run."""
+        """Add a job to the run, or follow its running container; return its name in the run."""
         return adoption.submit(self._shared, job)
 
     def revise(self, job: str, terms: Terms) -> None:
-        """Let the owner of a submitted job say something else of it."""
+        """Change the terms of a submitted job."""
         adoption.revise(self._shared, job, terms)
 
     def withdraw(self, job: str) -> None:
-        """Let a submitted job leave; its container is ended and removed.
+        """Remove a submitted job from the run, with its container.
 
         Raises
         ------
         PhaseDockError
-            If the host refuses, or is lost; the job is still there.
+            If the host refuses or is lost; the job stays.
         """
         adoption.withdraw(self._shared, job)
 
     def close(self) -> tuple[str, ...]:
-        """End the run: restore the limits of adopted containers, remove what the run created."""
+        """End the run: restore the limits of adopted containers, remove created containers."""
         if self._closed:
             return ()
         self._closed = True
         for unsubscribe in self._unsubscribe:
             unsubscribe()
-        return leave(self._shared)
+        return release_all(self._shared)
 
     def __enter__(self) -> Self:
         return self
@@ -178,21 +178,21 @@ class DockerEngine:
     ) -> None:
         self.close()
 
-    def _endless(self) -> bool:
+    def _is_stuck(self) -> bool:
         shared = self._shared
-        waits = all(job.state in (JobState.WAITING, JobState.PAUSED) for job in shared.jobs.values())
-        return shared.adopt is None and waits and not (shared.to_come or shared.happened)
+        all_wait = all(job.state in (JobState.WAITING, JobState.PAUSED) for job in shared.jobs.values())
+        return shared.adopt is None and all_wait and not (shared.planned_jobs or shared.triggers)
 
-    def _hear(self, event: HostEvent) -> None:
-        """Wake up for an event that may matter; called in a host's own thread."""
+    def _on_event(self, event: HostEvent) -> None:
+        """Wake the engine for a relevant event; called in a host's thread."""
         if event.kind == "oom":
             self._shared.kills[event.container] += 1
-        if event.kind in _TELLING:
+        if event.kind in _WAKING_EVENTS:
             self._shared.notify()
 
 
 def _worker(shared: SharedState, worker: DockerWorker) -> Worker:
-    """A worker as it is now; machines that are parts of one host all have its memory."""
+    """Return the present state of a worker; workers on one host all have its memory."""
     memory = float(worker.host.info().memory)
     return Worker(
         worker.name, worker.capacity, shared.used[worker.name], memory, shared.memory_used.get(worker.name)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from core.engines.docker_host.connection import Address
 
-_QUIET: Final = 3600.0
-_AGAIN: Final = (0.2, 0.5, 1.0, 2.0)
+_READ_TIMEOUT: Final = 3600.0
+_RETRY_DELAYS: Final = (0.2, 0.5, 1.0, 2.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class HostEvent:
 class EventStream:
     """Follows a host's events in a thread of its own."""
 
-    def __init__(self, address: Address, tell: Callable[[HostEvent], None]) -> None:
-        self._address, self._tell = address, tell
+    def __init__(self, address: Address, on_event: Callable[[HostEvent], None]) -> None:
+        self._address, self._on_event = address, on_event
         self._closing = threading.Event()
         self._stream: CancellableStream | None = None
         self._thread = threading.Thread(target=self._run, name=f"docker-events-{address.name}", daemon=True)
@@ -74,25 +74,25 @@ class EventStream:
                 tries += 1
             finally:
                 connection.close()
-            self._closing.wait(_AGAIN[min(tries, len(_AGAIN)) - 1])
+            self._closing.wait(_RETRY_DELAYS[min(tries, len(_RETRY_DELAYS)) - 1])
 
     def _follow(self, connection: Connection) -> int:
         """Follow one connection to its end; 0 if it was established."""
-        answer = connection.stream("/events", _QUIET, filters={"type": ["container"]})
+        answer = connection.stream("/events", _READ_TIMEOUT, filters={"type": ["container"]})
         self._stream = CancellableStream(_events(answer, self._address.name), answer)
         if self._closing.is_set():  # closed while it was being opened, when there was nothing to cancel
             answer.close()
             return 0
-        self._tell(HostEvent(self._address.name, "found"))
+        self._on_event(HostEvent(self._address.name, "found"))
         try:
             for event in self._stream:
                 if self._closing.is_set():
                     break
-                self._tell(event)
+                self._on_event(event)
         finally:
             self._stream = None
             answer.close()
-            self._tell(HostEvent(self._address.name, "lost"))
+            self._on_event(HostEvent(self._address.name, "lost"))
         return 0
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from core.engines.docker_host.agent import AgentFolder
-from core.engines.docker_host.apply_limits import resize
+from core.engines.docker_host.apply_limits import apply_limits
 from core.engines.docker_host.connection import REQUEST_TIMEOUT
 from core.engines.docker_host.limits import Limits, MemoryKeeper
 from core.engines.docker_host.reading import HostReading
 from core.engines.errors import ChangeRefused, ContainerGone, NotOurs
 from core.engines.submitted import Outcome
-from core.engines.values import MANAGED, labelled
+from core.engines.values import MANAGED, has_label
 from core.errors import PhaseDockError
 
 if TYPE_CHECKING:
@@ -24,32 +24,32 @@ if TYPE_CHECKING:
     from core.engines.ports import Keeper
 
 
-_MOST_LINES: Final = 3
+_LOG_LINES: Final = 3
 
 
-def ending(host: HostReading, container: Container, said: str) -> Outcome:
+def describe_ending(host: HostReading, container: Container, agent_state: str) -> Outcome:
     """How a program ended."""
-    if container.exit_code == 0 and said in ("", "done"):
+    if container.exit_code == 0 and agent_state in ("", "done"):
         return Outcome(True, "It finished.")
     if container.oom_killed:
         return Outcome(False, "It exceeded its memory limit, and the kernel killed it.")
     if container.exit_code == 0:
         return Outcome(False, "It was stopped before it had finished.")
     return Outcome(
-        False, f"Its program exited with code {container.exit_code}{_last_lines(host, container)}."
+        False, f"Its program exited with code {container.exit_code}{_describe_last_line(host, container)}."
     )
 
 
-def _last_lines(host: HostReading, container: Container) -> str:
+def _describe_last_line(host: HostReading, container: Container) -> str:
     try:
-        lines = [line.strip() for _, line in host.logs_since(container.id, 0.0, _MOST_LINES) if line.strip()]
+        lines = [line.strip() for _, line in host.logs_since(container.id, 0.0, _LOG_LINES) if line.strip()]
     except PhaseDockError:
         return ""
     return f": {lines[-1][:200].rstrip('.')}" if lines else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Creation:
+class ContainerCreation:
     """A container to be created."""
 
     #: Its name; no other container may have it.
@@ -111,8 +111,8 @@ class Creation:
         return bindings
 
 
-FREEZES: Final = 3
-FREEZE_AGAIN_IN: Final = 0.5
+FREEZE_ATTEMPTS: Final = 3
+FREEZE_RETRY_DELAY: Final = 0.5
 
 
 class Host(HostReading):
@@ -122,7 +122,7 @@ class Host(HostReading):
         self,
         address: Address,
         keeper: Keeper | None = None,
-        guard: Callable[[Container], bool] = labelled,
+        guard: Callable[[Container], bool] = has_label,
         request_timeout: float = REQUEST_TIMEOUT,
     ) -> None:
         super().__init__(address, request_timeout)
@@ -141,11 +141,11 @@ class Host(HostReading):
         ContainerGone, HostLost
             If the container or the host is not there.
         """
-        self._allowed(container)
+        self._check_guard(container)
         now = self.inspect(container)
         if hold and not now.limits.agrees(limits, self.info().cores):
             self.keeper.keep(self.key(), now.id, now.limits.to_dict())
-        return resize(self._connection, self._reader, self.info(), now, limits, self.inspect)
+        return apply_limits(self._connection, self._reader, self.info(), now, limits, self.inspect)
 
     def restore(self, container: str) -> bool:
         """Restore the limits that a container had before they were first changed, and forget them.
@@ -160,34 +160,36 @@ class Host(HostReading):
             If they could not be restored; they are still saved.
         """
         engine = self.key()
-        kept = self.keeper.kept(engine, container)
-        if kept is None:
+        saved = self.keeper.kept(engine, container)
+        if saved is None:
             return False
         try:
             now = self.inspect(container)
-            resize(self._connection, self._reader, self.info(), now, Limits.from_dict(kept), self.inspect)
+            apply_limits(
+                self._connection, self._reader, self.info(), now, Limits.from_dict(saved), self.inspect
+            )
         except ContainerGone:
             self.keeper.forget(engine, container)
             raise
         self.keeper.forget(engine, container)
         return True
 
-    def create(self, creation: Creation) -> str:
+    def create(self, creation: ContainerCreation) -> str:
         """Create a container that carries PhaseDock's label, not yet started; returns its id."""
         answer = self._connection.post("/containers/create", creation.body(), name=creation.name)
         return str(answer["Id"])
 
     def start(self, container: str) -> None:
         """Start a container that we may change."""
-        self._do(container, "start")
+        self._post_verb(container, "start")
 
     def stop(self, container: str, grace: float = 10.0) -> None:
         """Ask a container's program to end, and kill it after `grace` seconds."""
-        self._do(container, "stop", request_timeout=grace, t=round(grace))
+        self._post_verb(container, "stop", request_timeout=grace, t=round(grace))
 
     def kill(self, container: str) -> None:
         """End a container's program at once."""
-        self._do(container, "kill")
+        self._post_verb(container, "kill")
 
     def pause(self, container: str) -> None:
         """Freeze a container's processes; asked again where the kernel could not stop them all in time.
@@ -195,28 +197,28 @@ class Host(HostReading):
         On cgroup v1 that happens when a process waits for its quota; runc gives up, and nothing has changed
         (libcontainer, cgroups/fs/freezer.go).
         """
-        for left in reversed(range(FREEZES)):
+        for attempts_left in reversed(range(FREEZE_ATTEMPTS)):
             try:
-                return self._do(container, "pause")
+                return self._post_verb(container, "pause")
             except ChangeRefused as refused:
-                if not left or "unable to freeze" not in refused.message:
+                if not attempts_left or "unable to freeze" not in refused.message:
                     raise
-                time.sleep(FREEZE_AGAIN_IN)
+                time.sleep(FREEZE_RETRY_DELAY)
         return None
 
     def unpause(self, container: str) -> None:
         """Resume a container's processes."""
-        self._do(container, "unpause")
+        self._post_verb(container, "unpause")
 
     def remove(self, container: str) -> None:
         """End and remove a container that we may change, with its unnamed volumes; fine if it is gone."""
         try:
-            self._allowed(container)
+            self._check_guard(container)
             self._connection.delete(f"/containers/{container}", force=True, v=True)
         except ContainerGone:
             return
         finally:
-            self._listing.doubt(container)
+            self._cache.mark_stale(container)
 
     def outcome(self, container: str) -> Outcome | None:
         """How a container's program ended; None while it runs, or has not begun.
@@ -230,7 +232,7 @@ class Host(HostReading):
         if now.running or now.state in ("created", "restarting"):
             return None
         folder = self._agent_folder(now)
-        return ending(self, now, "" if folder is None else AgentFolder(folder).says().state)
+        return describe_ending(self, now, "" if folder is None else AgentFolder(folder).read_report().state)
 
     def read_limits(self, plain: Mapping[str, Any]) -> Limits:
         """Limits that `Limits.to_dict` wrote."""
@@ -240,21 +242,21 @@ class Host(HostReading):
         """Let a job that followed its cores choose its threads again."""
         folder = self._agent_folder(container)
         agent = None if folder is None else AgentFolder(folder)
-        if agent is not None and agent.wants.threads is not None:
-            agent.want(threads=None)
+        if agent is not None and agent.request.threads is not None:
+            agent.send_request(threads=None)
 
-    def _do(self, container: str, verb: str, request_timeout: float = 0.0, **params: Any) -> None:
-        self._allowed(container)
+    def _post_verb(self, container: str, verb: str, request_timeout: float = 0.0, **params: Any) -> None:
+        self._check_guard(container)
         try:
             self._connection.post(
                 f"/containers/{container}/{verb}", request_timeout=request_timeout, **params
             )
         finally:
-            self._listing.doubt(container)
+            self._cache.mark_stale(container)
 
-    def _allowed(self, container: str) -> None:
+    def _check_guard(self, container: str) -> None:
         """Refuse what the guard does not allow; labels never change, so what was last seen is enough."""
-        found = self._listing.known(container) or self.inspect(container)
+        found = self._cache.known(container) or self.inspect(container)
         if not self.guard(found):
             raise NotOurs(
                 f"PhaseDock may not change the container {found.name} on {self.name}.",

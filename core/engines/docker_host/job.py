@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from core.engines.docker_host.agent import Place
+from core.engines.docker_host.agent import JobProgress
 from core.scheduling.model import Job, JobState
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Mapping
 
-    from core.engines.docker_host.agent import AgentFolder, Follower, Says
+    from core.engines.docker_host.agent import AgentFolder, AgentReport, Follower
     from core.engines.docker_host.host import Host
     from core.engines.docker_host.limits import Limits
     from core.engines.values import Counters
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 class DockerWorker:
     """A Docker host, or some of its processors, under a name."""
 
-    #: Its name; never used twice in a run.
+    #: Its name, unique in a run.
     name: str
-    #: The host.
     host: Host
     #: Numbers of its processors, or None for all of them.
     cpus: tuple[int, ...] | None = None
@@ -45,89 +44,85 @@ class DockerWorker:
 
     @property
     def has_folder(self) -> bool:
-        """True if a folder of this machine can be given to its containers."""
+        """Whether its containers can mount a folder of this machine."""
         return self.host.info().local if self.shared is None else self.shared
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedJob:
-    """A job that arrives in the course of a run, and gets a container of its own when it is started."""
+    """A job that arrives during a run and gets its container when it is started."""
 
-    #: Its name; never used twice in a run.
+    #: Its name, unique in a run.
     id: str
-    #: What it runs.
     image: str
     command: tuple[str, ...] = ()
-    #: When it arrives, seconds of the run's clock.
+    #: Arrival in seconds of the run's clock.
     arrival: float = 0.0
-    #: Of its container, beside PhaseDock's own.
+    #: Labels of its container, beside PhaseDock's.
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
-    #: Of its program.
+    #: Environment variables of its program.
     environment: Mapping[str, str] = field(default_factory=dict, hash=False)
-    #: Bytes that it may use at most, or None.
+    #: Memory limit in bytes, or None.
     memory: int | None = None
-    #: Cores that its owner asked for, and what else was said of it; or None.
+    #: Requested cores and terms, or None.
     request: float | None = None
     terms: Terms | None = None
     #: Whether its program writes checkpoints and resumes from them (`core.jobs.agent`).
     can_migrate: bool = False
     #: Whether its program follows its cores with its threads.
     can_resize: bool = False
-    #: Folders of the host, and where its container sees them.
+    #: Folders of the host and their paths in the container.
     volumes: Mapping[str, str] = field(default_factory=dict, hash=False)
     #: The network mode of its container.
     network: str = "none"
-    #: Ports of the host, and those inside its container.
+    #: Ports of the host and ports in the container.
     ports: Mapping[str, str] = field(default_factory=dict, hash=False)
-    #: Whether its container outlives the run, which leaves it running without limits.
+    #: Whether its container outlives the run, without limits.
     stays: bool = False
-    #: The name of its container; made up where it is empty. One of this name that was never started is
-    #: replaced.
+    #: The name of its container, generated if empty; replaces a container of this name that never started.
     container: str = ""
 
 
 @dataclass(eq=False)
 class LiveJob:
-    """Everything that is known of one job."""
+    """The state of one job in a run."""
 
     #: Its name in the run.
     id: str
-    #: Seconds of the run's clock.
+    #: Arrival in seconds of the run's clock.
     arrived: float
-    #: What was planned, or None of an adopted container.
+    #: Its plan, or None for an adopted container.
     plan: PlannedJob | None = None
-    #: Where it is in its life, and in which container.
     state: JobState = JobState.WAITING
     worker: DockerWorker | None = None
     container: str = ""
-    #: When it first ran, or None.
+    #: Time of its first start, or None.
     started: float | None = None
-    #: What was last requested, or what its container has.
+    #: The limits last requested, or those of its container.
     limit: float | None = None
     weight: float = 1.0
     memory_limit: float | None = None
-    #: How often the kernel has killed one of its processes for want of memory.
+    #: Number of processes killed by the kernel for lack of memory.
     kills: int = 0
-    #: Bytes that it uses, or None where that was not read yet.
+    #: Memory in use in bytes, or None before the first reading.
     memory: float | None = None
-    #: As its owner says.
+    #: Whether its owner declares it able to migrate and to change its threads.
     can_migrate: bool = False
     can_resize: bool = False
-    #: Cores that the labels of an adopted container ask for, and what else they say; a planned job has its
-    #: plan's.
-    said: tuple[float | None, Terms | None] = (None, None)
+    #: Requested cores and terms in the labels of an adopted container.
+    labelled_terms: tuple[float | None, Terms | None] = (None, None)
     #: Its folder, or None.
     agent: AgentFolder | None = None
     #: Gives its readings, or None.
     follower: Follower | None = None
-    silent: bool = False
+    owes_answer: bool = False
     changed: bool = False
-    #: Whether its policy set its number of threads, so that nothing else changes it.
-    told: bool = False
-    #: Whether it was planned, and its container was there before the run all the same.
-    found: bool = False
+    #: Whether its policy sets its number of threads, so that nothing else changes it.
+    threads_set_by_policy: bool = False
+    #: Whether the container of its plan was running before the run.
+    was_running: bool = False
     paused_here: bool = False
-    giving_up: threading.Event | None = None
+    aborting: threading.Event | None = None
     readings: list[Reading] = field(default_factory=list)
     _latest: float = -math.inf
     _used_before: float = 0.0
@@ -135,21 +130,21 @@ class LiveJob:
 
     @property
     def adopted(self) -> bool:
-        """True if its container was there before the run."""
-        return self.plan is None or self.found
+        """Whether its container existed before the run."""
+        return self.plan is None or self.was_running
 
     @property
-    def outlives(self) -> bool:
-        """True if its container is left running when the run ends."""
+    def outlives_run(self) -> bool:
+        """Whether its container keeps running after the run."""
         return self.plan is None or self.plan.stays
 
     @property
     def cpu_seconds(self) -> float:
-        """Core-seconds used so far, all starts together."""
+        """Core-seconds used so far, over all starts."""
         return self._used_before + self._counted
 
     def count(self, counters: Counters) -> None:
-        """Take a reading of its container; a counter that was reset is added to the total before."""
+        """Add a reading of its container; a reset counter continues the total."""
         self.memory = float(counters.memory)
         if counters.cpu_seconds < self._counted:
             self._used_before += self._counted
@@ -162,24 +157,24 @@ class LiveJob:
         self.container = container
 
     def add(self, news: list[Reading], now: float) -> None:
-        """Take readings by the run's clock; they stay in order even if the wall clock jumped.
+        """Add readings by the run's clock, in order even if the wall clock jumped.
 
-        What an adopted container printed before the run has negative times.
+        Readings of an adopted container from before the run have negative times.
         """
         for when, value in news:
             self._latest = min(max(when, self._latest), max(now, self._latest))
             self.readings.append((self._latest, value))
 
-    def limit_stands(self, limits: Limits, cores: float) -> bool:
-        """Whether a container on a machine with `cores` cores still has the limits last requested."""
+    def has_requested_limits(self, limits: Limits, cores: float) -> bool:
+        """Whether a container on a machine with `cores` cores still has the requested limits."""
         return limits.agrees(limits.with_cores(self.limit).with_weight(self.weight), cores)
 
-    def shown(self) -> Job:
-        """What a policy sees of it now; each reading is shown once."""
+    def snapshot(self) -> Job:
+        """Return the job as a policy observes it; each reading is returned once."""
         readings, self.readings = tuple(self.readings), []
-        says = self.agent.says() if self.agent is not None else None
-        place = self._place(says)
-        request, terms = self.said if self.plan is None else (self.plan.request, self.plan.terms)
+        report = self.agent.read_report() if self.agent is not None else None
+        progress = self._progress(report)
+        request, terms = self.labelled_terms if self.plan is None else (self.plan.request, self.plan.terms)
         return Job(
             self.id,
             self.state,
@@ -189,25 +184,25 @@ class LiveJob:
             self.cpu_seconds,
             self.limit,
             self.weight,
-            says.threads if says is not None else None,
+            report.threads if report is not None else None,
             readings,
-            place.steps,
-            place.total_steps,
+            progress.steps,
+            progress.total_steps,
             request,
             self.can_migrate,
-            self.can_resize and not self._is_silent(says),
+            self.can_resize and not self._is_silent(report),
             terms=terms,
-            step_seconds=place.step_seconds,
+            step_seconds=progress.step_seconds,
             memory_limit=self.memory_limit,
             kills=self.kills,
         )
 
-    def _place(self, says: Says | None) -> Place:
-        if says is not None and says.state:
-            return Place(says.step, says.steps, says.step_seconds)
-        return self.follower.place() if self.follower is not None else Place()
+    def _progress(self, report: AgentReport | None) -> JobProgress:
+        if report is not None and report.state:
+            return JobProgress(report.step, report.steps, report.step_seconds)
+        return self.follower.progress() if self.follower is not None else JobProgress()
 
-    def _is_silent(self, says: Says | None) -> bool:
-        """True while it owes an answer that it did not give in time."""
-        behind = says is None or self.agent is None or says.version < self.agent.wants.version
-        return self.silent and behind
+    def _is_silent(self, report: AgentReport | None) -> bool:
+        """Whether an answer to a request is overdue."""
+        is_behind = report is None or self.agent is None or report.version < self.agent.request.version
+        return self.owes_answer and is_behind

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from core.engines.values import LEAST_CORES
+from core.engines.values import MIN_CORES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ DEFAULT_PERIOD: Final = 100_000
 DEFAULT_SHARES: Final = 1024
 """CPU shares of a container that was given none."""
 
-BEYOND: Final = 1 << 60
+UNLIMITED_BYTES: Final = 1 << 60
 """Memory limits of this many bytes or more count as none; the kernel's own "no limit" is just below 2^63."""
 
 
@@ -60,7 +60,7 @@ class Limits:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Limits:
-        """The limits that `to_dict` wrote."""
+        """Return the limits that `to_dict` wrote."""
         return cls(**{name: int(value) for name, value in values.items()})
 
     def to_dict(self) -> dict[str, int]:
@@ -77,17 +77,17 @@ class Limits:
     @property
     def memory_bytes(self) -> int | None:
         """Bytes at most, or None without a limit."""
-        return self.memory if 0 < self.memory < BEYOND else None
+        return self.memory if 0 < self.memory < UNLIMITED_BYTES else None
 
     @property
     def swap_bytes(self) -> int | None:
         """Bytes of memory and swap together at most, or None without a limit."""
-        return self.memory_swap if 0 < self.memory_swap < BEYOND else None
+        return self.memory_swap if 0 < self.memory_swap < UNLIMITED_BYTES else None
 
     @property
     def reserved_bytes(self) -> int | None:
         """Bytes that it is pushed back to where memory is scarce, or None."""
-        return self.memory_reservation if 0 < self.memory_reservation < BEYOND else None
+        return self.memory_reservation if 0 < self.memory_reservation < UNLIMITED_BYTES else None
 
     @property
     def weight(self) -> float:
@@ -97,9 +97,7 @@ class Limits:
     def with_cores(self, cores: float | None) -> Limits:
         """These limits with at most `cores` (None: without a limit), in the field that they use now."""
         if self.nano_cpus > 0:
-            return replace(
-                self, nano_cpus=0 if cores is None else round(max(cores, LEAST_CORES) * 100) * 10**7
-            )
+            return replace(self, nano_cpus=0 if cores is None else round(max(cores, MIN_CORES) * 100) * 10**7)
         if cores is None:
             return replace(self, cpu_quota=-1 if self.cpu_quota else 0)
         # a period that was not set is left unset: once sent, it could not be unset again

@@ -1,10 +1,9 @@
-"""Moving a job: checkpoint, stop, start elsewhere from the checkpoint, confirm.
+"""Migration of a job: checkpoint, stop, start on another worker from the checkpoint, confirm.
 
-A move is made in a thread of the engine's executor, so the run continues meanwhile; only its outcome is
-handled in the engine's own thread. Until the job has acknowledged its checkpoint nothing has happened; after
-that, whatever goes wrong ends with the job started again where it was, from that checkpoint. No step is lost
-and none is done twice: the job pauses from its checkpoint until it is stopped, and in its new container from
-the beginning until it has confirmed that it is at the checkpoint.
+A move runs in a thread of the engine's executor, so the run continues meanwhile; only its outcome is handled
+in the engine's thread. Before the job acknowledges its checkpoint nothing has changed; after that, any
+failure restarts the job on its old worker from that checkpoint. No step is lost or repeated: the job pauses
+from its checkpoint until it is stopped, and in its new container until it has confirmed the checkpoint.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from core.engines.docker_host.shared_state import PULSE, wanted_threads
-from core.engines.docker_host.start import answered, create
+from core.engines.docker_host.shared_state import PULSE, compute_thread_count
+from core.engines.docker_host.start import confirm_start, create_container
 from core.engines.errors import HostLost
 from core.errors import PhaseDockError
 from core.scheduling.model import Failure, JobState, Trigger
@@ -23,38 +22,38 @@ from core.scheduling.model import Failure, JobState, Trigger
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.engines.docker_host.agent import AgentFolder, Says
+    from core.engines.docker_host.agent import AgentFolder, AgentReport
     from core.engines.docker_host.host import Host
     from core.engines.docker_host.job import DockerWorker, LiveJob, PlannedJob
     from core.engines.docker_host.shared_state import SharedState
     from core.scheduling.actions import Migrate
 
-CHECKPOINT_IN: Final = 15.0
-"""Seconds that a job has to write its checkpoint."""
+CHECKPOINT_TIMEOUT: Final = 15.0
+"""Seconds to wait for a job's checkpoint."""
 
-CONFIRM_IN: Final = 30.0
-"""Seconds that a job has to resume where it was restarted."""
+CONFIRM_TIMEOUT: Final = 30.0
+"""Seconds to wait for a job to resume after its restart."""
 
-MOST: Final = 300.0
-"""Seconds that either may take while its container is computing: a crowded worker makes everything slower."""
+MAX_TIMEOUT: Final = 300.0
+"""Maximum seconds for either while the container computes, because a crowded worker slows everything."""
 
-_LOOK: Final = 0.02
-_CHECK_EVERY: Final = 1.0
-"""Seconds between two checks whether the container is computing."""
+_POLL_INTERVAL: Final = 0.02
+_CHECK_INTERVAL: Final = 1.0
+"""Seconds between two checks whether the container computes."""
 
-_COMPUTES: Final = 0.02
-"""Cores; a job that only waits uses less."""
+_MIN_COMPUTING_CORES: Final = 0.02
+"""Minimum cores in use by a computing job; a waiting one uses less."""
 
 _GRACE: Final = 2.0
 
 
 class MigrationAborted(Exception):  # noqa: N818 - a control flow inside this module; it never leaves it
-    """Why a job stays where it is."""
+    """The reason why a job stays on its worker."""
 
 
 @dataclass(frozen=True)
 class _Move:
-    """One move: who, where from, where to, and the container that it leaves."""
+    """One move: the job, its origin and destination, and its old container."""
 
     shared: SharedState
     job: LiveJob
@@ -63,136 +62,152 @@ class _Move:
     action: Migrate
     origin: DockerWorker
     to: DockerWorker
-    left: str
-    giving_up: threading.Event
-    halted: threading.Event = field(default_factory=threading.Event)
+    old_container: str
+    aborting: threading.Event
+    has_stopped: threading.Event = field(default_factory=threading.Event)
 
 
-def begin(shared: SharedState, job: LiveJob, action: Migrate, to: DockerWorker) -> None:
-    """Begin to move a running job that writes checkpoints; its outcome is seen later."""
+def begin_migration(shared: SharedState, job: LiveJob, action: Migrate, to: DockerWorker) -> None:
+    """Begin to move a running job that writes checkpoints; its outcome is observed later."""
     if job.plan is None or job.agent is None or job.worker is None:
         raise LookupError(job.id)
-    giving_up = threading.Event()
-    move = _Move(shared, job, job.plan, job.agent, action, job.worker, to, job.container, giving_up)
-    job.state, job.worker, job.giving_up = JobState.MIGRATING, to, giving_up
-    shared.executor.submit(_carry_out, move)
+    aborting = threading.Event()
+    move = _Move(shared, job, job.plan, job.agent, action, job.worker, to, job.container, aborting)
+    job.state, job.worker, job.aborting = JobState.MIGRATING, to, aborting
+    shared.executor.submit(_run_move, move)
 
 
-def _carry_out(move: _Move) -> None:
-    """All of a move; never raises, since nothing would catch it."""
+def _run_move(move: _Move) -> None:
+    """Run a move; never raises, because nothing would catch it."""
     try:
-        container = _moved(move)
-    except MigrationAborted as stays:
-        why, back = str(stays), _back(move)
-        move.shared.notify(lambda: _stayed(move, why, back))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the job must not be left between two workers
-        why, back = getattr(error, "message", None) or f"{type(error).__name__}: {error}.", _back(move)
-        move.shared.notify(lambda: _stayed(move, why, back))
+        container = _move(move)
+    except MigrationAborted as aborted:
+        why, return_problem = str(aborted), _return_to_origin(move)
+        move.shared.notify(lambda: _finish_failed_move(move, why, return_problem))
+    except Exception as error:  # noqa: BLE001 - a job must never be left between two workers
+        why, return_problem = (
+            getattr(error, "message", None) or f"{type(error).__name__}: {error}.",
+            _return_to_origin(move),
+        )
+        move.shared.notify(lambda: _finish_failed_move(move, why, return_problem))
     else:
-        move.shared.notify(lambda: _arrived(move, container))
+        move.shared.notify(lambda: _finish_move(move, container))
 
 
-def _moved(move: _Move) -> str:
-    """Move the job; returns its new container."""
-    wanted = move.agent.want(checkpoint=move.agent.wants.checkpoint + 1, hold=True)
-    number, host = move.agent.wants.checkpoint, move.origin.host
-    _until(
+def _move(move: _Move) -> str:
+    """Move the job; return its new container."""
+    wanted = move.agent.send_request(checkpoint=move.agent.request.checkpoint + 1, hold=True)
+    number, host = move.agent.request.checkpoint, move.origin.host
+    _wait_until(
         move,
-        lambda says: says.version >= wanted and says.checkpoint >= number and says.state == "held",
-        CHECKPOINT_IN,
-        f"Job {move.job.id} wrote no checkpoint within {CHECKPOINT_IN:g} s.",
-        (host, move.left),
+        lambda report: report.version >= wanted and report.checkpoint >= number and report.state == "held",
+        CHECKPOINT_TIMEOUT,
+        f"Job {move.job.id} wrote no checkpoint within {CHECKPOINT_TIMEOUT:g} s.",
+        (host, move.old_container),
     )
     _count(move, host)
-    move.halted.set()
-    host.stop(move.left, _GRACE)
-    before = move.agent.says()
-    _want(move, move.to, hold=True)
-    container = create(move.shared, move.job, move.plan, move.to)
+    move.has_stopped.set()
+    host.stop(move.old_container, _GRACE)
+    before = move.agent.read_report()
+    _request(move, move.to, hold=True)
+    container = create_container(move.shared, move.job, move.plan, move.to)
     try:
         move.to.host.start(container)
-        answered(move.shared, move.job)
-        _until(
+        confirm_start(move.shared, move.job)
+        _wait_until(
             move,
-            lambda says: says.started != before.started and _goes_on(says, before.checkpoint_step),
-            CONFIRM_IN,
-            f"Job {move.job.id} did not resume on {move.to.name} within {CONFIRM_IN:g} s.",
+            lambda report: report.started != before.started and _has_resumed(report, before.checkpoint_step),
+            CONFIRM_TIMEOUT,
+            f"Job {move.job.id} did not resume on {move.to.name} within {CONFIRM_TIMEOUT:g} s.",
             (move.to.host, container),
         )
-        _want(move, move.to, hold=False)
+        _request(move, move.to, hold=False)
     except BaseException:
         _remove(move.to.host, container)
         raise
-    _remove(host, move.left)
+    _remove(host, move.old_container)
     return container
 
 
-def _goes_on(says: Says, step: int) -> bool:
-    return says.state in ("held", "running", "done") and (says.step or 0) >= step
+def _has_resumed(report: AgentReport, step: int) -> bool:
+    return report.state in ("held", "running", "done") and (report.step or 0) >= step
 
 
-def _until(move: _Move, true: Callable[[Says], bool], seconds: float, why: str, at: tuple[Host, str]) -> None:
-    """Wait for the job to say something; it must be alive, or have said it before it ended.
+def _wait_until(
+    move: _Move,
+    condition: Callable[[AgentReport], bool],
+    seconds: float,
+    why: str,
+    host_and_container: tuple[Host, str],
+) -> None:
+    """Wait for a condition on the job's report; the job must be running or have met it before its end.
 
-    It has `seconds`, and as many again after each check at which its container was computing; the last check
-    is when they are over.
+    The time limit of `seconds` starts again after each check at which its container computes.
     """
-    begun = checked = time.monotonic()
-    deadline, used, look = begun + seconds, _used(*at), 0
-    while not true(move.agent.says()):
-        look += 1
+    begin_time = checked = time.monotonic()
+    deadline, used, count = begin_time + seconds, _read_cpu_seconds(*host_and_container), 0
+    while not condition(move.agent.read_report()):
+        count += 1
         now = time.monotonic()
-        if now >= min(checked + _CHECK_EVERY, deadline):
-            before, used = used, _used(*at)
-            if used - before > _COMPUTES * (now - checked):
-                deadline = min(now + seconds, begun + MOST)
+        if now >= min(checked + _CHECK_INTERVAL, deadline):
+            before, used = used, _read_cpu_seconds(*host_and_container)
+            if used - before > _MIN_COMPUTING_CORES * (now - checked):
+                deadline = min(now + seconds, begin_time + MAX_TIMEOUT)
             checked = now
-        if move.giving_up.is_set():
+        if move.aborting.is_set():
             raise MigrationAborted(f"Job {move.job.id} was stopped while it moved.")
-        if look % 10 == 0 and not at[0].inspect(at[1]).running and not true(move.agent.says()):
+        if (
+            count % 10 == 0
+            and not host_and_container[0].inspect(host_and_container[1]).running
+            and not condition(move.agent.read_report())
+        ):
             raise MigrationAborted(f"Job {move.job.id} ended while it moved.")
         if now >= deadline:
             raise MigrationAborted(why)
-        time.sleep(_LOOK)
+        time.sleep(_POLL_INTERVAL)
 
 
-def _want(move: _Move, worker: DockerWorker, hold: bool) -> None:
-    """Let the job pause or resume where it is started next, with threads for that worker."""
-    move.agent.want(hold=hold, threads=wanted_threads(move.shared, move.job, move.job.limit, worker))
+def _request(move: _Move, worker: DockerWorker, hold: bool) -> None:
+    """Request the job to pause or resume at its next start, with threads for that worker."""
+    move.agent.send_request(
+        hold=hold, threads=compute_thread_count(move.shared, move.job, move.job.limit, worker)
+    )
 
 
-def _back(move: _Move) -> str:
-    """Resume the job where it was; returns a sentence if that did not work."""
-    if move.giving_up.is_set():
-        _remove(move.origin.host, move.left)
+def _return_to_origin(move: _Move) -> str:
+    """Resume the job on its old worker; return a sentence on failure, else ""."""
+    if move.aborting.is_set():
+        _remove(move.origin.host, move.old_container)
         return ""
     deadline = time.monotonic() + move.shared.reconnect_within
     while True:
         try:
             return _resume_origin(move)
         except (PhaseDockError, OSError) as error:
-            if not isinstance(error, HostLost) or time.monotonic() >= deadline or move.giving_up.is_set():
+            if not isinstance(error, HostLost) or time.monotonic() >= deadline or move.aborting.is_set():
                 return f"It could not be restarted either: {getattr(error, 'message', error)}"
         time.sleep(PULSE)
 
 
 def _resume_origin(move: _Move) -> str:
-    _want(move, move.origin, hold=False)
-    running_or_done = move.origin.host.inspect(move.left).running or move.agent.says().state == "done"
-    if move.halted.is_set() and not running_or_done:
-        move.origin.host.start(move.left)
+    _request(move, move.origin, hold=False)
+    running_or_done = (
+        move.origin.host.inspect(move.old_container).running or move.agent.read_report().state == "done"
+    )
+    if move.has_stopped.is_set() and not running_or_done:
+        move.origin.host.start(move.old_container)
     return ""
 
 
-def _used(host: Host, container: str) -> float:
-    """Core-seconds that a container has used; 0 if it is not there."""
+def _read_cpu_seconds(host: Host, container: str) -> float:
+    """Return the core-seconds used by a container; 0 if it is gone."""
     counters = host.counters([host.inspect(container)]).get(container)
     return 0.0 if counters is None else counters.cpu_seconds
 
 
 def _count(move: _Move, host: Host) -> None:
-    """Read a last time what the container used, before it is stopped."""
-    counters = host.counters([host.inspect(move.left)]).get(move.left)
+    """Read the usage of the container once more before it is stopped."""
+    counters = host.counters([host.inspect(move.old_container)]).get(move.old_container)
     if counters is not None:
         move.shared.notify(lambda: move.job.count(counters))
 
@@ -204,11 +219,11 @@ def _remove(host: Host, container: str) -> None:
         return  # it is removed at the end of the run
 
 
-def _arrived(move: _Move, container: str) -> None:
-    """Note, in the engine's thread, that the job is where it was sent."""
+def _finish_move(move: _Move, container: str) -> None:
+    """Record, in the engine's thread, that the job has moved."""
     job = move.job
-    job.giving_up = None
-    move.shared.happened.add(Trigger.OUTCOME)
+    job.aborting = None
+    move.shared.triggers.add(Trigger.OUTCOME)
     if job.id not in move.shared.jobs:
         move.shared.executor.submit(_remove, move.to.host, container)
         return
@@ -216,14 +231,14 @@ def _arrived(move: _Move, container: str) -> None:
     job.worker, job.state = move.to, JobState.RUNNING
 
 
-def _stayed(move: _Move, why: str, back: str) -> None:
-    """Note, in the engine's thread, that the job is where it was, and why the move failed."""
+def _finish_failed_move(move: _Move, why: str, return_problem: str) -> None:
+    """Record, in the engine's thread, that the job stays, and why the move failed."""
     job, shared = move.job, move.shared
-    job.giving_up = None
-    shared.happened.add(Trigger.OUTCOME)
+    job.aborting = None
+    shared.triggers.add(Trigger.OUTCOME)
     if job.id not in shared.jobs:
         return
     job.worker, job.state = move.origin, JobState.RUNNING
-    shared.failures.append(Failure(move.action, f"{why} {back}".strip()))
-    if back:
-        shared.end(job, JobState.FAILED, f"{why} {back}")
+    shared.failures.append(Failure(move.action, f"{why} {return_problem}".strip()))
+    if return_problem:
+        shared.end(job, JobState.FAILED, f"{why} {return_problem}")

@@ -1,12 +1,12 @@
-"""Updating the state of jobs from what the hosts report."""
+"""Update the state of jobs from the reports of their hosts."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Final
 
-from core.engines.docker_host.adoption import adopt_new, put_back
-from core.engines.docker_host.host import ending
+from core.engines.docker_host.adoption import adopt_new, restore_container
+from core.engines.docker_host.host import describe_ending
 from core.engines.docker_host.job import LiveJob
 from core.engines.docker_host.start import remove_unanswered
 from core.engines.errors import ChangeRefused, ContainerGone, HostLost
@@ -19,81 +19,81 @@ if TYPE_CHECKING:
     from core.engines.docker_host.shared_state import SharedState
     from core.engines.values import Counters
 
-_JUST: Final = 10.0
-_SIZE_WITHIN: Final = 5.0
-"""Seconds after which it is noticed at the latest that a host has other cores or memory than before."""
+_RECENT_RETURN: Final = 10.0
+_MAX_SIZE_AGE: Final = 5.0
+"""Maximum seconds until a change of a host's cores or memory is noticed."""
 
 
-def arrive(shared: SharedState) -> None:
-    """Let planned jobs whose time has come arrive."""
+def admit_arrivals(shared: SharedState) -> None:
+    """Admit planned jobs whose arrival time has passed."""
     now = shared.clock.now()
-    while shared.to_come and shared.to_come[0].arrival <= now:
-        plan = shared.to_come.pop(0)
+    while shared.planned_jobs and shared.planned_jobs[0].arrival <= now:
+        plan = shared.planned_jobs.pop(0)
         shared.jobs[plan.id] = LiveJob(
             plan.id, plan.arrival, plan, can_migrate=plan.can_migrate, can_resize=plan.can_resize
         )
-        shared.happened.add(Trigger.ARRIVAL)
+        shared.triggers.add(Trigger.ARRIVAL)
 
 
-def look(shared: SharedState) -> None:
-    """Look at every host once; the jobs of one that is lost or answers with an error keep their last state.
+def update_jobs(shared: SharedState) -> None:
+    """Update jobs from every host once; jobs of a lost or failing host keep their last state.
 
     Raises
     ------
     HostLost
-        If a host has been lost for longer than the run waits for it.
+        If a host is lost for longer than the run waits.
     """
     for name, host in shared.hosts.items():
         try:
             if name in shared.lost:
                 host.info(0.0)  # it may have come back as another machine
                 shared.returned[name] = time.monotonic()
-            _measure(shared, host)
-            _look_at(shared, host)
-        except (HostLost, ChangeRefused) as lost:
+            _check_host_size(shared, host)
+            _update_host(shared, host)
+        except (HostLost, ChangeRefused) as error:
             since = shared.lost.setdefault(name, time.monotonic())
             if time.monotonic() - since > shared.reconnect_within:
                 raise HostLost(
                     f"The Docker host {name} was lost, and did not come back within "
                     f"{shared.reconnect_within:g} s.",
-                    lost.hint,
-                    getattr(lost, "kind", "lost"),
-                ) from lost
+                    error.hint,
+                    getattr(error, "kind", "lost"),
+                ) from error
         else:
             shared.lost.pop(name, None)
 
 
-def read(shared: SharedState) -> None:
-    """Take every job's new readings."""
+def take_readings(shared: SharedState) -> None:
+    """Add the new readings of every job."""
     for job in shared.jobs.values():
-        read_one(shared, job)
+        take_job_readings(shared, job)
 
 
-def read_one(shared: SharedState, job: LiveJob, at_end: bool = False) -> None:
-    """Take one job's new readings; at its end for the last time, before its log is gone."""
+def take_job_readings(shared: SharedState, job: LiveJob, at_end: bool = False) -> None:
+    """Add the new readings of one job; `at_end` also reads its last ones."""
     if job.follower is not None:
         news = job.follower.news(at_end)
         job.add([(shared.clock.at(when), value) for when, value in news], shared.clock.now())
 
 
-def _measure(shared: SharedState, host: Host) -> None:
-    """Ask now and then how large a host is: it may lose a core, and policies are told at once."""
+def _check_host_size(shared: SharedState, host: Host) -> None:
+    """Check a host's size regularly and notify policies of a change, such as a lost core."""
     cores = host.info().cores
-    if host.info(_SIZE_WITHIN).cores != cores:
-        shared.happened.add(Trigger.TICK)
+    if host.info(_MAX_SIZE_AGE).cores != cores:
+        shared.triggers.add(Trigger.TICK)
 
 
-def _look_at(shared: SharedState, host: Host) -> None:
+def _update_host(shared: SharedState, host: Host) -> None:
     if shared.unanswered:
         remove_unanswered(shared, host)
     running = {container.id: container for container in host.containers()}
     if shared.adopt is not None:
         adopt_new(shared, host, running)
     counters = host.counters(tuple(running.values()))
-    shared.note_usage(host, running, counters)
+    shared.record_usage(host, running, counters)
     for job in list(shared.jobs.values()):
-        here = job.worker is not None and job.worker.host is host and job.state is not JobState.MIGRATING
-        if here and job.container:
+        is_here = job.worker is not None and job.worker.host is host and job.state is not JobState.MIGRATING
+        if is_here and job.container:
             _update(shared, host, job, running.get(job.container), counters.get(job.container))
 
 
@@ -103,22 +103,22 @@ def _update(
     if counters is not None:
         job.count(counters)
     if container is None:
-        _gone(shared, host, job)
+        _handle_stopped(shared, host, job)
     elif job.adopted and shared.adopt is not None and not shared.adopt(container):
         shared.end(job, JobState.FAILED, "It is no longer selected for PhaseDock.")
-        shared.executor.submit(put_back, host, job)
+        shared.executor.submit(restore_container, host, job)
     else:
         job.state = JobState.PAUSED if container.state == "paused" else JobState.RUNNING
         job.memory_limit = container.limits.memory_bytes
         if shared.kills[job.container] > job.kills:
             job.kills = shared.kills[job.container]
-            shared.happened.add(Trigger.TICK)
-        if job.adopted or not job.limit_stands(container.limits, host.info().cores):
+            shared.triggers.add(Trigger.TICK)
+        if job.adopted or not job.has_requested_limits(container.limits, host.info().cores):
             job.limit, job.weight = container.limits.cores, container.limits.weight
 
 
-def _gone(shared: SharedState, host: Host, job: LiveJob) -> None:
-    """A container that does not run: it has ended, is restarting, or was removed."""
+def _handle_stopped(shared: SharedState, host: Host, job: LiveJob) -> None:
+    """Handle a container that does not run: it ended, restarts or was removed."""
     try:
         container = host.inspect(job.container)
     except ContainerGone:
@@ -126,17 +126,20 @@ def _gone(shared: SharedState, host: Host, job: LiveJob) -> None:
         return
     if container.running or container.state in ("restarting", "created"):
         return
-    read_one(shared, job, at_end=True)
-    outcome = ending(host, container, job.agent.says().state if job.agent is not None else "")
+    take_job_readings(shared, job, at_end=True)
+    outcome = describe_ending(host, container, job.agent.read_report().state if job.agent is not None else "")
     state, why = JobState.DONE if outcome.done else JobState.FAILED, outcome.why
-    if state is JobState.FAILED and time.monotonic() - shared.returned.get(host.name, float("-inf")) < _JUST:
+    if (
+        state is JobState.FAILED
+        and time.monotonic() - shared.returned.get(host.name, float("-inf")) < _RECENT_RETURN
+    ):
         why = f"Docker on {host.name} was restarted, which ended its containers."
     shared.end(job, state, why)
-    if not job.outlives:
-        shared.executor.submit(_removed, host, job.container)
+    if not job.outlives_run:
+        shared.executor.submit(_remove_quietly, host, job.container)
 
 
-def _removed(host: Host, container: str) -> None:
+def _remove_quietly(host: Host, container: str) -> None:
     try:
         host.remove(container)
     except PhaseDockError:

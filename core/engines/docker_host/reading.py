@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from core.engines.docker_host.agent import AgentReadings
-from core.engines.docker_host.cgroups import CgroupReader, Using
+from core.engines.docker_host.cgroups import CgroupReader, ContainerUsage
 from core.engines.docker_host.connection import REQUEST_TIMEOUT, Connection
 from core.engines.docker_host.containers import parse_container, parse_host, parse_time
 from core.engines.docker_host.events import EventStream
@@ -34,7 +34,7 @@ _HEADER: Final = struct.Struct(">BxxxL")
 def parse_logs(content: bytes) -> list[tuple[float, str]]:
     """Lines with the Unix seconds of each, in the order of time."""
     lines: list[tuple[float, str]] = []
-    for text in _streams(content):
+    for text in _split_streams(content):
         for line in text.split(b"\n"):
             when, _, rest = line.decode("utf-8", "replace").rstrip("\r").partition(" ")
             try:
@@ -44,9 +44,9 @@ def parse_logs(content: bytes) -> list[tuple[float, str]]:
     return sorted((line for line in lines if line[0]), key=lambda line: line[0])
 
 
-def _streams(content: bytes) -> list[bytes]:
+def _split_streams(content: bytes) -> list[bytes]:
     """The text of each stream; a line may be spread over frames, but never over streams."""
-    if not _framed(content):
+    if not _is_framed(content):
         return [content]
     found: dict[int, list[bytes]] = {}
     place = 0
@@ -58,17 +58,17 @@ def _streams(content: bytes) -> list[bytes]:
     return [b"".join(pieces) for pieces in found.values()]
 
 
-def _framed(content: bytes) -> bool:
+def _is_framed(content: bytes) -> bool:
     return len(content) >= _HEADER.size and content[0] in (0, 1, 2) and content[1:4] == b"\0\0\0"
 
 
-_CHANGING: Final = frozenset(
+_CHANGING_EVENTS: Final = frozenset(
     ("create", "start", "restart", "stop", "die", "destroy", "update", "pause", "unpause", "rename", "oom")
 )
-_SURE_FOR: Final = 10.0
+_MAX_LIST_AGE: Final = 10.0
 
 
-class Listing:
+class ContainerCache:
     """The containers of one host as they were last seen."""
 
     def __init__(self, connection: Connection) -> None:
@@ -77,20 +77,20 @@ class Listing:
         self._known: dict[str, Container] = {}
         self._stale: set[str] = set()
         self._lists: dict[bool, tuple[float, tuple[str, ...]]] = {}
-        self._sure = False
+        self._is_following = False
 
-    def note(self, event: HostEvent) -> None:
+    def handle_event(self, event: HostEvent) -> None:
         """Take notice of an event."""
         with self._lock:
             if event.kind in ("found", "lost"):
-                self._sure = event.kind == "found"
+                self._is_following = event.kind == "found"
                 self._stale.update(self._known)
                 self._lists.clear()
-            elif event.kind in _CHANGING:
+            elif event.kind in _CHANGING_EVENTS:
                 self._stale.add(event.container)
                 self._lists.clear()
 
-    def doubt(self, container: str) -> None:
+    def mark_stale(self, container: str) -> None:
         """Ask again for a container that was just changed, since its event may come later than the answer."""
         with self._lock:
             self._stale.add(container)
@@ -138,7 +138,7 @@ class Listing:
     def _ids(self, running_only: bool) -> tuple[str, ...]:
         with self._lock:
             asked, ids = self._lists.get(running_only, (float("-inf"), ()))
-            if self._sure and time.monotonic() - asked < _SURE_FOR:
+            if self._is_following and time.monotonic() - asked < _MAX_LIST_AGE:
                 return ids
         begin = time.monotonic()
         with self._lock:
@@ -157,7 +157,7 @@ class Listing:
         """Mark containers whose state is not what we know for inspection; all of them, if unsure."""
         for entry in entries:
             known = self._known.get(entry["Id"])
-            if known is not None and (not self._sure or known.state != entry["State"]):
+            if known is not None and (not self._is_following or known.state != entry["State"]):
                 self._stale.add(entry["Id"])
 
 
@@ -171,11 +171,11 @@ class HostReading:
         self.address = address
         self._connection = Connection(address, request_timeout)
         self._reader = CgroupReader()
-        self._listing = Listing(self._connection)
-        self._using = Using(self._connection, self._reader)
+        self._cache = ContainerCache(self._connection)
+        self._usage = ContainerUsage(self._connection, self._reader)
         self._info: HostInfo | None = None
-        self._asked = 0.0
-        self._unsure = False
+        self._asked_at = 0.0
+        self._is_unsure = False
         self._stream: EventStream | None = None
         self._listeners: list[Callable[[HostEvent], None]] = []
         self._following = threading.Event()
@@ -195,11 +195,11 @@ class HostReading:
             If it does not answer.
         """
         known, now = self._info, time.monotonic()
-        if known is None or now - self._asked >= within:
+        if known is None or now - self._asked_at >= within:
             found = self._connection.get("/info")
             local = not self._connection.remote and self._reader.usable
             self._info = known = parse_host(self.name, found, local)
-            self._asked, self._unsure = now, False
+            self._asked_at, self._is_unsure = now, False
         return known
 
     def key(self) -> EngineKey:
@@ -210,7 +210,7 @@ class HostReading:
         HostLost
             If it does not answer.
         """
-        return self.info(0.0 if self._unsure else inf).key
+        return self.info(0.0 if self._is_unsure else inf).key
 
     def ping(self) -> None:
         """Ask whether the host is there.
@@ -220,7 +220,7 @@ class HostReading:
         HostLost
             If it does not answer.
         """
-        self._connection.bytes_of("/_ping")
+        self._connection.get_bytes("/_ping")
 
     def containers(self, running_only: bool = True) -> tuple[Container, ...]:
         """The host's containers, newest first; asks only for what may have changed since the last call.
@@ -231,7 +231,7 @@ class HostReading:
             If it does not answer.
         """
         self._follow()
-        found = self._listing.all(running_only)
+        found = self._cache.all(running_only)
         if not running_only:
             self._reader.forget_all_but({container.id for container in found})
         return found
@@ -246,7 +246,7 @@ class HostReading:
         HostLost
             If the host does not answer.
         """
-        return self._listing.inspect(container)
+        return self._cache.inspect(container)
 
     def has_image(self, image: str) -> bool:
         """Whether the host has an image; nothing is pulled.
@@ -264,7 +264,7 @@ class HostReading:
 
     def known(self, container: str) -> Container | None:
         """What was last seen of a container, without asking."""
-        return self._listing.known(container)
+        return self._cache.known(container)
 
     def counters(self, containers: Sequence[Container]) -> dict[str, Counters]:
         """A reading of each running container by id; those that have just ended are left out.
@@ -274,11 +274,11 @@ class HostReading:
         HostLost
             If the host had to be asked and does not answer.
         """
-        return self._using.counters(containers)
+        return self._usage.counters(containers)
 
     def logs_since(self, container: str, since: float, lines: int = 100_000) -> list[tuple[float, str]]:
         """Times and lines that a container printed after `since` (Unix seconds), at most the last `lines`."""
-        content = self._connection.bytes_of(
+        content = self._connection.get_bytes(
             f"/containers/{container}/logs",
             stdout=True,
             stderr=True,
@@ -294,8 +294,8 @@ class HostReading:
         return None if folder is None else AgentReadings(folder / "readings.csv")
 
     def _agent_folder(self, container: Container) -> Path | None:
-        said = container.labels.get(AGENT, "")
-        return Path(said) if said and self.info().local and Path(said).is_dir() else None
+        label = container.labels.get(AGENT, "")
+        return Path(label) if label and self.info().local and Path(label).is_dir() else None
 
     def events(self, callback: Callable[[HostEvent], None]) -> Callable[[], None]:
         """Call `callback` with every event, in the host's own thread, until the returned function is called.
@@ -321,7 +321,7 @@ class HostReading:
             self._following.clear()
         if stream is not None:
             stream.close()
-        self._using.close()
+        self._usage.close()
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -344,15 +344,15 @@ class HostReading:
     def _begin_following(self) -> bool:
         if self._stream is not None:
             return False
-        self._stream = EventStream(self.address, self._tell)
+        self._stream = EventStream(self.address, self._notify_listeners)
         return True
 
-    def _tell(self, event: HostEvent) -> None:
-        self._listing.note(event)
+    def _notify_listeners(self, event: HostEvent) -> None:
+        self._cache.handle_event(event)
         if event.kind == "found":
             self._following.set()
         elif event.kind == "lost":
-            self._unsure = True
+            self._is_unsure = True
         with self._lock:
             listeners = tuple(self._listeners)
         for listener in listeners:

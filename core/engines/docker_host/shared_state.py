@@ -1,9 +1,9 @@
-"""How many threads a job should use: as many as the cores that its neighbours and its limit leave it.
+"""The state of a run on Docker, shared by its modules, and the number of threads of each job.
 
-Threads beyond a job's cores wait for each other and waste those cores. A limit alone does not say how many
-cores a job gets: three jobs that may each use both cores of a machine get two thirds of one. So a job whose
-threads follow its cores is asked for its share of its worker, rounded up: weighted water-filling over what
-runs there (`water_filling`), whether or not its neighbours follow.
+Threads beyond a job's cores wait for each other and waste those cores. A limit alone does not determine the
+cores of a job: three jobs that may each use both cores of a machine get two thirds of one. So a job whose
+threads follow its cores is requested to use its share of its worker, rounded up: weighted water-filling over
+all running jobs of the worker, whether or not these follow.
 """
 
 from __future__ import annotations
@@ -34,65 +34,65 @@ if TYPE_CHECKING:
     from core.scheduling.model import Failure
 
 
-def wanted_threads(
+def compute_thread_count(
     shared: SharedState, job: LiveJob, limit: float | None, worker: DockerWorker
 ) -> int | None:
-    """Threads of a job with this limit on that worker, beside what runs there.
+    """Return the number of threads of a job with a limit on a worker, given its neighbours.
 
-    None if it does not follow, or if its policy said how many.
+    None if its threads do not follow its cores, or if its policy sets their number.
     """
-    if not (shared.follow and job.can_resize) or job.told:
+    if not (shared.follow and job.can_resize) or job.threads_set_by_policy:
         return None
-    beside = [
+    neighbours = [
         each
         for each in list(shared.jobs.values())
         if each is not job and each.worker is worker and each.state is JobState.RUNNING
     ]
-    caps = [inf if cap is None else cap for cap in (limit, *(each.limit for each in beside))]
-    share = water_fill(worker.capacity, caps, [job.weight, *(each.weight for each in beside)])[0]
+    caps = [inf if cap is None else cap for cap in (limit, *(each.limit for each in neighbours))]
+    share = water_fill(worker.capacity, caps, [job.weight, *(each.weight for each in neighbours)])[0]
     return threads_for(share)
 
 
-def want(shared: SharedState, job: LiveJob, limit: float | None) -> None:
-    """Ask a job for the threads that suit a limit, unless it was asked for them already."""
+def request_threads_for_limit(shared: SharedState, job: LiveJob, limit: float | None) -> None:
+    """Request the threads that suit a limit, unless already requested."""
     if job.worker is not None:
-        ask(job, wanted_threads(shared, job, limit, job.worker))
+        request_threads(job, compute_thread_count(shared, job, limit, job.worker))
 
 
-def ask(job: LiveJob, threads: int | None) -> None:
-    """Ask a job for so many threads, unless it was asked for them already; None asks for nothing."""
-    if job.agent is not None and threads is not None and threads != job.agent.wants.threads:
-        job.agent.want(threads=threads)
+def request_threads(job: LiveJob, threads: int | None) -> None:
+    """Request a number of threads, unless already requested; None requests nothing."""
+    if job.agent is not None and threads is not None and threads != job.agent.request.threads:
+        job.agent.send_request(threads=threads)
 
 
-def fit(shared: SharedState) -> None:
-    """Ask every running job for the threads that suit its limit; an adopted one only once it was changed."""
+def adjust_threads(shared: SharedState) -> None:
+    """Request the threads that suit its limit from every running job; from adopted ones once changed."""
     for job in shared.jobs.values():
         if job.state is JobState.RUNNING and (job.changed or not job.adopted):
-            with suppress(OSError):  # a full disk: it is asked at the next look
-                want(shared, job, job.limit)
+            with suppress(OSError):  # a full disk: retried at the next update
+                request_threads_for_limit(shared, job, job.limit)
 
 
 PULSE: Final = 0.4
 """Seconds between two polls while the engine waits; `idle` is called as often."""
 
 
-_LEAST: Final = 0.3
-"""The shortest time over which the cores in use are measured, seconds."""
+_MIN_INTERVAL: Final = 0.3
+"""The minimum interval of a measurement of the cores in use, seconds."""
 
 
 class RunClock:
-    """Seconds since it was made; follows the monotonic clock, so the wall clock may jump."""
+    """Seconds since its creation, by the monotonic clock, so that the wall clock may jump."""
 
     def __init__(self) -> None:
         self._begin, self._unix = time.monotonic(), time.time()
 
     def now(self) -> float:
-        """Seconds since the beginning."""
+        """Return the seconds since the beginning."""
         return time.monotonic() - self._begin
 
     def at(self, unix: float) -> float:
-        """The run's time for a Unix time that was taken on this machine; may be negative."""
+        """Convert a Unix time of this machine to the run's time; may be negative."""
         return unix - self._unix
 
 
@@ -102,7 +102,7 @@ class SharedState:
     Raises
     ------
     InputError
-        If a name comes twice, or there is no worker.
+        If a name occurs twice, or there is no worker.
     """
 
     def __init__(
@@ -119,19 +119,19 @@ class SharedState:
         _check(workers, plans)
         self.workers = {worker.name: worker for worker in workers}
         self.hosts: dict[str, Host] = {worker.host.name: worker.host for worker in workers}
-        self.to_come = sorted(plans, key=lambda plan: plan.arrival)
+        self.planned_jobs = sorted(plans, key=lambda plan: plan.arrival)
         self.folder, self.idle, self.adopt, self.follow = folder, idle, adopt, follow
         self.reconnect_within, self.logs_every = reconnect_within, logs_every
         self.jobs: dict[str, LiveJob] = {}
         self.ended: list[LiveJob] = []
         self.failures: list[Failure] = []
-        self.happened: set[Trigger] = set()
+        self.triggers: set[Trigger] = set()
         self.reasons: dict[str, str] = {}
         self.used: dict[str, float] = dict.fromkeys(self.workers, 0.0)
         self.memory_used: dict[str, float] = {}
         self.news_queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self.executor = ThreadPoolExecutor(8, thread_name_prefix="docker-engine")
-        self.mine: dict[str, tuple[Host, LiveJob]] = {}
+        self.created: dict[str, tuple[Host, LiveJob]] = {}
         self.unanswered: dict[str, tuple[Host, LiveJob]] = {}
         self.adopted: list[tuple[Host, LiveJob]] = []
         self.names: dict[str, int] = {}
@@ -139,59 +139,59 @@ class SharedState:
         self.returned: dict[str, float] = {}
         self.numbers = count(1)
         self.kills: Counter[str] = Counter()
-        self._last: dict[str, Mapping[str, Counters]] = {}
-        self._noted: dict[str, float] = {}
+        self._last_counters: dict[str, Mapping[str, Counters]] = {}
+        self._measured_at: dict[str, float] = {}
         self.token = secrets.token_hex(3)
         self._clock: RunClock | None = None
-        self._pulsed = float("-inf")
+        self._pulsed_at = float("-inf")
 
     @property
     def clock(self) -> RunClock:
-        """The run's clock, which begins when it is first looked at."""
+        """The run's clock, which begins at its first use."""
         if self._clock is None:
             self._clock = RunClock()
         return self._clock
 
     def new_folder(self, name: str) -> Path:
-        """A folder of this run for something of this name; never an existing one."""
+        """Create a new folder of this run."""
         path = self.folder / self.token / name
         while path.exists():
             path = path.with_name(f"{name}-{next(self.numbers)}")
         path.mkdir(parents=True)
         return path.resolve()
 
-    def kept_folder(self, name: str) -> Path:
-        """The folder of a job whose container outlives the run; the same in every run."""
+    def lasting_folder(self, name: str) -> Path:
+        """Return the folder of a job whose container outlives the run; the same in every run."""
         path = self.folder / "jobs" / name
         path.mkdir(parents=True, exist_ok=True)
         return path.resolve()
 
     def new_name(self, name: str) -> str:
-        """A job's name in this run: the name of an ended one is not used twice, so another is ``name#2``."""
-        self.names[name] = times = self.names.get(name, 0) + 1
-        return name if times == 1 else f"{name}#{times}"
+        """Return a job's name in this run; a second job of one name is ``name#2``."""
+        self.names[name] = occurrences = self.names.get(name, 0) + 1
+        return name if occurrences == 1 else f"{name}#{occurrences}"
 
     def host_of(self, job: LiveJob) -> Host:
-        """The host of a placed job."""
+        """Return the host of a placed job."""
         if job.worker is None:
             raise LookupError(job.id)
         return job.worker.host
 
     def end(self, job: LiveJob, state: JobState, why: str) -> None:
-        """End a job for good, and remember why."""
+        """End a job and remember the reason."""
         if self.jobs.pop(job.id, None) is None:
             return
         job.state = state
         self.reasons[job.id] = why
         self.ended.append(job)
-        self.happened.add(Trigger.DEPARTURE)
+        self.triggers.add(Trigger.DEPARTURE)
 
     def notify(self, news: Callable[[], None] | None = None) -> None:
-        """Wake the engine up, from any thread; `news` is then called in the engine's own thread."""
+        """Wake the engine from any thread; `news` is then called in the engine's thread."""
         self.news_queue.put(news)
 
-    def rest(self, seconds: float) -> None:
-        """Wait this long, or until `notify` is called; calls the news that have arrived."""
+    def wait_for_news(self, seconds: float) -> None:
+        """Wait this long, or until `notify` is called; call the pending news."""
         try:
             news = self.news_queue.get(timeout=max(seconds, 0.0))
             while True:
@@ -202,47 +202,49 @@ class SharedState:
             return
 
     def pulse(self) -> None:
-        """Call `idle`, a few times a second at most."""
+        """Call `idle`, at most a few times a second."""
         now = time.monotonic()
-        if now - self._pulsed >= PULSE / 2:
-            self._pulsed = now
+        if now - self._pulsed_at >= PULSE / 2:
+            self._pulsed_at = now
             self.idle()
 
-    def note_usage(
+    def record_usage(
         self, host: Host, running: Mapping[str, Container], counters: Mapping[str, Counters]
     ) -> None:
-        """Work out the cores in use on a host's workers, everybody's containers together."""
+        """Compute the cores in use on a host's workers, by all containers together."""
         now = time.monotonic()
-        if now - self._noted.get(host.name, float("-inf")) < _LEAST:
+        if now - self._measured_at.get(host.name, float("-inf")) < _MIN_INTERVAL:
             return
-        self._noted[host.name] = now
+        self._measured_at[host.name] = now
         cores = int(host.info().cores)
-        last = self._last.get(host.name, {})
+        last = self._last_counters.get(host.name, {})
         rates = {name: _rate(last.get(name), read) for name, read in counters.items()}
         for worker in self.workers.values():
             if worker.host is host:
-                own = set(worker.cpus) if worker.cpus is not None else set(range(cores))
+                own_cpus = set(worker.cpus) if worker.cpus is not None else set(range(cores))
                 shares = ((rate, parse_cpus(running[name].cpuset, cores)) for name, rate in rates.items())
-                used = sum(rate * len(own & cpus) / len(cpus) for rate, cpus in shares)
+                used = sum(rate * len(own_cpus & cpus) / len(cpus) for rate, cpus in shares)
                 self.used[worker.name] = min(used, worker.capacity)
                 self.memory_used[worker.name] = float(sum(read.memory for read in counters.values()))
-        self._last[host.name] = counters
+        self._last_counters[host.name] = counters
 
     def worker_of(self, host: Host, container: Container) -> DockerWorker | None:
-        """The worker of a host whose processors overlap most with a container's; None if none do."""
+        """Return the worker whose processors overlap most with a container's; None without overlap."""
         cores = int(host.info().cores)
         cpus = parse_cpus(container.cpuset, cores)
-        best, most = None, 0.0
+        best_worker, largest_share = None, 0.0
         for worker in self.workers.values():
             if worker.host is host:
-                own = set(worker.cpus) if worker.cpus is not None else set(range(cores))
-                shared = len(own & cpus) / len(own)
-                best, most = (worker, shared) if shared > most else (best, most)
-        return best
+                own_cpus = set(worker.cpus) if worker.cpus is not None else set(range(cores))
+                shared = len(own_cpus & cpus) / len(own_cpus)
+                best_worker, largest_share = (
+                    (worker, shared) if shared > largest_share else (best_worker, largest_share)
+                )
+        return best_worker
 
 
 def _rate(before: Counters | None, now: Counters) -> float:
-    """Cores in use between two readings."""
+    """Return the cores in use between two readings."""
     if before is None or now.time <= before.time:
         return 0.0
     return max(now.cpu_seconds - before.cpu_seconds, 0.0) / (now.time - before.time)
@@ -251,7 +253,7 @@ def _rate(before: Counters | None, now: Counters) -> float:
 def _check(workers: Sequence[DockerWorker], plans: Sequence[PlannedJob]) -> None:
     if not workers:
         raise InputError("There is no worker.", "Name at least one Docker host.")
-    for what, names in (("workers", [w.name for w in workers]), ("jobs", [p.id for p in plans])):
-        twice = {name for name in names if names.count(name) > 1}
-        if twice:
-            raise InputError(f"Two {what} are called {min(twice)}.", "Give each a name of its own.")
+    for noun, names in (("workers", [w.name for w in workers]), ("jobs", [p.id for p in plans])):
+        duplicates = {name for name in names if names.count(name) > 1}
+        if duplicates:
+            raise InputError(f"Two {noun} are called {min(duplicates)}.", "Give each a name of its own.")

@@ -1,4 +1,4 @@
-"""Reading losses from a container's log, for jobs without an agent."""
+"""Start a job's container and follow its readings, by its agent or by its log."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ import re
 import time
 from typing import TYPE_CHECKING, Final
 
-from core.engines.docker_host.agent import INSIDE, VARIABLE, AgentFolder, AgentReadings, Place
-from core.engines.docker_host.host import Creation
+from core.engines.docker_host.agent import (
+    FOLDER_IN_CONTAINER,
+    FOLDER_VARIABLE,
+    AgentFolder,
+    AgentReadings,
+    JobProgress,
+)
+from core.engines.docker_host.host import ContainerCreation
 from core.engines.docker_host.limits import Limits
 from core.engines.errors import ChangeRefused
 from core.engines.values import AGENT, GOAL, JOB, LOGS_EVERY, LOSS
@@ -24,38 +30,38 @@ if TYPE_CHECKING:
     from core.scheduling.model import Reading
 
 
-_FEW: Final = 1000
-_MANY: Final = 100_000
-"""Lines that are read at most; what a container printed before them is left out."""
+_FEW_LINES: Final = 1000
+_MAX_LINES: Final = 100_000
+"""The largest number of log lines to read; earlier ones are skipped."""
 
 
 class LogReadings:
-    """Finds E, the value of the evaluation function, in a container's log."""
+    """Readings of E, the evaluation function, from a container's log."""
 
     def __init__(
         self, host: Host, container: str, labels: Mapping[str, str], every: float = LOGS_EVERY
     ) -> None:
         self._host, self._container, self._every = host, container, every
-        self._since, self._asked = 0.0, float("-inf")
+        self._since, self._asked_at = 0.0, float("-inf")
         self._reader: ProgressReader | None
         try:
             self._reader = ProgressReader(labels.get(LOSS, ""), labels.get(GOAL, "") or Goal.MIN)
         except InputError:
             self._reader = None
 
-    def place(self) -> Place:
-        """Steps done and in all, and how long one takes, as far as its lines say."""
+    def progress(self) -> JobProgress:
+        """Return steps done, total steps and seconds per step, as far as the log states them."""
         if self._reader is None:
-            return Place()
+            return JobProgress()
         found = self._reader.position
-        return Place(found.steps, found.total_steps, self._reader.step_seconds)
+        return JobProgress(found.steps, found.total_steps, self._reader.step_seconds)
 
     def news(self, at_end: bool = False) -> list[Reading]:
-        """Unix seconds and E of what was printed since the last read; nothing where it cannot be read."""
+        """Return Unix seconds and E of the lines since the last read; empty if the log is unreadable."""
         now = time.monotonic()
-        if self._reader is None or (now - self._asked < self._every and not at_end):
+        if self._reader is None or (now - self._asked_at < self._every and not at_end):
             return []
-        self._asked = now
+        self._asked_at = now
         try:
             lines = self._lines()
         except PhaseDockError:
@@ -65,131 +71,140 @@ class LogReadings:
         return list(self._reader.feed(lines))
 
     def _lines(self) -> list[tuple[float, str]]:
-        """New lines; Docker reads as many as are requested, new or not, so few are requested at first."""
+        """Return new lines; Docker reads all requested lines, new or not, so request few at first."""
         if self._since:
-            lines = self._host.logs_since(self._container, self._since, _FEW)
-            if len(lines) < _FEW:
+            lines = self._host.logs_since(self._container, self._since, _FEW_LINES)
+            if len(lines) < _FEW_LINES:
                 return lines
-        return self._host.logs_since(self._container, self._since, _MANY)
+        return self._host.logs_since(self._container, self._since, _MAX_LINES)
 
 
 class AgentOrLog:
-    """Reads what an agent reports, and the log for as long as no agent has said anything.
+    """Readings of an agent once it has reported, before that of the log.
 
-    Every program is given a folder; whether it has an agent is known only once that writes there, which it
-    does before its first step.
+    Every program gets a folder; whether it has an agent shows once it writes there, before its first step.
     """
 
-    def __init__(self, agent: AgentFolder, reported: AgentReadings, printed: LogReadings) -> None:
-        self._agent, self._reported, self._printed = agent, reported, printed
+    def __init__(self, agent: AgentFolder, agent_readings: AgentReadings, log_readings: LogReadings) -> None:
+        self._agent, self._agent_readings, self._log_readings = agent, agent_readings, log_readings
 
-    def place(self) -> Place:
-        """Steps done and in all, as far as the log says; an agent reports them elsewhere."""
-        return self._printed.place()
+    def progress(self) -> JobProgress:
+        """Return steps done and total steps of the log; an agent reports them elsewhere."""
+        return self._log_readings.progress()
 
     def news(self, at_end: bool = False) -> list[Reading]:
-        """Unix seconds and E of what was reported, or printed, since the last read."""
-        return self._reported.news(at_end) if self._agent.says().state else self._printed.news(at_end)
+        """Return Unix seconds and E of the new readings."""
+        return (
+            self._agent_readings.news(at_end)
+            if self._agent.read_report().state
+            else self._log_readings.news(at_end)
+        )
 
 
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
-def limits_of(limit: float | None, weight: float, memory: int | None = None) -> Limits:
-    """The limits of a container of our own, by quota."""
+def make_limits(limit: float | None, weight: float, memory: int | None = None) -> Limits:
+    """Return the limits of a created container, by quota."""
     limits = Limits().with_cores(limit).with_weight(weight)
     return limits if memory is None else limits.with_memory(memory)
 
 
-def prepare(shared: SharedState, job: LiveJob, plan: PlannedJob) -> None:
-    """Make a job's folder, once, if its worker can see it."""
+def prepare_folder(shared: SharedState, job: LiveJob, plan: PlannedJob) -> None:
+    """Create a job's folder, once, if its worker can mount it."""
     if job.agent is None and job.worker is not None and job.worker.has_folder:
-        path = shared.kept_folder(plan.container) if plan.stays else shared.new_folder(safe(plan.id))
-        path.chmod(0o777)  # for whatever user the program runs as
+        path = (
+            shared.lasting_folder(plan.container)
+            if plan.stays
+            else shared.new_folder(make_safe_name(plan.id))
+        )
+        path.chmod(0o777)  # the program may run as any user
         job.agent = AgentFolder(path)
 
 
-def create(shared: SharedState, job: LiveJob, plan: PlannedJob, worker: DockerWorker) -> str:
-    """Create a container for a job on a worker, not yet started; returns its id.
+def create_container(shared: SharedState, job: LiveJob, plan: PlannedJob, worker: DockerWorker) -> str:
+    """Create a container for a job on a worker without starting it; return its id.
 
     Raises
     ------
     PhaseDockError
-        If the host refuses, or is lost.
+        If the host refuses or is lost.
     """
-    agent = {} if job.agent is None else {str(job.agent.path): INSIDE}
+    agent = {} if job.agent is None else {str(job.agent.path): FOLDER_IN_CONTAINER}
     labels = {JOB: plan.id, **plan.labels} | ({AGENT: str(job.agent.path)} if job.agent is not None else {})
-    creation = Creation(
-        plan.container or f"phasedock-{shared.token}-{safe(plan.id)}-{next(shared.numbers)}",
+    creation = ContainerCreation(
+        plan.container or f"phasedock-{shared.token}-{make_safe_name(plan.id)}-{next(shared.numbers)}",
         plan.image,
         plan.command,
         labels,
-        dict(plan.environment) | ({VARIABLE: INSIDE} if job.agent is not None else {}),
-        limits_of(job.limit, job.weight, plan.memory),
+        dict(plan.environment) | ({FOLDER_VARIABLE: FOLDER_IN_CONTAINER} if job.agent is not None else {}),
+        make_limits(job.limit, job.weight, plan.memory),
         worker.cpuset,
         dict(plan.volumes) | agent,
         plan.network,
         plan.ports,
     )
     if plan.stays:
-        return _create_to_stay(shared, job, plan, worker, creation)
+        return _create_lasting(shared, job, plan, worker, creation)
     remove_unanswered(shared, worker.host, job)
     shared.unanswered[creation.name] = (worker.host, job)
     try:
         container = worker.host.create(creation)
-    except ChangeRefused:  # it answered: there is none, or one of that name that is not ours
+    except ChangeRefused:  # an answer: no container, or one of that name that is not ours
         shared.unanswered.pop(creation.name, None)
         raise
-    shared.mine[container] = (worker.host, job)
+    shared.created[container] = (worker.host, job)
     return container
 
 
 def remove_unanswered(shared: SharedState, host: Host, job: LiveJob | None = None) -> None:
-    """Remove containers of a host that may or may not have been started; of one job, or of all.
+    """Remove containers of a host whose start is unconfirmed; of one job, or of all.
 
-    A host may do what was asked and its answer be lost. Such a container would compute beside the one that
-    its job gets in its place.
+    A host may carry out a request although its answer is lost. Such a container would compute beside the
+    next one of its job.
 
     Raises
     ------
     PhaseDockError
-        If the host refuses, or is lost.
+        If the host refuses or is lost.
     """
-    for name, (where, owner) in list(shared.unanswered.items()):
-        if where is host and (owner is job or (job is None and owner.state is not JobState.MIGRATING)):
+    for name, (owner_host, owner) in list(shared.unanswered.items()):
+        if owner_host is host and (owner is job or (job is None and owner.state is not JobState.MIGRATING)):
             host.remove(name)
             shared.unanswered.pop(name, None)
 
 
-def answered(shared: SharedState, job: LiveJob) -> None:
-    """Note that the container of a job was started for certain."""
+def confirm_start(shared: SharedState, job: LiveJob) -> None:
+    """Confirm that the container of a job has started."""
     for name in [name for name, (_, owner) in list(shared.unanswered.items()) if owner is job]:
         shared.unanswered.pop(name, None)
 
 
-def _create_to_stay(
-    shared: SharedState, job: LiveJob, plan: PlannedJob, worker: DockerWorker, creation: Creation
+def _create_lasting(
+    shared: SharedState, job: LiveJob, plan: PlannedJob, worker: DockerWorker, creation: ContainerCreation
 ) -> str:
-    """Create a container that the run leaves running: without limits, which are saved before it starts."""
+    """Create a container that outlives the run; save its limits to restore, which are none, first."""
     host = worker.host
-    host.remove(creation.name)  # what an earlier start left that failed
+    host.remove(creation.name)  # left by a failed start
     container = host.create(creation)
-    host.keeper.keep(host.key(), container, limits_of(None, 1.0, plan.memory).to_dict())
+    host.keeper.keep(host.key(), container, make_limits(None, 1.0, plan.memory).to_dict())
     job.changed = True
     shared.adopted.append((host, job))
     return container
 
 
-def follow(shared: SharedState, job: LiveJob, host: Host, container: str, labels: Mapping[str, str]) -> None:
+def follow_readings(
+    shared: SharedState, job: LiveJob, host: Host, container: str, labels: Mapping[str, str]
+) -> None:
     """Read what a job prints: from its agent, or from its container's log."""
-    printed = LogReadings(host, container, labels, shared.logs_every)
+    log_readings = LogReadings(host, container, labels, shared.logs_every)
     if job.agent is None:
-        job.follower = printed
+        job.follower = log_readings
     else:
-        reported = AgentReadings(job.agent.path / "readings.csv", labels.get(GOAL, ""))
-        job.follower = AgentOrLog(job.agent, reported, printed)
+        agent_readings = AgentReadings(job.agent.path / "readings.csv", labels.get(GOAL, ""))
+        job.follower = AgentOrLog(job.agent, agent_readings, log_readings)
 
 
-def safe(name: str) -> str:
+def make_safe_name(name: str) -> str:
     """A name that a folder and a container may have."""
     return _UNSAFE.sub("-", name).strip("-.") or "job"

@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.engines.values import LEAST_CORES, labelled
+from core.engines.values import MIN_CORES, has_label
 from core.errors import ConflictError, InputError, PhaseDockError
 from core.live.control.restore import LimitRestorer
 from core.live.control.saved_limits import BY_HAND, SavedLimits, SavedLimitsStore
@@ -194,7 +194,7 @@ class ManualControl:
 
 def ours(saved_limits: SavedLimitsStore, engine: str) -> Callable[[Container], bool]:
     """Whether PhaseDock may change a container: it carries the label, or a person picked it."""
-    return lambda container: labelled(container) or container.id in saved_limits.picked(engine)
+    return lambda container: has_label(container) or container.id in saved_limits.picked(engine)
 
 
 def switched_off() -> ConflictError:
@@ -211,10 +211,10 @@ def allowed(limits: Limits) -> ContainerAllowance:
 
 
 def _check_bounds(info: HostInfo, cores: float | None, memory: float | None) -> None:
-    if cores is not None and not LEAST_CORES <= cores <= info.cores:
+    if cores is not None and not MIN_CORES <= cores <= info.cores:
         raise InputError(
             f"A limit of {format_cores(cores)} is not possible here.",
-            f"Choose from {LEAST_CORES} to {info.cores:g} cores, or no limit.",
+            f"Choose from {MIN_CORES} to {info.cores:g} cores, or no limit.",
         )
     if memory is not None and not _LEAST_MEMORY <= memory <= info.memory:
         raise InputError(

@@ -1,7 +1,7 @@
-"""Opening files by what they are, not by their names, and never reading more than is reasonable.
+"""Base of the formats: files opened by their first bytes, sources of columns, the entry of the register.
 
-A compressed file is read through a counter: one that grows far beyond what measurements compress to
-is refused before it fills the memory.
+A gzip file is read through a counter: one that unpacks far beyond the usual ratio of measurements is refused
+before it fills the memory.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ S = TypeVar("S")
 GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
 ZIP = b"PK\x03\x04"
-OTHERS = {
+FOREIGN_KINDS = {
     ZIP: "a zip archive or a spreadsheet",
     b"BZh": "a bzip2 archive",
     b"\xfd7zXZ": "an xz archive",
@@ -46,20 +46,20 @@ OTHERS = {
     b"\x80\x04\x95": "a pickle",
 }
 FREE_BYTES = 16 * 2**20
-MOST_RATIO = 100
-MOST_BYTES = 16 * 2**30
+MAX_RATIO = 100
+MAX_BYTES = 16 * 2**30
 HEAD_BYTES = 256 * 1024
 TEXT_BYTES = 64 * 1024
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-class Unpacked(io.RawIOBase):
-    """A gzip file's content as a stream that refuses decompression bombs and says where a cut-off file ends.
+class GzipContent(io.RawIOBase):
+    """A gzip file's content as a stream; refuses decompression bombs, locates the end of a truncated file.
 
     Raises
     ------
     RefusedError
-        While reading, if the content is absurdly larger than the file.
+        While reading, if the content is far larger than the file.
     InputError
         While reading, if the file is damaged or ends early.
     """
@@ -67,12 +67,12 @@ class Unpacked(io.RawIOBase):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._name = path.name
-        self._packed = path.stat().st_size
+        self._packed_size = path.stat().st_size
         self._stream = gzip.open(path, "rb")  # noqa: SIM115 - closed with this stream
         self._read = 0
 
     def readable(self) -> bool:
-        """Always true: it is a stream to read from."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
@@ -82,10 +82,10 @@ class Unpacked(io.RawIOBase):
         except (EOFError, gzip.BadGzipFile, zlib.error, OSError) as error:
             raise self._damaged(error) from None
         self._read += len(data)
-        if self._read > max(FREE_BYTES, min(MOST_BYTES, MOST_RATIO * self._packed)):
+        if self._read > max(FREE_BYTES, min(MAX_BYTES, MAX_RATIO * self._packed_size)):
             raise RefusedError(
                 f"“{self._name}” unpacks to more than {self._read / 2**20:,.0f} MiB, "
-                f"over {MOST_RATIO} times its size or more than {MOST_BYTES >> 30} GiB.",
+                f"over {MAX_RATIO} times its size or more than {MAX_BYTES >> 30} GiB.",
                 "Unpack it yourself and import the CSV if you trust it.",
             )
         buffer[: len(data)] = data
@@ -98,19 +98,19 @@ class Unpacked(io.RawIOBase):
 
     def _damaged(self, error: Exception) -> InputError:
         if isinstance(error, EOFError):
-            what = f"“{self._name}” ends in the middle of its compressed content, {self._read:,} bytes in."
+            message = f"“{self._name}” ends in the middle of its compressed content, {self._read:,} bytes in."
         else:
-            what = f"“{self._name}” is a damaged gzip file, {self._read:,} bytes in."
-        return InputError(what, "Copy or compress the whole file again.")
+            message = f"“{self._name}” is a damaged gzip file, {self._read:,} bytes in."
+        return InputError(message, "Copy or compress the whole file again.")
 
 
-def magic(path: Path) -> bytes:
-    """The first bytes of a file.
+def read_magic(path: Path) -> bytes:
+    """Return the first bytes of a file.
 
     Raises
     ------
     InputError
-        If the file is not there, cannot be read or is empty.
+        If the file does not exist, is unreadable or empty.
     """
     try:
         with path.open("rb") as file:
@@ -123,37 +123,37 @@ def magic(path: Path) -> bytes:
     return start
 
 
-def foreign(start: bytes) -> str | None:
-    """What a file that begins like this is, where it is of a kind that cannot hold traces."""
-    return next((name for mark, name in OTHERS.items() if start.startswith(mark)), None)
+def find_foreign_kind(start: bytes) -> str | None:
+    """Return the kind of a file that cannot hold traces by its first bytes; None for any other."""
+    return next((name for mark, name in FOREIGN_KINDS.items() if start.startswith(mark)), None)
 
 
 def open_content(path: Path) -> io.BufferedReader:
-    """Open a file for reading its content, unpacked where it is gzip."""
-    if magic(path).startswith(GZIP):
-        return io.BufferedReader(Unpacked(path), 2**20)
+    """Open a file's content, unpacked if it is gzip."""
+    if read_magic(path).startswith(GZIP):
+        return io.BufferedReader(GzipContent(path), 2**20)
     return path.open("rb")
 
 
 def read_head(path: Path, n_bytes: int = HEAD_BYTES) -> bytes:
-    """The first part of a file's content."""
+    """Return the first part of a file's content."""
     with open_content(path) as stream:
         return stream.read(n_bytes)
 
 
-def plain(text: str) -> str:
-    """A text without the codes by which tools colour or redraw a terminal."""
+def strip_escapes(text: str) -> str:
+    """Return a text without the escape codes of terminals."""
     return _ESCAPES.sub("", text) if "\x1b" in text else text
 
 
 @dataclass(frozen=True)
-class Beginning:
-    """The beginning of a file, by which its format is recognised; each part is read once and when needed.
+class FileStart:
+    """The beginning of a file, to recognise its format; each part is read once, at its first use.
 
     Raises
     ------
     InputError
-        When a part is read, if the file is not there, cannot be read, is empty or damaged.
+        When a part is read, if the file does not exist, is unreadable, empty or damaged.
     """
 
     #: The file.
@@ -162,24 +162,24 @@ class Beginning:
 
     @cached_property
     def magic(self) -> bytes:
-        """The first 16 bytes, as they are on the disk."""
-        return magic(self.path)
+        """The first 16 bytes of the file."""
+        return read_magic(self.path)
 
     @cached_property
     def text(self) -> str:
-        """The first 64 KiB of the content as text, unpacked, without what is not shown before and in it."""
-        return plain(read_head(self.path, TEXT_BYTES).decode("utf-8-sig", "replace")).lstrip()
+        """The first 64 KiB of the unpacked content as text, without leading blanks and escape codes."""
+        return strip_escapes(read_head(self.path, TEXT_BYTES).decode("utf-8-sig", "replace")).lstrip()
 
-    def opened(self, how: Callable[[Path], S]) -> S:
-        """The file opened by a reader; only once, however many formats ask for it."""
-        if how not in self._opened:
-            self._opened[how] = how(self.path)
-        found: S = self._opened[how]
+    def open_once(self, opener: Callable[[Path], S]) -> S:
+        """Open the file with a reader, once for all formats."""
+        if opener not in self._opened:
+            self._opened[opener] = opener(self.path)
+        found: S = self._opened[opener]
         return found
 
 
 class Source(Protocol):
-    """A file whose columns are known and can be read with a mapping."""
+    """A file with known columns that can be read with a mapping."""
 
     @property
     def path(self) -> Path:
@@ -198,17 +198,17 @@ class Source(Protocol):
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The columns' types where the file states them, else empty."""
+        """The columns' types if the file states them, else empty."""
         ...
 
     @property
     def n_rows(self) -> int | None:
-        """The number of rows where it is known without reading everything."""
+        """The number of rows if it is known without reading everything."""
         ...
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What was odd about the file's beginning."""
+        """The problems of the file's beginning."""
         ...
 
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
@@ -218,10 +218,10 @@ class Source(Protocol):
 
 @runtime_checkable
 class ExactSource(Source, Protocol):
-    """A source whose fast reader may not know row numbers, and that also has an exact one."""
+    """A source with a fast reader, which may not know row numbers, and an exact one."""
 
     def numbers_rows(self, raw: RawTable) -> bool:
-        """Tell whether positions in what the fast reader returned are row numbers."""
+        """Whether positions in the table of the fast reader are row numbers."""
         ...
 
     def read_exactly(
@@ -233,19 +233,19 @@ class ExactSource(Source, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of file that traces come in."""
+    """A file format of traces, an entry of the register."""
 
     #: Its name in the register.
     name: str
-    #: Its name for people, in sentences that list what can be read; formats of one title are listed once.
+    #: Its name for people; formats with the same title are listed once.
     title: str
-    #: How names of such files usually end, for the dialog that chooses files.
+    #: Usual endings of file names, for the file dialog.
     suffixes: tuple[str, ...]
-    #: Whether a file that begins like this is of this format. The formats are asked in the register's order.
-    recognise: Callable[[Beginning], bool]
-    #: The file as a source of columns; raises `InputError` where it is damaged.
-    open: Callable[[Beginning], Source]
-    #: A small file with five samples or more, for its exam.
+    #: Whether a file has this format; the first format of the register that recognises a file reads it.
+    recognise: Callable[[FileStart], bool]
+    #: Opens the file as a source of columns; raises `InputError` if it is damaged.
+    open: Callable[[FileStart], Source]
+    #: A small file with at least five samples, for the exam of formats.
     example: str | bytes = ""
-    #: Whether such a table is turned: its columns, or texts in its rows, name executions and metrics.
-    turns: bool = False
+    #: Whether its tables are pivoted, because columns or texts in rows name executions and metrics.
+    is_pivoted: bool = False

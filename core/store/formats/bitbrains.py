@@ -1,7 +1,6 @@
-"""Bitbrains' virtual machines: their usage in cores, row by row, from its percentage and their processors.
+"""Bitbrains' virtual machines: adds the usage in cores, row by row, from the percentage and the processors.
 
-A machine may be given more processors while it is recorded, so that one number of them is not that of all
-rows. The table gets a column more, ``CPU usage [cores]``.
+The number of processors may change during a recording. The added column is ``CPU usage [cores]``.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ import numpy as np
 
 from core.store.formats.base import Format
 from core.store.formats.csv import CsvSource
-from core.traces.cells.numbers import read
-from core.traces.layouts.base import Head
+from core.traces.cells.numbers import parse_number
+from core.traces.layouts.base import TableHead
 from core.traces.layouts.bitbrains import CORES, PERCENT, USED, recognise
 from core.traces.mapping import MappedColumn
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from core.store.formats.base import Beginning
+    from core.store.formats.base import FileStart
     from core.traces.cells.numbers import NumberStyle
     from core.traces.mapping import ColumnMapping
     from core.traces.model import FloatArray
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BitbrainsSource:
-    """A table of a virtual machine, seen with its usage in cores as the last column."""
+    """A table of a virtual machine with its usage in cores as the last column."""
 
     source: CsvSource
 
@@ -53,7 +52,7 @@ class BitbrainsSource:
         width, style = len(self.source.header), self.source.head.style
         percent, cores = map(self.source.header.index, (PERCENT, CORES))
         return tuple(
-            (*row, _shown(row[percent], row[cores], style)) if len(row) == width else row
+            (*row, _format_cores(row[percent], row[cores], style)) if len(row) == width else row
             for row in self.source.rows
         )
 
@@ -69,77 +68,77 @@ class BitbrainsSource:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What was odd about the beginning."""
+        """The problems of the file's beginning."""
         return self.source.problems
 
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
-        """Read the mapped columns, the fast way where the file allows it.
+        """Read the mapped columns with the fast reader if possible.
 
         Raises
         ------
         InputError
             If a column is missing or the file is damaged.
         """
-        return _with_cores(self.source.read(_as_written(mapping), progress), mapping)
+        return _with_cores(self.source.read(_with_source_columns(mapping), progress), mapping)
 
     def read_exactly(
         self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None
     ) -> RawTable:
         """Read the mapped columns with the number of every row."""
-        return _with_cores(self.source.read_exactly(_as_written(mapping), progress), mapping)
+        return _with_cores(self.source.read_exactly(_with_source_columns(mapping), progress), mapping)
 
     def numbers_rows(self, raw: RawTable) -> bool:
-        """Tell whether every line below the header is one row, so that positions give row numbers."""
+        """Whether every line below the header is one row, so that positions give row numbers."""
         return self.source.numbers_rows(raw)
 
 
-def _shown(percent: str, cores: str, style: NumberStyle) -> str:
-    """The usage in cores as a cell of the same table."""
-    share, many = read(percent, style), read(cores, style)
-    if share is None or many is None:
+def _format_cores(percent: str, cores: str, style: NumberStyle) -> str:
+    """Return the usage in cores as a cell of the table."""
+    percent_number, core_number = parse_number(percent, style), parse_number(cores, style)
+    if percent_number is None or core_number is None:
         return ""
-    if many.value <= 0 and share.value != 0:
-        return ""  # as `_used`
-    return f"{share.value / 100 * many.value:.6g}".replace(".", style.decimal)
+    if core_number.value <= 0 and percent_number.value != 0:
+        return ""  # as `_compute_cores`
+    return f"{percent_number.value / 100 * core_number.value:.6g}".replace(".", style.decimal)
 
 
-def _used(percent: FloatArray, cores: FloatArray) -> FloatArray:
-    """The usage in cores, each of shape (n,): none where a machine without cores is said to be busy."""
+def _compute_cores(percent: FloatArray, cores: FloatArray) -> FloatArray:
+    """Return the usage in cores, shape (n,); NaN for a busy machine without cores."""
     return np.where((cores > 0) | (percent == 0), percent / 100 * cores, np.nan)
 
 
-def _as_written(mapping: ColumnMapping) -> ColumnMapping:
-    """The mapping of the columns that the file has, with those from which the usage in cores is made."""
+def _with_source_columns(mapping: ColumnMapping) -> ColumnMapping:
+    """Return the mapping of the file's own columns, with those to compute the usage in cores."""
     names = [one.column for one in mapping.features]
     if USED not in names:
         return mapping
-    more = tuple(MappedColumn(name) for name in (PERCENT, CORES) if name not in names)
+    missing = tuple(MappedColumn(name) for name in (PERCENT, CORES) if name not in names)
     return replace(
-        mapping, features=(*(one for one in mapping.features if one.column != USED), *more), assumed=()
+        mapping, features=(*(one for one in mapping.features if one.column != USED), *missing), assumed=()
     )
 
 
 def _with_cores(raw: RawTable, mapping: ColumnMapping) -> RawTable:
-    """The columns of a mapping, from those of the file."""
-    names = [one.column for one in _as_written(mapping).features]
+    """Return the columns of a mapping from those of the file."""
+    names = [one.column for one in _with_source_columns(mapping).features]
     columns = dict(zip(names, raw.columns, strict=True))
     flawed = dict(raw.flawed)
     if USED in mapping.columns:
-        columns[USED] = _used(columns[PERCENT], columns[CORES])
-        flawed[USED] = _together([flawed[name] for name in (PERCENT, CORES) if name in flawed])
+        columns[USED] = _compute_cores(columns[PERCENT], columns[CORES])
+        flawed[USED] = _merge_positions([flawed[name] for name in (PERCENT, CORES) if name in flawed])
     return replace(raw, columns=tuple(columns[one.column] for one in mapping.features), flawed=flawed)
 
 
-def _together(cells: Sequence[np.ndarray]) -> np.ndarray:
+def _merge_positions(cells: Sequence[np.ndarray]) -> np.ndarray:
     return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *cells]))
 
 
-def _is_bitbrains(start: Beginning) -> bool:
-    source = start.opened(CsvSource.open)
+def _is_bitbrains(start: FileStart) -> bool:
+    source = start.open_once(CsvSource.open)
     return (
         CORES in source.header
         and USED not in source.header
-        and recognise(Head(source.header, source.rows)) is not None
+        and recognise(TableHead(source.header, source.rows)) is not None
     )
 
 
@@ -149,7 +148,7 @@ FORMATS = (
         "CSV (also gzipped)",
         (".csv", ".gz"),
         _is_bitbrains,
-        lambda start: BitbrainsSource(start.opened(CsvSource.open)),
+        lambda start: BitbrainsSource(start.open_once(CsvSource.open)),
         "Timestamp [ms];CPU cores;CPU usage [%];Memory usage [KB]\n"
         + "".join(f"{1_376_314_846 + 300 * i};4;{50 + i}.5;6129274.4\n" for i in range(6)),
     ),

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from core.store.formats.base import Format
-from core.store.formats.text_table import Row, TextTable, stamped, time_of
+from core.store.formats.text_table import Row, TextTable, parse_time_line, split_time
 from core.units import BINARY_FACTORS, plural
 
 if TYPE_CHECKING:
@@ -30,59 +30,61 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)([BKMGT]?)")
 
 def is_cgtop(start: str) -> bool:
     """Tell whether a text begins like the output of ``systemd-cgtop``."""
-    lines = [line for line in start.splitlines()[:8] if line.strip() and not time_of(line)]
-    first = stamped(lines[0])[1] if lines else ""
+    lines = [line for line in start.splitlines()[:8] if line.strip() and not parse_time_line(line)]
+    first = split_time(lines[0])[1] if lines else ""
     row = _ROW.fullmatch(first)
     return _HEADER.match(first) is not None or (row is not None and row["name"].startswith("/"))
 
 
 def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """A row for every group and answer."""
-    above, answer, sums = "", list[Row](), set[str]()
+    stamp_above, answer_rows, sums = "", list[Row](), set[str]()
     for number, text in lines:
-        if alone := time_of(text):
-            yield from _leaves(answer, sums)
-            above, answer = alone, []
+        if time_alone := parse_time_line(text):
+            yield from _select_leaves(answer_rows, sums)
+            stamp_above, answer_rows = time_alone, []
             continue
-        stamp, plain = stamped(text)
-        found = _ROW.fullmatch(plain)
-        ends = not plain.strip() or _HEADER.match(plain) or (found and found["name"] in _names(answer))
-        if ends:
-            yield from _leaves(answer, sums)
-            answer = []
-        if found:
-            answer.append(Row(number, _cells(found, stamp or above)))
-        elif not ends:
+        stamp, plain = split_time(text)
+        match = _ROW.fullmatch(plain)
+        ends_answer = (
+            not plain.strip() or _HEADER.match(plain) or (match and match["name"] in _names(answer_rows))
+        )
+        if ends_answer:
+            yield from _select_leaves(answer_rows, sums)
+            answer_rows = []
+        if match:
+            answer_rows.append(Row(number, _cells(match, stamp or stamp_above)))
+        elif not ends_answer:
             log.add("ragged", f"Row {number} has no control group.", row=number)
-    yield from _leaves(answer, sums)
+    yield from _select_leaves(answer_rows, sums)
     if sums:
         message = f"{plural(len(sums), 'control group')} that contain others, first of “{min(sums)}”."
         log.add("group_sums", message, count=len(sums))
 
 
-def _cells(found: re.Match[str], stamp: str) -> dict[str, str]:
+def _cells(match: re.Match[str], stamp: str) -> dict[str, str]:
     cells = {"timestamp": stamp} if stamp else {}
-    cells |= {"name": found["name"], "cpu_percent": found["cpu"].replace(",", ".")}
+    cells |= {"name": match["name"], "cpu_percent": match["cpu"].replace(",", ".")}
     sizes = {"memory_bytes": "memory", "read_bytes_per_s": "read", "write_bytes_per_s": "write"}
-    return cells | {name: _bytes(found[part]) for name, part in sizes.items() if found[part] != "-"}
+    return cells | {name: _bytes(match[part]) for name, part in sizes.items() if match[part] != "-"}
 
 
 def _bytes(text: str) -> str:
-    found = _SIZE.fullmatch(text)
-    return f"{float(found[1]) * BINARY_FACTORS[found[2].lower()]:.0f}" if found else ""
+    match = _SIZE.fullmatch(text)
+    return f"{float(match[1]) * BINARY_FACTORS[match[2].lower()]:.0f}" if match else ""
 
 
 def _names(rows: Iterable[Row]) -> set[str]:
     return {row.cells["name"] for row in rows}
 
 
-def _leaves(answer: list[Row], sums: set[str]) -> Iterator[Row]:
+def _select_leaves(answer_rows: list[Row], sums: set[str]) -> Iterator[Row]:
     """The groups of an answer that contain no other one; the others are remembered."""
-    names = _names(answer)
-    for row in answer:
+    names = _names(answer_rows)
+    for row in answer_rows:
         name = row.cells["name"]
-        inside = f"{name.strip('/')}/".lstrip("/")
-        if any(other != name and other.strip("/").startswith(inside) for other in names):
+        prefix = f"{name.strip('/')}/".lstrip("/")
+        if any(other != name and other.strip("/").startswith(prefix) for other in names):
             sums.add(name)
         else:
             yield row

@@ -1,7 +1,8 @@
-"""InfluxDB's annotated CSV: tables below each other, each with lines about its columns above its header.
+"""The dialect of a text table: encoding, separator, number style, header and index column.
 
-Source: InfluxDB's documentation of annotated CSV. The lines begin with ``#group``, ``#datatype`` and
-``#default``; a table ends with a blank line, and the next one may have other columns.
+InfluxDB's annotated CSV has several tables below each other. Lines that begin with ``#group``, ``#datatype``
+and ``#default`` stand above each header; a blank line ends a table, and the next one may have other columns.
+Source: InfluxDB's documentation of annotated CSV.
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.errors import InputError
-from core.store.formats.base import GZIP, HEAD_BYTES, magic, read_head
+from core.store.formats.base import GZIP, HEAD_BYTES, read_head, read_magic
 from core.traces.cells.dates import is_date
 from core.traces.cells.numbers import (
     EMPTY,
     NumberStyle,
-    ambiguous,
-    columns_of_rows,
+    find_style_and_evidence_of_rows,
+    is_ambiguous,
     is_number,
-    read,
-    style_and_evidence_of_rows,
+    parse_number,
+    split_columns,
 )
 from core.traces.guessing import INDEX
-from core.traces.layouts import headerless
+from core.traces.layouts import find_header
 from core.traces.validation import Problem, problem
 from core.units import plural
 
@@ -39,33 +40,33 @@ if TYPE_CHECKING:
 _ANNOTATIONS = ("#group", "#datatype", "#default")
 
 Numbered = tuple[int, list[str]]
-"""The number of a row's line, and its cells."""
+"""The number of a row's last line and its cells."""
 
 
 def is_annotation(cells: Sequence[str]) -> bool:
-    """Whether a row says of the columns what they are."""
+    """Whether a row is an annotation of columns."""
     return bool(cells) and cells[0].strip() in _ANNOTATIONS
 
 
-def first_table(rows: Sequence[Numbered]) -> list[Numbered]:
-    """The rows without annotations, and with the header above them all alone."""
-    kept = [row for row in rows if not is_annotation(row[1])]
-    return [row for i, row in enumerate(kept) if not i or row[1] != kept[0][1]]
+def select_first_table(rows: Sequence[Numbered]) -> list[Numbered]:
+    """Return the rows without annotations and repeated headers."""
+    table_rows = [row for row in rows if not is_annotation(row[1])]
+    return [row for i, row in enumerate(table_rows) if not i or row[1] != table_rows[0][1]]
 
 
-def samples(rows: Iterable[Numbered], header: Sequence[str], log: ProblemLog) -> Iterator[Numbered]:
-    """The rows without what stands above every table.
+def iterate_samples(rows: Iterable[Numbered], header: Sequence[str], log: ProblemLog) -> Iterator[Numbered]:
+    """Yield the rows without annotations and repeated headers.
 
     Raises
     ------
     InputError
-        If a table has other columns, or has them in another order.
+        If a table has other columns or another order of columns.
     """
-    above = False
+    is_above_header = False
     for row, cells in rows:
         if is_annotation(cells):
-            above = True
-        elif not above:
+            is_above_header = True
+        elif not is_above_header:
             yield row, cells
         elif [cell.strip() or f"column {i + 1}" for i, cell in enumerate(cells)] != list(header):
             raise InputError(
@@ -74,97 +75,94 @@ def samples(rows: Iterable[Numbered], header: Sequence[str], log: ProblemLog) ->
             )
         else:
             log.add("repeated_header", f"The header appears again in row {row}.", row=row)
-            above = False
+            is_above_header = False
 
 
-LOOKED_AT = 50
-LONGEST_COUNT = 18  # digits; what is longer counts no rows, and `int` refuses thousands of digits
+INSPECTED_ROWS = 50
+MAX_COUNT_DIGITS = 18  # longer numbers are not row counts, and `int` refuses thousands of digits
 
 
 def lacks_first_name(names: list[str], body: list[tuple[int, list[str]]]) -> bool:
-    """Tell whether the rows have an index before the header's first column, as pandas takes them then.
+    """Whether rows have an index before the header's first column, as R's ``write.table`` writes it.
 
-    R's ``write.table`` writes such files. A separator that ends every row makes no index.
+    A separator at the end of every row is not an index.
     """
     widths = [len(cells) for _, cells in body]
-    wide = len(names) + 1
-    if not widths or widths[0] != wide or widths.count(wide) * 2 <= len(widths):
+    with_index = len(names) + 1
+    if not widths or widths[0] != with_index or widths.count(with_index) * 2 <= len(widths):
         return False
-    return any(len(cells) >= wide and cells[wide - 1].strip() for _, cells in body)
+    return any(len(cells) >= with_index and cells[with_index - 1].strip() for _, cells in body)
 
 
 def may_split_numbers(body: list[tuple[int, list[str]]]) -> bool:
-    """Whether a decimal comma may have made two cells of one number, and there is no index in front.
+    """Whether decimal commas may have split numbers into two cells, rather than an index being in front.
 
-    Nothing speaks against it where no number has a decimal point and the first cells do not count the rows or
-    give each a name of its own.
+    This is possible if no number has a decimal point and the first cells neither count nor name the rows.
     """
-    sample = [[cell.strip() for cell in cells] for _, cells in body[:LOOKED_AT]]
+    sample = [[cell.strip() for cell in cells] for _, cells in body[:INSPECTED_ROWS]]
     numbers = [cell for cells in sample for cell in cells if is_number(cell)]
     first = [cells[0] for cells in sample]
     return bool(numbers) and not _is_index(first) and not any("." in number for number in numbers)
 
 
 def _is_index(cells: list[str]) -> bool:
-    """Whether cells count rows, or name each of them."""
-    if cells[0].isdecimal() and len(cells[0]) <= LONGEST_COUNT:
+    """Whether cells count or name the rows."""
+    if cells[0].isdecimal() and len(cells[0]) <= MAX_COUNT_DIGITS:
         return cells == [str(int(cells[0]) + i) for i in range(len(cells))]
-    named = not any(is_number(cell) or is_date(cell) for cell in cells)
-    return named and len(set(cells)) == len(cells) > 1
+    are_names = not any(is_number(cell) or is_date(cell) for cell in cells)
+    return are_names and len(set(cells)) == len(cells) > 1
 
 
 SEPARATORS = (",", ";", "\t", "|")
 SAMPLE_ROWS = 50
 EVIDENCE_ROWS = 2_000
-"""Rows by which a table's units are guessed: the first ones of a container are often idle."""
+"""Number of rows to guess a table's units from: the first ones of a container are often idle."""
 _FOR_EXCEL = re.compile(r'"?sep=(.{1,2}?)"?', re.IGNORECASE)
-"""A first line that tells Excel the separator, as Grafana writes it."""
-LEAST_NAMES = 2
-"""A single text in a row is no header."""
+"""A first line with the separator for Excel, as Grafana writes it."""
+MIN_NAMES = 2
+"""Minimum number of names in a header."""
 _NUMERIC = frozenset("0123456789+-.−")
-MOST_COLUMNS = 20_000
-MOST_NAMED = 200
-"""Columns that are looked at one by one."""
+MAX_COLUMNS = 20_000
+MAX_INSPECTED_COLUMNS = 200
+"""Maximum number of columns to check one by one."""
 
 
 def holds_names(cells: Sequence[str]) -> bool:
-    """Whether a row has texts in at least half of its cells and no number or date: it may be a header."""
-    # most rows begin with a time, which is quickly seen
+    """Whether a row has texts in at least half of its cells and no number or date, as a header has."""
+    # the fast path: most rows begin with a time
     if cells[0][:1] in _NUMERIC or any(cell.lstrip()[:1] in _NUMERIC for cell in cells):
         return False
     filled = [text for cell in cells if (text := cell.strip()) not in EMPTY]
-    if len(filled) < LEAST_NAMES or 2 * len(filled) < len(cells):
+    if len(filled) < MIN_NAMES or 2 * len(filled) < len(cells):
         return False
-    return not any(read(text) is not None or is_date(text) for text in filled)
+    return not any(parse_number(text) is not None or is_date(text) for text in filled)
 
 
 @dataclass(frozen=True, slots=True)
-class CsvHead:
-    """The form of a text table."""
+class CsvDialect:
+    """The dialect of a text table."""
 
-    #: A codec's name; ``utf-8`` where nothing says otherwise.
+    #: A codec's name.
     encoding: str
-    #: What stands between cells.
     separator: str
-    #: How its numbers are written.
+    #: The number style.
     style: NumberStyle
     #: The columns' names, all different.
     header: tuple[str, ...]
-    #: Lines up to and including the header: the first data row is the next one.
+    #: Number of lines up to and including the header.
     header_lines: int
     #: The first rows as strings.
     rows: tuple[tuple[str, ...], ...]
-    #: What was odd about it.
+    #: The problems of the beginning.
     problems: tuple[Problem, ...]
-    #: The number of data rows: counted in a small file, estimated in a large one, None in a large compressed
-    #: one.
+    #: Number of data rows: counted in a small file, estimated in a large one, None for a large gzip file.
     n_rows: int | None = None
-    #: Whether it is InfluxDB's annotated CSV: lines about the columns stand above every header.
+    #: Whether it is InfluxDB's annotated CSV.
     annotated: bool = False
 
 
-def look(path: Path) -> CsvHead:
-    """Find the form of a text table.
+def find_dialect(path: Path) -> CsvDialect:
+    """Find the dialect of a text table by its beginning.
 
     Raises
     ------
@@ -173,24 +171,24 @@ def look(path: Path) -> CsvHead:
     """
     data = read_head(path)
     encoding, text, problems = _decode(data, path.name)
-    cut = len(data) >= HEAD_BYTES
+    is_cut = len(data) >= HEAD_BYTES
     lines = text.splitlines(keepends=True)
-    lines = lines[:-1] if cut and len(lines) > 1 else lines
-    separator = _separator(lines)
-    rows = _rows(lines, separator, path.name)
+    lines = lines[:-1] if is_cut and len(lines) > 1 else lines
+    separator = _find_separator(lines)
+    rows = _read_rows(lines, separator, path.name)
     if rows and _FOR_EXCEL.fullmatch(lines[rows[0][0] - 1].strip()):
         rows = rows[1:]
     annotated = bool(rows) and is_annotation(rows[0][1])
     if annotated:
-        rows = first_table(rows)
+        rows = select_first_table(rows)
     if not rows:
         raise InputError(f"“{path.name}” has only empty rows.", "Choose a file with a header and samples.")
-    start, found = _header_at(rows)
-    if found:
-        problems.append(found)
+    start, problem_ = _find_header(rows)
+    if problem_:
+        problems.append(problem_)
     names, header_lines = rows[start][1], rows[start][0]
     body = rows[start + 1 :]
-    known = headerless(tuple(names))
+    known = find_header(tuple(names))
     if known is not None:
         names, header_lines, body = list(known), header_lines - 1, rows[start:]
     elif _all_numbers(names):
@@ -204,13 +202,13 @@ def look(path: Path) -> CsvHead:
         names = [INDEX, *names]
         message = f"Row {header_lines} (the header) has one cell fewer than the rows below it."
         problems.append(problem("unnamed_index", message, row=header_lines, column=INDEX))
-    header = _names(names, body, problems)
+    header = _make_names(names, body, problems)
     sample = tuple(tuple(cells) for _, cells in body[:EVIDENCE_ROWS])
-    style, shown = style_and_evidence_of_rows(sample)
-    if not shown and separator != ",":  # where a comma separates cells, it is no decimal mark
-        problems.append(_assumed_points(style, header_lines + 1))
-    problems.extend(_ambiguous(header, sample, style, header_lines))
-    return CsvHead(
+    style, is_proven = find_style_and_evidence_of_rows(sample)
+    if not is_proven and separator != ",":  # where a comma separates cells, it is no decimal mark
+        problems.append(_describe_assumed_points(style, header_lines + 1))
+    problems.extend(_find_ambiguous_columns(header, sample, style, header_lines))
+    return CsvDialect(
         encoding=encoding,
         separator=separator,
         style=style,
@@ -218,13 +216,13 @@ def look(path: Path) -> CsvHead:
         header_lines=header_lines,
         rows=sample,
         problems=tuple(problems),
-        n_rows=_estimate(path, data, len(lines) - header_lines, cut=cut),
+        n_rows=_estimate_rows(path, data, len(lines) - header_lines, is_cut=is_cut),
         annotated=annotated,
     )
 
 
-def _assumed_points(style: NumberStyle, row: int) -> Problem:
-    """That nothing shows whether points are decimal marks or separate thousands."""
+def _describe_assumed_points(style: NumberStyle, row: int) -> Problem:
+    """Report that points may be decimal marks or separators of thousands."""
     decimal = style.decimal == "."
     read_as = (
         "the point was read as a decimal mark" if decimal else "the points were read as thousands separators"
@@ -233,33 +231,35 @@ def _assumed_points(style: NumberStyle, row: int) -> Problem:
     return problem(kind, f"Every number with a point has three digits behind it; {read_as}.", row=row)
 
 
-def _ambiguous(
+def _find_ambiguous_columns(
     header: tuple[str, ...], rows: tuple[tuple[str, ...], ...], style: NumberStyle, header_lines: int
 ) -> list[Problem]:
-    """Columns whose numbers can be read in two ways, as ``1,234`` can."""
-    found = []
-    for name, cells in zip(header, columns_of_rows(rows, min(len(header), MOST_NAMED)), strict=False):
+    """Find columns with ambiguous numbers such as ``1,234``."""
+    problem_ = []
+    for name, cells in zip(
+        header, split_columns(rows, min(len(header), MAX_INSPECTED_COLUMNS)), strict=False
+    ):
         if "," not in "".join(cells):
-            continue  # as nearly always
-        doubtful = [cell for cell in cells if "," in cell and ambiguous(cell, style)]
+            continue  # the fast path
+        doubtful = [cell for cell in cells if "," in cell and is_ambiguous(cell, style)]
         if doubtful and len(doubtful) * 2 > sum(cell not in EMPTY for cell in cells):
             message = f"Column “{name}” has “{doubtful[0]}” and the like, which can be two numbers."
-            found.append(
+            problem_.append(
                 problem("ambiguous_number", message, row=header_lines + 1, column=name, count=len(doubtful))
             )
-    return found
+    return problem_
 
 
-def _estimate(path: Path, data: bytes, rows: int, *, cut: bool) -> int | None:
-    if not cut:
+def _estimate_rows(path: Path, data: bytes, rows: int, *, is_cut: bool) -> int | None:
+    if not is_cut:
         return max(rows, 0)
-    if magic(path).startswith(GZIP):
+    if read_magic(path).startswith(GZIP):
         return None
     return int(path.stat().st_size / len(data) * rows)
 
 
 def _decode(data: bytes, name: str) -> tuple[str, str, list[Problem]]:
-    """Decode the first part; a cut-off last character does not count."""
+    """Decode the first part, without an incomplete last character."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         text = codecs.getincrementaldecoder("utf-16")("replace").decode(data)
         return "utf-16", text, [problem("utf16", "The file is written in UTF-16.", row=1)]
@@ -274,7 +274,7 @@ def _decode(data: bytes, name: str) -> tuple[str, str, list[Problem]]:
     except UnicodeDecodeError as error:
         row = data.count(b"\n", 0, error.start) + 1
         text = data.decode("cp1252", "replace")
-        # Western text has few letters beyond ASCII; what has many is neither Windows-1252 nor text
+        # Western text has few letters beyond ASCII; data with many are not Windows-1252
         if sum(byte > 127 for byte in data) > 0.3 * len(data):
             raise InputError(
                 f"“{name}” is not a text file: row {row} contains binary data.",
@@ -284,79 +284,81 @@ def _decode(data: bytes, name: str) -> tuple[str, str, list[Problem]]:
         return "cp1252", text, [problem("encoding", message, row=row)]
 
 
-def _separator(lines: list[str]) -> str:
-    """The separator that splits the first lines into most cells, evenly; one that does so in all goes first.
+def _find_separator(lines: list[str]) -> str:
+    """Find the separator that splits the first lines evenly into most cells, preferably all lines.
 
-    Commas within numbers split most lines evenly, and the header not at all.
+    Commas within numbers split most lines evenly, but not the header.
     """
     sample = [line for line in lines[:SAMPLE_ROWS] if line.strip() and not line.startswith("# ")]
-    if sample and (said := _FOR_EXCEL.fullmatch(sample[0].strip())) and said[1] in SEPARATORS:
-        return said[1]
+    if sample and (hint_match := _FOR_EXCEL.fullmatch(sample[0].strip())) and hint_match[1] in SEPARATORS:
+        return hint_match[1]
     best, score = ",", (False, 0.0)
     for separator in SEPARATORS:
         try:
             counts = [len(cells) for cells in csv.reader(sample, delimiter=separator)]
         except csv.Error:
             continue
-        usual = max(set(counts), key=counts.count) if counts else 1
-        even = counts.count(usual) / max(len(counts), 1)
-        if usual > 1 and (even == 1, even * usual) > score:
-            best, score = separator, (even == 1, even * usual)
+        usual_ = max(set(counts), key=counts.count) if counts else 1
+        evenness = counts.count(usual_) / max(len(counts), 1)
+        if usual_ > 1 and (evenness == 1, evenness * usual_) > score:
+            best, score = separator, (evenness == 1, evenness * usual_)
     return best
 
 
-def _rows(lines: list[str], separator: str, name: str) -> list[tuple[int, list[str]]]:
-    """The first rows that are not blank, with the number of their last line."""
-    found: list[tuple[int, list[str]]] = []
+def _read_rows(lines: list[str], separator: str, name: str) -> list[tuple[int, list[str]]]:
+    """Return the first rows that are not blank, with the numbers of their last lines."""
+    problem_: list[tuple[int, list[str]]] = []
     reader = csv.reader(lines, delimiter=separator)
     try:
         for cells in reader:
             if any(map(str.strip, cells)):
-                found.append((reader.line_num, cells))
-            if len(found) > EVIDENCE_ROWS + SAMPLE_ROWS:
+                problem_.append((reader.line_num, cells))
+            if len(problem_) > EVIDENCE_ROWS + SAMPLE_ROWS:
                 break
     except csv.Error as error:
         raise InputError(
             f"Row {reader.line_num} of “{name}” cannot be read: {error}.",
             "Open the file in an editor and look for an unclosed quotation mark there.",
         ) from None
-    return found
+    return problem_
 
 
-def _header_at(rows: list[tuple[int, list[str]]]) -> tuple[int, Problem | None]:
-    """Skip lines above the header: comments, titles; the header has as many cells as what follows."""
+def _find_header(rows: list[tuple[int, list[str]]]) -> tuple[int, Problem | None]:
+    """Find the header below comments and titles: it has as many cells as the rows below."""
     widths = [len(cells) for _, cells in rows]
-    usual = max(set(widths), key=lambda width: (widths.count(width), width))
+    usual_ = max(set(widths), key=lambda width: (widths.count(width), width))
     start = 0
-    if len(rows) > 1 and widths[0] == 1 and widths[1] == usual == 2 and is_number(rows[1][1][1]):
+    if len(rows) > 1 and widths[0] == 1 and widths[1] == usual_ == 2 and is_number(rows[1][1][1]):
         return 0, None  # no title, but the only name of a table with an index
-    while start < len(rows) - 1 and _is_preamble(rows[start][1], usual):
+    while start < len(rows) - 1 and _is_preamble(rows[start][1], usual_):
         start += 1
-    if start == 0 or widths[start] < usual:
+    if start == 0 or widths[start] < usual_:
         return 0, None
     message = f"{plural(start, 'line')} above the header, which is row {rows[start][0]}."
     return start, problem("preamble", message, row=rows[0][0], count=start)
 
 
-def _is_preamble(cells: list[str], usual: int) -> bool:
-    return usual > 1 and len(cells) < usual and (len(cells) == 1 or cells[0].startswith("#"))
+def _is_preamble(cells: list[str], usual_: int) -> bool:
+    return usual_ > 1 and len(cells) < usual_ and (len(cells) == 1 or cells[0].startswith("#"))
 
 
 def _all_numbers(cells: list[str]) -> bool:
-    """Tell whether a first row is data: every cell a number or a date, or one name among them."""
+    """Whether a first row is data: every cell but at most one name is a number or a date."""
     filled = [cell.strip() for cell in cells if cell.strip() not in EMPTY]
-    data = sum(read(cell) is not None or is_date(cell) for cell in filled)
+    data = sum(parse_number(cell) is not None or is_date(cell) for cell in filled)
     return bool(filled) and (data == len(filled) or (data >= 2 and data == len(filled) - 1))
 
 
-def _names(cells: list[str], body: list[tuple[int, list[str]]], problems: list[Problem]) -> tuple[str, ...]:
-    """All different names; a trailing separator makes no column."""
+def _make_names(
+    cells: list[str], body: list[tuple[int, list[str]]], problems: list[Problem]
+) -> tuple[str, ...]:
+    """Return unique names of all columns; a trailing separator is not a column."""
     names = [cell.strip().strip("\ufeff").lstrip("#").strip() for cell in cells]
-    while len(names) > 1 and not names[-1] and not any(_cell(row, len(names) - 1) for _, row in body):
+    while len(names) > 1 and not names[-1] and not any(_get_cell(row, len(names) - 1) for _, row in body):
         names.pop()
-    if len(names) > MOST_COLUMNS:
+    if len(names) > MAX_COLUMNS:
         raise InputError(
-            f"Row 1 has {len(names):,} columns.", f"Keep the columns that matter, at most {MOST_COLUMNS:,}."
+            f"Row 1 has {len(names):,} columns.", f"Keep the columns that matter, at most {MAX_COLUMNS:,}."
         )
     unnamed = [i for i, name in enumerate(names) if not name]
     for i in unnamed:
@@ -366,25 +368,27 @@ def _names(cells: list[str], body: list[tuple[int, list[str]]], problems: list[P
         problems.append(
             problem("unnamed_column", message, row=1, column=names[unnamed[0]], count=len(unnamed))
         )
-    return _unique(names, problems)
+    return _make_unique(names, problems)
 
 
-def _unique(names: list[str], problems: list[Problem]) -> tuple[str, ...]:
+def _make_unique(names: list[str], problems: list[Problem]) -> tuple[str, ...]:
     seen: dict[str, int] = {}
-    taken, result = set(names), []
+    used_names, result = set(names), []
     for name in names:
         seen[name] = seen.get(name, 0) + 1
         other, number = name, seen[name]
-        while number > 1 and other in taken:
+        while number > 1 and other in used_names:
             other, number = f"{name} ({number})", number + 1
-        taken.add(other)
+        used_names.add(other)
         result.append(other)
-    twice = [name for name, count in seen.items() if count > 1]
-    if twice:
-        message = f"Row 1 (the header) repeats {plural(len(twice), 'name')}, the first of them “{twice[0]}”."
-        problems.append(problem("duplicate_column", message, row=1, column=twice[0], count=len(twice)))
+    repeated = [name for name, count in seen.items() if count > 1]
+    if repeated:
+        message = (
+            f"Row 1 (the header) repeats {plural(len(repeated), 'name')}, the first of them “{repeated[0]}”."
+        )
+        problems.append(problem("duplicate_column", message, row=1, column=repeated[0], count=len(repeated)))
     return tuple(result)
 
 
-def _cell(row: list[str], position: int) -> str:
+def _get_cell(row: list[str], position: int) -> str:
     return row[position].strip() if position < len(row) else ""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError
 from core.store.formats.base import Format
-from core.store.formats.text_table import Row, TextTable, stamped, time_of
+from core.store.formats.text_table import Row, TextTable, parse_time_line, split_time
 from core.units import GIB, MIB, SUFFIX_FACTORS, Unit, plural
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _DIGITS = 4
 """How many digits Docker prints of a size."""
 _SMALL = 64 * MIB
 """No host has less memory."""
-_STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
+_LIMIT_STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (100 * GIB, (GIB,)),
     (8 * GIB, (1000 * MIB, GIB, 1e9)),
     (GIB, (100 * MIB, 128 * MIB, 1e8)),
@@ -56,7 +56,7 @@ _COLUMNS = {
 def is_json(start: str) -> bool:
     """Tell whether a text begins with JSON lines of docker stats."""
     return any(
-        '"CPUPerc"' in line and stamped(line.strip())[1].startswith("{")
+        '"CPUPerc"' in line and split_time(line.strip())[1].startswith("{")
         for line in start[:INSPECTED_CHARS].splitlines()
     )
 
@@ -69,10 +69,10 @@ def is_table(start: str) -> bool:
 
 def parse_json(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """Rows of ``docker stats --format '{{json .}}'``."""
-    for number, stamp, plain in with_times(lines):
+    for number, stamp, text_ in split_times(lines):
         try:
-            entry = json.loads(plain)
-            row = as_row(number, {key: str(value) for key, value in entry.items()}, stamp, log)
+            entry = json.loads(text_)
+            row = make_row(number, {key: str(value) for key, value in entry.items()}, stamp, log)
         except (ValueError, AttributeError, RecursionError):
             log.add("ragged", f"Row {number} is not a JSON line of docker stats.", row=number)
             continue
@@ -82,8 +82,8 @@ def parse_json(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
 def parse_table(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """Rows of the table, whose columns begin where their names do."""
     header: list[str] = []
-    for number, stamp, plain in with_times(lines):
-        cells = re.split(r"\s{2,}", plain)
+    for number, stamp, text_ in split_times(lines):
+        cells = re.split(r"\s{2,}", text_)
         if "CPU %" in cells:
             header = [_COLUMNS.get(cell, cell) for cell in cells]
             continue
@@ -91,22 +91,22 @@ def parse_table(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of its header."
             log.add("ragged", message, row=number)
             continue
-        yield as_row(number, dict(zip(header, cells, strict=True)), stamp, log)
+        yield make_row(number, dict(zip(header, cells, strict=True)), stamp, log)
 
 
-def with_times(lines: Iterable[Line]) -> Iterator[tuple[int, str, str]]:
+def split_times(lines: Iterable[Line]) -> Iterator[tuple[int, str, str]]:
     """The number of every line that says something, the time before or above it, and the rest of it."""
-    above = ""
+    stamp_above = ""
     for number, text in lines:
-        plain = text.strip()
-        if alone := time_of(plain):
-            above = alone
-        elif plain:
-            stamp, rest = stamped(plain)
-            yield number, stamp or above, rest
+        text_ = text.strip()
+        if time_alone := parse_time_line(text_):
+            stamp_above = time_alone
+        elif text_:
+            stamp, line_rest = split_time(text_)
+            yield number, stamp or stamp_above, line_rest
 
 
-def as_row(number: int, entry: dict[str, Any], stamp: str, log: ProblemLog) -> Row:
+def make_row(number: int, entry: dict[str, Any], stamp: str, log: ProblemLog) -> Row:
     """The row of a sample."""
     stamp = stamp or next((entry[key] for key in _TIME_KEYS if key in entry), "")
     name = entry.get("Name") or entry.get("name") or entry.get("Container") or entry.get("id", "")
@@ -123,8 +123,8 @@ def as_row(number: int, entry: dict[str, Any], stamp: str, log: ProblemLog) -> R
     )
     for key, first, second in pairs:
         if key in entry:
-            left, _, right = entry[key].partition("/")
-            cells[first], cells[second] = as_bytes(left), as_bytes(right)
+            first_size, _, right = entry[key].partition("/")
+            cells[first], cells[second] = parse_bytes(first_size), parse_bytes(right)
     if not _is_set(cells.get("memory_limit_bytes", "")):
         size = entry["MemUsage"].partition("/")[2].strip()
         message = f"“{cells['name']}” has no memory limit: {size} is the memory of its host."
@@ -135,7 +135,7 @@ def as_row(number: int, entry: dict[str, Any], stamp: str, log: ProblemLog) -> R
     return Row(number, cells)
 
 
-def as_bytes(text: str) -> str:
+def parse_bytes(text: str) -> str:
     """A size as a plain number of bytes; what is not a size stays for the report."""
     bare = text.strip()
     found = _SIZE.fullmatch(bare)
@@ -153,9 +153,9 @@ def _is_set(limit: str) -> bool:
     if size < _SMALL or not math.isfinite(size):
         return True
     printed = next((unit for unit in (GIB, MIB) if size >= unit), 1.0)
-    off = 0.5 * printed * 10.0 ** (math.floor(math.log10(size / printed)) - _DIGITS + 1)
-    steps = next(steps for least, steps in _STEPS if size >= least)
-    return any(abs(size - step * round(size / step)) <= off for step in steps)
+    tolerance = 0.5 * printed * 10.0 ** (math.floor(math.log10(size / printed)) - _DIGITS + 1)
+    steps = next(steps for least, steps in _LIMIT_STEPS if size >= least)
+    return any(abs(size - step * round(size / step)) <= tolerance for step in steps)
 
 
 INSPECTED_LINES = 1_000
@@ -165,8 +165,8 @@ _SHARE = re.compile(r"\d+(?:\.\d+)?%|--")
 _HEADER = re.compile(r"CPU|MEM", re.IGNORECASE)
 _HOST = re.compile(r"^(?:docker[ _]?)?(?:host|hostname|node|server|machine|vm)(?:[ _]?name)?$")
 _ID = re.compile(r"[0-9a-f]{12}|[0-9a-f]{64}")
-_NONE = frozenset(("", "--", "-- / --"))
-_NEXT = "Write a line with the columns' names above the rows, such as time,name,cpu,mem,net."
+_MISSING = frozenset(("", "--", "-- / --"))
+_HINT = "Write a line with the columns' names above the rows, such as time,name,cpu,mem,net."
 # by what a column's cells are: docker's name of a field, and what its header has in it
 _FIELDS = {
     "share": (("CPUPerc", r"cpu"), ("MemPerc", r"mem|\bram")),
@@ -197,19 +197,20 @@ def parse_csv(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     columns = _columns([_cells(line.text) for line in first])
     if columns is None:
         return
-    if columns.unnamed:
-        message = (
-            f"{plural(len(columns.unnamed), 'column')} of sizes: nothing says whether of network or disk."
-        )
-        log.add("unnamed_io", message, count=len(columns.unnamed))
-    above = ""
+    if columns.unnamed_sizes:
+        count = plural(len(columns.unnamed_sizes), "column")
+        message = f"{count} of sizes: nothing says whether of network or disk."
+        log.add("unnamed_io", message, count=len(columns.unnamed_sizes))
+    stamp_above = ""
     for number, text in chain(first, lines):
         cells = _cells(text)
         if _is_sample(cells) and len(cells) == columns.width:
             entry = {field: cells[place] for field, place in columns.places.items()}
-            yield as_row(number, {**entry, "Name": columns.name(cells)}, entry.get("stamp", above), log)
-        elif alone := time_of(text):
-            above = alone
+            yield make_row(
+                number, {**entry, "Name": columns.name(cells)}, entry.get("stamp", stamp_above), log
+            )
+        elif time_alone := parse_time_line(text):
+            stamp_above = time_alone
         elif len(cells) == columns.width and _is_header(cells):
             if tuple(cells) != columns.header:
                 raise InputError(
@@ -236,7 +237,7 @@ class _Columns:
     #: The positions of the cells that name the container together.
     names: tuple[int, ...]
     #: Positions of sizes that may be of network or disk.
-    unnamed: tuple[int, ...]
+    unnamed_sizes: tuple[int, ...]
 
     def name(self, cells: Sequence[str]) -> str:
         """The name of the container that a line is of."""
@@ -254,7 +255,7 @@ def _is_sample(cells: Sequence[str]) -> bool:
 
 def _is_header(cells: Sequence[str]) -> bool:
     return any(map(_HEADER.search, cells)) and not any(
-        re.fullmatch(r"[\d.]+\D{0,3}", cell) or time_of(cell) for cell in cells
+        re.fullmatch(r"[\d.]+\D{0,3}", cell) or parse_time_line(cell) for cell in cells
     )
 
 
@@ -267,30 +268,32 @@ def _columns(lines: Sequence[Sequence[str]]) -> _Columns | None:
     rows = [cells for cells in samples if len(cells) == width]
     header = next((tuple(cells) for cells in lines if len(cells) == width and _is_header(cells)), ())
     kinds = [_kind([row[i] for row in rows]) for i in range(width)]
-    places = _named(header, kinds)
+    places = _fields_of_header(header, kinds)
     if "stamp" not in places and "time" in kinds:
         places["stamp"] = kinds.index("time")
-    places |= _told_by_cells(rows, kinds, places)
-    unnamed = [i for i, kind in enumerate(kinds) if kind == "pair" and i not in places.values()]
-    return _Columns(width, header, places, _names(header, rows, kinds, places), tuple(unnamed))
+    places |= _infer_fields(rows, kinds, places)
+    unnamed_sizes = [i for i, kind in enumerate(kinds) if kind == "pair" and i not in places.values()]
+    return _Columns(
+        width, header, places, _find_name_columns(header, rows, kinds, places), tuple(unnamed_sizes)
+    )
 
 
 def _kind(cells: Sequence[str]) -> str:
     """What the cells of a column are; those of a container that does not run say nothing."""
-    filled = [cell for cell in cells if cell not in _NONE]
+    filled = [cell for cell in cells if cell not in _MISSING]
     if not filled:
         return "pair" if "-- / --" in cells else "text"
     kinds = (
         ("pair", _PAIR.fullmatch),
         ("share", _SHARE.fullmatch),
         ("id", _ID.fullmatch),
-        ("time", time_of),
+        ("time", parse_time_line),
         ("number", re.compile(r"\d+(?:\.\d+)?").fullmatch),
     )
     return next((kind for kind, fits in kinds if all(map(fits, filled))), "text")
 
 
-def _named(header: Sequence[str], kinds: Sequence[str]) -> dict[str, int]:
+def _fields_of_header(header: Sequence[str], kinds: Sequence[str]) -> dict[str, int]:
     """The fields that a header names, where the cells below can be them."""
     places: dict[str, int] = {}
     for i, (name, kind) in enumerate(zip(header, kinds, strict=False)):
@@ -303,7 +306,7 @@ def _named(header: Sequence[str], kinds: Sequence[str]) -> dict[str, int]:
     return places
 
 
-def _names(
+def _find_name_columns(
     header: Sequence[str],
     rows: Sequence[Sequence[str]],
     kinds: Sequence[str],
@@ -317,11 +320,11 @@ def _names(
     if not ids or not texts:
         return texts or ids[:1]
     pairs = {(row[ids[0]], *(row[i] for i in texts)) for row in rows}
-    as_much = len(pairs) == len({pair[0] for pair in pairs}) == len({pair[1:] for pair in pairs})
-    return texts if as_much else ids[:1]
+    is_equivalent = len(pairs) == len({pair[0] for pair in pairs}) == len({pair[1:] for pair in pairs})
+    return texts if is_equivalent else ids[:1]
 
 
-def _told_by_cells(
+def _infer_fields(
     rows: Sequence[Sequence[str]], kinds: Sequence[str], named: Mapping[str, int]
 ) -> dict[str, int]:
     """Memory and the percentages that no header names.
@@ -331,8 +334,8 @@ def _told_by_cells(
     InputError
         If they could be more than one of the columns.
     """
-    free = [i for i in range(len(kinds)) if i not in named.values()]
-    shares, pairs = ([i for i in free if kinds[i] == kind] for kind in ("share", "pair"))
+    unassigned = [i for i in range(len(kinds)) if i not in named.values()]
+    shares, pairs = ([i for i in unassigned if kinds[i] == kind] for kind in ("share", "pair"))
     found: dict[str, int] = {}
     if "MemUsage" not in named and pairs:
         found["MemUsage"] = _memory(rows, pairs, shares)
@@ -342,7 +345,7 @@ def _told_by_cells(
     if "MemPerc" not in named and memory is not None:
         return found | _percentages(rows, memory, shares)
     if len(shares) > 1:
-        raise InputError("Nothing says which of the percentages is CPU.", _NEXT)
+        raise InputError("Nothing says which of the percentages is CPU.", _HINT)
     return found | {"CPUPerc": shares[0]}
 
 
@@ -351,10 +354,10 @@ def _memory(rows: Sequence[Sequence[str]], pairs: Sequence[int], shares: Sequenc
     binary = [i for i in pairs if any("iB" in row[i] for row in rows)]
     if len(binary) == 1:
         return binary[0]
-    fitting = [i for i in binary or pairs if any(_is_share(rows, i, share) for share in shares)]
-    if len(fitting) != 1:
-        raise InputError("Nothing says which of the sizes are memory.", _NEXT)
-    return fitting[0]
+    matching = [i for i in binary or pairs if any(_is_share(rows, i, share) for share in shares)]
+    if len(matching) != 1:
+        raise InputError("Nothing says which of the sizes are memory.", _HINT)
+    return matching[0]
 
 
 def _percentages(rows: Sequence[Sequence[str]], memory: int, shares: Sequence[int]) -> dict[str, int]:
@@ -364,28 +367,28 @@ def _percentages(rows: Sequence[Sequence[str]], memory: int, shares: Sequence[in
         return {"MemPerc" if fits[shares[0]] else "CPUPerc": shares[0]}
     others = [i for i in shares if fits[i] is False]
     if len(shares) != 2 or len(others) != 1:
-        raise InputError("Nothing says which percentage is CPU and which is memory.", _NEXT)
+        raise InputError("Nothing says which percentage is CPU and which is memory.", _HINT)
     return {"CPUPerc": others[0], "MemPerc": next(i for i in shares if i not in others)}
 
 
 def _is_share(rows: Sequence[Sequence[str]], pair: int, share: int) -> bool | None:
     """Whether a percentage is the first of two sizes in the second; None where it is about zero."""
-    off, telling, known = 0, False, 0
+    tolerance, is_telling, n_compared = 0, False, 0
     for row in rows:
-        used, limit = (as_bytes(text) for text in row[pair].partition("/")[::2])
+        used, limit = (parse_bytes(text) for text in row[pair].partition("/")[::2])
         percent = row[share].rstrip("%")
         try:
-            ratio, said = float(used) / float(limit) * 100, float(percent)
+            ratio, percent_value = float(used) / float(limit) * 100, float(percent)
         except (ValueError, ZeroDivisionError):
             continue
         # sizes have four digits or fewer, percentages as many as are written
         rounding = 10.0 ** -len(percent.partition(".")[2]) + 0.005 * ratio
-        known += 1
-        off += abs(ratio - said) > rounding
-        telling = telling or ratio > 4 * rounding
-    if off > 0.1 * known:
+        n_compared += 1
+        tolerance += abs(ratio - percent_value) > rounding
+        is_telling = is_telling or ratio > 4 * rounding
+    if tolerance > 0.1 * n_compared:
         return False
-    return True if telling else None
+    return True if is_telling else None
 
 
 FORMATS = (

@@ -49,28 +49,28 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """Rows of samples; the first one of every start of dstat is left out."""
     host, year, groups = "", "", list[str]()
     names: list[tuple[str, str]] = []
-    fresh, month = True, 0
+    is_first, month = True, 0
     for number, text in lines:
         cells = _cells(text)
-        about = dict(pairwise(cells))
-        if not any(cells) or _BEGINS.match(text) or "Author:" in about:
+        facts = dict(pairwise(cells))
+        if not any(cells) or _BEGINS.match(text) or "Author:" in facts:
             continue
-        if "Host:" in about:
-            host = about["Host:"]
-        elif "Cmdline:" in about:
-            said = _YEAR.search(cells[-1]) or _YEAR.search(text)
-            year, month = said[1] if said else "", 0
+        if "Host:" in facts:
+            host = facts["Host:"]
+        elif "Cmdline:" in facts:
+            year_match = _YEAR.search(cells[-1]) or _YEAR.search(text)
+            year, month = year_match[1] if year_match else "", 0
         elif not _is_sample(cells):
             names = list(zip(groups, cells, strict=False)) if groups else []
-            groups, fresh = ([] if groups else _spread(cells)), True
+            groups, is_first = ([] if groups else _spread_groups(cells)), True
         elif len(cells) < len(names) or not names:
             log.add("ragged", f"Row {number} has not the cells of its header.", row=number)
-        elif fresh:
+        elif is_first:
             log.add("since_boot", f"Row {number} is the mean since the machine was started.", row=number)
-            fresh = False
+            is_first = False
         else:
             values = dict(zip(names, cells, strict=False))
-            year, month = _passed(year, month, values)
+            year, month = _advance_date(year, month, values)
             yield Row(number, {"hostname": host, **_moment(values, year), **_sample(values)})
 
 
@@ -86,13 +86,13 @@ def _is_sample(cells: Sequence[str]) -> bool:
     return any(re.fullmatch(r"-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?", cell.strip()) for cell in cells)
 
 
-def _spread(cells: Sequence[str]) -> list[str]:
+def _spread_groups(cells: Sequence[str]) -> list[str]:
     """The group of every column: it stands above its first one only."""
-    spread, last = list[str](), ""
+    groups_, last_group = list[str](), ""
     for cell in cells:
-        last = cell.strip() or last
-        spread.append(last)
-    return [*spread, *[last] * 64]
+        last_group = cell.strip() or last_group
+        groups_.append(last_group)
+    return [*groups_, *[last_group] * 64]
 
 
 def _sample(values: dict[tuple[str, str], str]) -> dict[str, str]:
@@ -114,7 +114,7 @@ def _month(day: re.Match[str]) -> int:
     return int(day["month"]) if day["month"] else _MONTHS.index(day["name"]) + 1
 
 
-def _passed(year: str, month: int, values: dict[tuple[str, str], str]) -> tuple[str, int]:
+def _advance_date(year: str, month: int, values: dict[tuple[str, str], str]) -> tuple[str, int]:
     """The year and month of a row, behind one of `month`: months fall where a year ends."""
     days = (_DAY.fullmatch(cell.strip()) for (_, name), cell in values.items() if name == "time")
     day = next((found for found in days if found), None)

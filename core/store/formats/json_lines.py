@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from core.errors import InputError
 from core.store.formats.base import Format, open_content
-from core.store.formats.text_table import MOST_LINE, Line, Row, TextTable
-from core.traces.cells.numbers import read
+from core.store.formats.text_table import MAX_LINE, Line, Row, TextTable
+from core.traces.cells.numbers import parse_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _NAMES = ("name", "id", "uuid", "index")
-MOST_VALUES = 256
+MAX_VALUES = 256
 """A line with more values than this is a document, and no sample."""
 
 
@@ -45,7 +45,7 @@ def is_sample(text: str) -> bool:
     except RecursionError:
         return False
     texts = [value for value in entry.values() if isinstance(value, str)]
-    return _has_number(entry) or any(read(value) is not None for value in texts)
+    return _has_number(entry) or any(parse_number(value) is not None for value in texts)
 
 
 def _has_number(value: object) -> bool:
@@ -74,34 +74,34 @@ def _values(text: str) -> dict[str, object] | None:
         return None
     if not isinstance(entry, dict):
         return None
-    found: dict[str, object] = {}
-    inner: list[tuple[str, object]] = [(str(name), value) for name, value in reversed(entry.items())]
-    while inner and len(found) <= MOST_VALUES:
-        name, value = inner.pop()
+    values_: dict[str, object] = {}
+    pending: list[tuple[str, object]] = [(str(name), value) for name, value in reversed(entry.items())]
+    while pending and len(values_) <= MAX_VALUES:
+        name, value = pending.pop()
         if isinstance(value, dict):
-            inner += [(f"{name}.{key}", one) for key, one in reversed(value.items())]
+            pending += [(f"{name}.{key}", one) for key, one in reversed(value.items())]
         elif isinstance(value, list):
             names = _names(value)
-            inner += [(f"{name}.{part}", one) for part, one in zip(names[::-1], value[::-1], strict=True)]
+            pending += [(f"{name}.{part}", one) for part, one in zip(names[::-1], value[::-1], strict=True)]
         else:
-            found[name] = value
-    return found if 0 < len(found) <= MOST_VALUES else None
+            values_[name] = value
+    return values_ if 0 < len(values_) <= MAX_VALUES else None
 
 
 def _names(items: list[object]) -> list[str]:
     """What the items of a list are called: by a name or number of their own, else by their places."""
     for key in _NAMES:
-        found = [str(one[key]) for one in items if isinstance(one, dict) and key in one]
-        if len(set(found)) == len(items):
-            return found
-    return [str(place) for place in range(len(items))]
+        values_ = [str(one[key]) for one in items if isinstance(one, dict) and key in one]
+        if len(set(values_)) == len(items):
+            return values_
+    return [str(position) for position in range(len(items))]
 
 
 _LIST = re.compile(r'\s*(?:\{\s*"[^"]{0,100}"\s*:\s*)?\[')
-_REST = re.compile(r'\](?:\s*,\s*"[^"]{0,100}"\s*:\s*(?:"[^"]{0,1000}"|[-+.\w]{1,100}))*\s*\}?\s*')
+_LIST_END = re.compile(r'\](?:\s*,\s*"[^"]{0,100}"\s*:\s*(?:"[^"]{0,1000}"|[-+.\w]{1,100}))*\s*\}?\s*')
 """How a list ends: with what else the object has that it is in, as far as that is no list."""
 _DECODER = json.JSONDecoder()
-_BETWEEN = re.compile(r"[\s,]*")
+_GAP = re.compile(r"[\s,]*")
 
 
 def is_records(start: str) -> bool:
@@ -111,14 +111,14 @@ def is_records(start: str) -> bool:
     """
     if is_samples(start) and start.partition("\n")[2].startswith("{"):
         return False
-    begins = _LIST.match(start)
-    first, after = _object(start, begins.end() if begins else 0)
+    list_start = _LIST.match(start)
+    first, next_place = _object(start, list_start.end() if list_start else 0)
     if first is None or not is_sample(first):
         return False
-    return bool(begins) or start[after : after + 1] == "{"
+    return bool(list_start) or start[next_place : next_place + 1] == "{"
 
 
-def objects_of(path: Path) -> Iterator[Line]:
+def read_objects(path: Path) -> Iterator[Line]:
     """The objects of a text, each on a line and numbered from 1.
 
     Raises
@@ -128,48 +128,48 @@ def objects_of(path: Path) -> Iterator[Line]:
     """
     with open_content(path) as stream:
         text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace")
-        kept = text.read(MOST_LINE)
-        begins = _LIST.match(kept)
-        place, number = begins.end() if begins else 0, 0
+        buffer = text.read(MAX_LINE)
+        list_start = _LIST.match(buffer)
+        position, number = list_start.end() if list_start else 0, 0
         while True:
-            found, place = _object(kept, place)
-            if found is not None:
+            values_, position = _object(buffer, position)
+            if values_ is not None:
                 number += 1
-                yield Line(number, found)
-            elif len(kept) - place <= MOST_LINE and (more := text.read(MOST_LINE)):
-                kept, place = kept[place:] + more, 0
-            elif (after := _next_list(kept, place)) > place:
-                place = after
+                yield Line(number, values_)
+            elif len(buffer) - position <= MAX_LINE and (block := text.read(MAX_LINE)):
+                buffer, position = buffer[position:] + block, 0
+            elif (next_place := _next_list(buffer, position)) > position:
+                position = next_place
             else:
                 break
-        if len(kept) - place > MOST_LINE:
+        if len(buffer) - position > MAX_LINE:
             raise InputError(
-                f"Object {number + 1} of “{path.name}” is longer than {MOST_LINE >> 20} MiB.",
+                f"Object {number + 1} of “{path.name}” is longer than {MAX_LINE >> 20} MiB.",
                 "Save one object with named numbers for each sample.",
             )
-        if kept[place:]:
-            yield Line(number + 1, kept[place : place + 100])
+        if buffer[position:]:
+            yield Line(number + 1, buffer[position : position + 100])
 
 
-def _next_list(text: str, place: int) -> int:
+def _next_list(text: str, position: int) -> int:
     """Where the objects of the next list begin, where one ends at a place; else that place."""
-    ends = _REST.match(text, place)
-    if ends is None:
-        return place
-    begins = _LIST.match(text, ends.end())
-    return begins.end() if begins else ends.end()
+    list_end = _LIST_END.match(text, position)
+    if list_end is None:
+        return position
+    list_start = _LIST.match(text, list_end.end())
+    return list_start.end() if list_start else list_end.end()
 
 
-def _object(text: str, place: int) -> tuple[str | None, int]:
+def _object(text: str, position: int) -> tuple[str | None, int]:
     """The object that begins at a place, or behind the space there, and where the next may begin."""
-    start = _BETWEEN.match(text, place).end()  # type: ignore[union-attr]  # nothing is a match, too
+    start = _GAP.match(text, position).end()  # type: ignore[union-attr]  # nothing is a match, too
     if text[start : start + 1] != "{":
         return None, start
     try:
         _, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None, start
-    return text[start:end], _BETWEEN.match(text, end).end()  # type: ignore[union-attr]
+    return text[start:end], _GAP.match(text, end).end()  # type: ignore[union-attr]
 
 
 FORMATS = (
@@ -178,7 +178,7 @@ FORMATS = (
         "JSON records",
         (".json",),
         lambda start: is_records(start.text),
-        lambda start: TextTable.open(start.path, parse, "a list of JSON objects", lines=objects_of),
+        lambda start: TextTable.open(start.path, parse, "a list of JSON objects", lines=read_objects),
         '[{"container": "a", "cpu_cores": 0.5, "memory": {"bytes": 250000000}}'
         + ',\n {"container": "a", "cpu_cores": 0.7, "memory": {"bytes": 260000000}}' * 5
         + "]",

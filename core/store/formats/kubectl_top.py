@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from core.store.formats.base import Format
-from core.store.formats.text_table import Row, TextTable, stamped, time_of
+from core.store.formats.text_table import Row, TextTable, parse_time_line, split_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,31 +33,31 @@ def is_top(start: str) -> bool:
 def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """Rows of ``kubectl top``; the time is that of the line, or of the line above the table."""
     header: list[str] = []
-    above = ""
+    stamp_above = ""
     for number, text in lines:
-        plain = text.strip()
-        if not plain:
+        stripped = text.strip()
+        if not stripped:
             continue
-        if _HEADER.search(plain):
-            stamp, rest = stamped(plain)
-            above = stamp or above
-            header = _columns(rest)
+        if _HEADER.search(stripped):
+            stamp, line_rest = split_time(stripped)
+            stamp_above = stamp or stamp_above
+            header = _columns(line_rest)
             continue
-        if alone := time_of(plain):
-            above = alone
+        if time_alone := parse_time_line(stripped):
+            stamp_above = time_alone
             continue
-        stamp, rest = stamped(plain)
-        cells = rest.split()
+        stamp, line_rest = split_time(stripped)
+        cells = line_rest.split()
         if not header or len(cells) != len(header):
             message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of its header."
             log.add("ragged", message, row=number)
             continue
         values = dict(zip(header, cells, strict=True))
         parts = [values.pop(key) for key in ("namespace", "pod", "name") if key in values]
-        found = {"execution": "/".join(parts)}
-        if stamp or above:
-            found["timestamp"] = stamp or above
-        yield Row(number, found | values)
+        cells_ = {"execution": "/".join(parts)}
+        if stamp or stamp_above:
+            cells_["timestamp"] = stamp or stamp_above
+        yield Row(number, cells_ | values)
 
 
 def _columns(text: str) -> list[str]:

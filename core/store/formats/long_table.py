@@ -1,4 +1,4 @@
-"""What tables of series have in common: a text table that is seen with one column per metric."""
+"""Tables with one value per row, pivoted to one column per metric, and the base of pivoted tables."""
 
 from __future__ import annotations
 
@@ -16,10 +16,18 @@ from core.errors import InputError
 from core.store.formats.base import Format, open_content
 from core.store.formats.csv import CsvSource
 from core.store.formats.csv_dialect import EVIDENCE_ROWS
-from core.store.formats.parse_exact import MOST_LINE
-from core.store.formats.series_table import SeriesTable, coded, gather, of_containers
+from core.store.formats.parse_exact import MAX_LINE
+from core.store.formats.series_table import SeriesTable, code_names, gather_series, select_container_series
 from core.traces.cells.dates import is_date
-from core.traces.cells.numbers import BINARY, EMPTY, WRITTEN, numbers_of, read, style_of_rows, written_unit
+from core.traces.cells.numbers import (
+    AS_WRITTEN,
+    BINARY_UNITS,
+    EMPTY,
+    find_style_of_rows,
+    find_written_unit,
+    parse_number,
+    parse_numbers,
+)
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.units import Unit, file_unit
 
@@ -27,16 +35,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from core.store.formats.base import Beginning
+    from core.store.formats.base import FileStart
     from core.traces.raw import RawTable
     from core.traces.validation import Problem
 
 
 @dataclass(frozen=True, kw_only=True)
-class TurnedTable:
-    """A text table as it is seen after turning."""
+class PivotedTable:
+    """A text table of series after pivoting."""
 
-    #: The table as it is written.
+    #: The table of the file.
     source: CsvSource
     #: ``execution``, ``timestamp`` and one name per metric.
     header: tuple[str, ...]
@@ -50,7 +58,7 @@ class TurnedTable:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What was odd about the beginning of the table as it is written."""
+        """The problems of the beginning of the file."""
         return self.source.problems
 
     @property
@@ -60,22 +68,22 @@ class TurnedTable:
 
     @property
     def n_rows(self) -> int | None:
-        """Unknown before the end: how many rows become one is not known."""
+        """None: the number of pivoted rows is unknown before the end."""
         return None
 
     def as_read(self, mapping: ColumnMapping) -> ColumnMapping:
-        """The mapping in which sizes that cells write are in bytes, since series are read so.
+        """Return the mapping with sizes in bytes for cells with units, as series are read.
 
-        Who writes legends and units (Grafana) means 1000³ by GB, and has GiB for 1024³.
+        Grafana means 1000³ by GB and writes GiB for 1024³.
         """
-        style = style_of_rows(self.rows)
+        style = find_style_of_rows(self.rows)
 
         def in_bytes(column: str) -> bool:
             place = self.header.index(column)
-            return written_unit(numbers_of((row[place] for row in self.rows), style)) is Unit.BYTES
+            return find_written_unit(parse_numbers((row[place] for row in self.rows), style)) is Unit.BYTES
 
         features = tuple(
-            replace(one, unit_key="bytes") if one.unit_key in BINARY and in_bytes(one.column) else one
+            replace(one, unit_key="bytes") if one.unit_key in BINARY_UNITS and in_bytes(one.column) else one
             for one in mapping.features
         )
         return replace(mapping, features=features)
@@ -95,27 +103,27 @@ _METRIC = (
 _TIME = ("timestamp", "time", "_time", "datetime", "date", "ts")
 _VALUE = ("value", "_value", "val", "metric_value")
 _SERIES = ("series", "metric", "legend")
-# tables of tools have columns that are neither labels nor values
+# columns that are neither labels nor values
 _IGNORED = frozenset(("step", "is_nan", "result", "table", "_start", "_stop", "", "index"))
 _MEASUREMENT = "_measurement"
 _UNITS = frozenset(("unit", "units", "uom", "einheit", "unité", "unidad", "unità"))
 _NO_UNITS = frozenset(("count", "none", "1", "short", "-", "null"))
-"""What stands for no unit in a column of units."""
-ROWS_OF_SERIES, MOST_FOUND = 10, 50_000
-LOOKED_THROUGH = 2**25
-"""Characters of a table in which series are looked for that its first rows do not have."""
+"""Cells for no unit in a column of units."""
+ROWS_OF_SERIES, MAX_FOUND_ROWS = 10, 50_000
+MAX_SEARCHED_CHARS = 2**25
+"""Number of characters to search for series that the first rows do not have."""
 _LEGEND = re.compile(r"\s*([A-Za-z_:][\w:.]*)?\s*\{(.*)\}\s*")
-MOST_LEGEND = 4_000
+MAX_LEGEND = 4_000
 _EXPRESSION = re.compile(r"\s*([a-z_]+\([^{}]*(?<=[\w:.]))\{([^{}]*)\}([^{}]*\))\s*")
 _LABEL = re.compile(r'([A-Za-z_]\w*)\s*[=:]\s*"?([^",}]*)"?')
 
 
-def legend(text: str) -> tuple[str, dict[str, str]] | None:
-    """The metric and the labels of a series as Prometheus and Grafana write it: ``name{pod="a"}``.
+def parse_legend(text: str) -> tuple[str, dict[str, str]] | None:
+    """Parse the metric and the labels of a series, ``name{pod="a"}``; None for other texts.
 
-    Of an expression of one metric, ``rate(name{pod="a"}[5m])``, the metric is the same without the labels.
+    The metric of an expression such as ``rate(name{pod="a"}[5m])`` is the expression without the labels.
     """
-    if len(text) > MOST_LEGEND:
+    if len(text) > MAX_LEGEND:
         return None
     found = _LEGEND.fullmatch(text)
     if found is not None:
@@ -126,7 +134,7 @@ def legend(text: str) -> tuple[str, dict[str, str]] | None:
 
 @dataclass(frozen=True)
 class _Shape:
-    """Which column is what: the metric's ("" where there is one metric), the time, the value, the labels."""
+    """The columns of the metric ("" for a single metric), the time, the value and the labels."""
 
     metric: str
     time: str
@@ -135,7 +143,7 @@ class _Shape:
 
 
 def _shape(names: Sequence[str], rows: Sequence[Sequence[str]]) -> _Shape | None:
-    """The shape of a table, None where it is no long one."""
+    """Find the shape of a table; None if it does not have one value per row."""
     lower = {name.strip().lower(): name for name in reversed(names)}
     time = next((lower[name] for name in _TIME if name in lower), None)
     value = next((lower[name] for name in _VALUE if name in lower), None)
@@ -143,59 +151,67 @@ def _shape(names: Sequence[str], rows: Sequence[Sequence[str]]) -> _Shape | None
         return None
     texts = {name: [row[i].strip() for row in rows if i < len(row)] for i, name in enumerate(names)}
     metric = next((lower[name] for name in _METRIC if name in lower and _is_text(texts[lower[name]])), "")
-    rest = [name for name in names if name not in (metric, time, value) and name.lower() not in _IGNORED]
-    if any(not _is_text(texts[name]) and name.lower() not in ("gpu", "cpu", "index") for name in rest):
-        return None  # other numbers stand beside the value: a row is more than one measurement
+    other_labels = [
+        name for name in names if name not in (metric, time, value) and name.lower() not in _IGNORED
+    ]
+    if any(
+        not _is_text(texts[name]) and name.lower() not in ("gpu", "cpu", "index") for name in other_labels
+    ):
+        return None  # other numbers beside the value: a row has several measurements
     if not metric:
-        metric = next((lower[name] for name in _SERIES if name in lower and lower[name] in rest), "")
-        rest = [name for name in rest if name != metric]
-    return _Shape(metric, time, value, tuple(rest)) if metric or rest else None
+        metric = next((lower[name] for name in _SERIES if name in lower and lower[name] in other_labels), "")
+        other_labels = [name for name in other_labels if name != metric]
+    return _Shape(metric, time, value, tuple(other_labels)) if metric or other_labels else None
 
 
 def _is_text(cells: Sequence[str]) -> bool:
     filled = [cell for cell in cells if cell not in EMPTY]
-    return not filled or sum(read(cell) is None and not is_date(cell) for cell in filled) * 2 > len(filled)
+    return not filled or sum(parse_number(cell) is None and not is_date(cell) for cell in filled) * 2 > len(
+        filled
+    )
 
 
-def _series(metric: str, labels: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """A row's metric and labels, those inside its metric's legend included.
+def _split_series(metric: str, labels: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Split a row into metric and labels, including those in the metric's legend.
 
-    What says what a metric measures is its own: InfluxDB's measurement before a field, a unit behind it.
+    The metric includes InfluxDB's measurement before a field and a unit behind it.
     """
-    found = legend(metric)
-    own, rest = (metric, {**labels}) if found is None else (found[0], {**labels, **found[1]})
-    of = rest.pop(_MEASUREMENT, "") if own else ""
-    units = [rest.pop(key) for key in tuple(rest) if key.lower() in _UNITS]
-    named = f"{of} {own or 'value'}".strip()
-    behind = " ".join(f"[{unit}]" for unit in units if unit.lower() not in _NO_UNITS)
-    return f"{named} {behind}".strip(), rest
+    found = parse_legend(metric)
+    own_name, other_labels = (metric, {**labels}) if found is None else (found[0], {**labels, **found[1]})
+    measurement = other_labels.pop(_MEASUREMENT, "") if own_name else ""
+    units = [other_labels.pop(key) for key in tuple(other_labels) if key.lower() in _UNITS]
+    full_name = f"{measurement} {own_name or 'value'}".strip()
+    unit_suffix = " ".join(f"[{unit}]" for unit in units if unit.lower() not in _NO_UNITS)
+    return f"{full_name} {unit_suffix}".strip(), other_labels
 
 
 @dataclass(frozen=True, kw_only=True)
-class LongSource(TurnedTable):
-    """A text table with one value per row, seen with one column per metric."""
+class LongSource(PivotedTable):
+    """A text table with one value per row, pivoted to one column per metric."""
 
     shape: _Shape
 
     @classmethod
-    def of(cls, source: CsvSource, further: bool = False) -> LongSource | None:
-        """The same file with one column per metric, where it is a table with one value per row."""
+    def measurement(cls, source: CsvSource, search_further: bool = False) -> LongSource | None:
+        """Pivot a table with one value per row; None for any other table."""
         whole = [row for row in source.rows if len(row) == len(source.header)]
         shape = _shape(source.header, whole)
         if shape is None or not whole:
             return None
-        if further and len(source.rows) >= EVIDENCE_ROWS:
-            whole += _begun(source, shape, whole)
+        if search_further and len(source.rows) >= EVIDENCE_ROWS:
+            whole += _find_later_series(source, shape, whole)
         place = {name: i for i, name in enumerate(source.header)}
 
         def cell(row: Sequence[str], name: str) -> str:
             return row[place[name]].strip() if name else ""
 
-        said = [(cell(row, shape.metric), tuple(cell(row, name) for name in shape.labels)) for row in whole]
-        pairs, _ = _pairs(list(dict.fromkeys(said)), shape)
-        metrics = tuple(dict.fromkeys(pairs[one][1] for one in said if one in pairs))
+        row_keys = [
+            (cell(row, shape.metric), tuple(cell(row, name) for name in shape.labels)) for row in whole
+        ]
+        pairs, _ = _pairs(list(dict.fromkeys(row_keys)), shape)
+        metrics = tuple(dict.fromkeys(pairs[one][1] for one in row_keys if one in pairs))
         seen: dict[tuple[str, str], dict[str, str]] = {}
-        for one, row in zip(said, whole, strict=True):
+        for one, row in zip(row_keys, whole, strict=True):
             if one not in pairs:
                 continue
             execution, metric = pairs[one]
@@ -210,14 +226,14 @@ class LongSource(TurnedTable):
         Raises
         ------
         InputError
-            If the mapping takes a column for what it is not.
+            If a column is mapped to something that it cannot be.
         """
         check_written(mapping, self.header, self.rows, self.path.name)
         shape = self.shape
         keys = tuple(name for name in (shape.metric, *shape.labels) if name)
         long = self.source.read_exactly(
             ColumnMapping(
-                features=(MappedColumn(shape.value, unit_key=WRITTEN),),
+                features=(MappedColumn(shape.value, unit_key=AS_WRITTEN),),
                 time=shape.time,
                 time_unit=mapping.time_unit if mapping.time else "s",
                 attributes=keys,
@@ -227,91 +243,97 @@ class LongSource(TurnedTable):
         return _table(long, shape).raw(mapping, self.path.name, self.header, long)
 
 
-def _begun(source: CsvSource, shape: _Shape, known: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """The first rows of series that the first rows of the table lack: one metric may be behind another."""
+def _find_later_series(
+    source: CsvSource, shape: _Shape, known: Sequence[Sequence[str]]
+) -> list[tuple[str, ...]]:
+    """Find the first rows of series that begin later, since one metric may follow another."""
     width = len(source.header)
-    places = [source.header.index(name) for name in (shape.metric, *shape.labels) if name]
-    series = itemgetter(*places)
-    # how many rows of a series are still to be taken; none of those that are known, or of a header again
-    wanted = dict.fromkeys((series(row) for row in (source.header, *known)), 0)
+    indices = [source.header.index(name) for name in (shape.metric, *shape.labels) if name]
+    series = itemgetter(*indices)
+    # remaining rows to take by series; none of known series and repeated headers
+    n_wanted = dict.fromkeys((series(row) for row in (source.header, *known)), 0)
     found: list[tuple[str, ...]] = []
     with open_content(source.path) as stream, suppress(csv.Error):
         text = io.TextIOWrapper(stream, source.head.encoding, errors="replace", newline="")
         for _ in range(source.head.header_lines):
-            text.readline(MOST_LINE)
+            text.readline(MAX_LINE)
         for row in csv.reader(_lines(text), delimiter=source.head.separator):
-            if len(row) == width and (left := wanted.setdefault(series(row), ROWS_OF_SERIES)):
-                wanted[series(row)] = left - 1
+            if len(row) == width and (n_left := n_wanted.setdefault(series(row), ROWS_OF_SERIES)):
+                n_wanted[series(row)] = n_left - 1
                 found.append(tuple(row))
-            if len(found) >= MOST_FOUND:
+            if len(found) >= MAX_FOUND_ROWS:
                 break
     return found
 
 
 def _lines(text: io.TextIOWrapper) -> Iterator[str]:
-    done = 0
-    while done < LOOKED_THROUGH and (line := text.readline(MOST_LINE)):
-        done += len(line)
+    n_chars = 0
+    while n_chars < MAX_SEARCHED_CHARS and (line := text.readline(MAX_LINE)):
+        n_chars += len(line)
         yield line
 
 
 def check_written(
     mapping: ColumnMapping, header: Sequence[str], rows: Sequence[Sequence[str]], name: str
 ) -> None:
-    """Check that no mapped column is given another unit than its cells write.
+    """Check that mapped units agree with the units in cells.
 
     Raises
     ------
     InputError
-        If cells say GiB, for instance, and the mapping says MB: they are read as bytes.
+        If they differ: cells in GiB, for instance, are read as bytes, not as MB.
     """
-    style = style_of_rows(rows)
+    style = find_style_of_rows(rows)
     for one in mapping.features:
         place, unit = header.index(one.column) if one.column in header else None, file_unit(one.unit_key)
-        written = None if place is None else written_unit(numbers_of([row[place] for row in rows], style))
+        written = (
+            None if place is None else find_written_unit(parse_numbers([row[place] for row in rows], style))
+        )
         fits = unit.factor == 0.01 if written is Unit.SHARE else unit.factor == 1.0 and unit.unit is written
         if written is not None and not fits and unit.key not in ("plain", "share"):
             canonical = "percent" if written is Unit.SHARE else str(written)
             raise InputError(
-                f"The cells of “{one.column}” in “{name}” say their unit; they are read as {canonical}.",
+                f"The cells of “{one.column}” in “{name}” have units and are read as {canonical}.",
                 f"Choose {canonical} as the unit of this column.",
             )
 
 
 def _pairs(
-    said: Sequence[tuple[str, tuple[str, ...]]], shape: _Shape
+    row_keys: Sequence[tuple[str, tuple[str, ...]]], shape: _Shape
 ) -> tuple[dict[tuple[str, tuple[str, ...]], tuple[str, str]], tuple[Problem, ...]]:
-    """The execution and the column of every kind of row that is of a container, and which are of none."""
+    """Return the execution and the column of every kind of row of a container; also report the others."""
     series = [
-        _series(metric, {key: text for key, text in zip(shape.labels, labels, strict=True) if text})
-        for metric, labels in said
+        _split_series(metric, {key: text for key, text in zip(shape.labels, labels, strict=True) if text})
+        for metric, labels in row_keys
     ]
-    found = of_containers([labels for _, labels in series], [metric for metric, _ in series])
-    return dict(zip((said[i] for i in found.kept), found.names, strict=True)), found.problems
+    found = select_container_series([labels for _, labels in series], [metric for metric, _ in series])
+    return dict(zip((row_keys[i] for i in found.positions), found.names, strict=True)), found.problems
 
 
 def _table(long: RawTable, shape: _Shape) -> SeriesTable:
-    """The table of a file with one value per row."""
+    """Pivot the rows of a file with one value per row."""
     codes = [one.codes for one in long.attributes]
     unique, inverse = np.unique(np.column_stack(codes), axis=0, return_inverse=True)
     texts = [
         tuple(one.names[code] if code >= 0 else "" for one, code in zip(long.attributes, row, strict=True))
         for row in unique
     ]
-    said = [(text[0], text[1:]) if shape.metric else ("", text) for text in texts]
-    pairs, left_out = _pairs(said, shape)
-    there = np.array([one in pairs for one in said], bool)
-    kept = there[inverse.reshape(-1)]
-    which = (np.cumsum(there) - 1)[inverse.reshape(-1)[kept]]
-    executions, metrics = (coded([pairs[one][i] for one in said if one in pairs], which) for i in (0, 1))
+    row_keys = [(text[0], text[1:]) if shape.metric else ("", text) for text in texts]
+    pairs, left_out = _pairs(row_keys, shape)
+    is_kept_kind = np.array([one in pairs for one in row_keys], bool)
+    is_kept = is_kept_kind[inverse.reshape(-1)]
+    kind_of_row = (np.cumsum(is_kept_kind) - 1)[inverse.reshape(-1)[is_kept]]
+    executions, metrics = (
+        code_names([pairs[one][i] for one in row_keys if one in pairs], kind_of_row) for i in (0, 1)
+    )
     time = long.time if long.time is not None else np.zeros(long.n_rows)
     rows = long.rows if long.rows is not None else np.arange(long.n_rows)
-    table = gather(executions, metrics, time[kept], long.columns[0][kept], rows[kept])
+    table = gather_series(executions, metrics, time[is_kept], long.columns[0][is_kept], rows[is_kept])
     return replace(table, left_out=left_out)
 
 
-def _open(start: Beginning) -> LongSource:
-    found = LongSource.of(start.opened(CsvSource.open), further=True)
+def _open(start: FileStart) -> LongSource:
+    found = LongSource.measurement(start.open_once(CsvSource.open), search_further=True)
     if found is None:
         raise InputError(f"“{start.path.name}” is not a table of metrics.", "Import it as it was recognised.")
     return found
@@ -322,10 +344,10 @@ FORMATS = (
         "long_table",
         "CSV of Prometheus, Grafana and MLflow",
         (".csv", ".gz"),
-        lambda start: LongSource.of(start.opened(CsvSource.open)) is not None,
+        lambda start: LongSource.measurement(start.open_once(CsvSource.open)) is not None,
         _open,
         "timestamp,__name__,container,value\n"
         + "".join(f"{10 * i},container_memory_usage_bytes,a,{i}\n" for i in range(6)),
-        turns=True,
+        is_pivoted=True,
     ),
 )

@@ -35,7 +35,7 @@ _FOREIGN = frozenset(
 )  # fmt: skip
 """Columns that people add, by which lines are of different things; such a table is read as any other."""
 _OTHER_UNIT = re.compile(r"memory\.(?:used|total)\s*\[(?!mib\])")
-_NONE = ("-", "[N/A]", "N/A", "[Not Supported]", "[Unknown Error]", "")
+_MISSING = ("-", "[N/A]", "N/A", "[Not Supported]", "[Unknown Error]", "")
 
 
 def is_query(start: str) -> bool:
@@ -96,10 +96,10 @@ def parse_query(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
                 continue
             values = dict(zip(header, (cell.strip() for cell in cells), strict=True))
             gpu = next((values[name] for name in _GPU if name in values), "0")
-            found = {_FIELDS[name]: _plain(values[name]) for name in _FIELDS if name in values}
+            found = {_FIELDS[name]: _clear_missing(values[name]) for name in _FIELDS if name in values}
             yield number, values.get("timestamp", ""), gpu, found
 
-    return _samples(entries())
+    return _merge_samples(entries())
 
 
 def parse_dmon(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
@@ -124,10 +124,10 @@ def parse_dmon(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
                 continue
             values = dict(zip(header, cells, strict=True))
             stamp = " ".join(_date(values[name]) for name in ("date", "time") if name in values)
-            found = {_DMON[name]: _plain(values[name]) for name in _DMON if name in values}
+            found = {_DMON[name]: _clear_missing(values[name]) for name in _DMON if name in values}
             yield number, stamp, values.get("gpu", values.get("entity", "0")), found
 
-    return _samples(entries())
+    return _merge_samples(entries())
 
 
 def _date(text: str) -> str:
@@ -135,23 +135,23 @@ def _date(text: str) -> str:
     return f"{text[:4]}-{text[4:6]}-{text[6:]}" if re.fullmatch(r"\d{8}", text) else text
 
 
-def _plain(text: str) -> str:
-    return "" if text in _NONE else text
+def _clear_missing(text: str) -> str:
+    return "" if text in _MISSING else text
 
 
-def _samples(entries: Iterator[tuple[int, str, str, dict[str, str]]]) -> Iterator[Row]:
+def _merge_samples(entries: Iterator[tuple[int, str, str, dict[str, str]]]) -> Iterator[Row]:
     """The lines of one sample as one row; it ends where a GPU comes again."""
-    first, cells, seen = 0, dict[str, str](), set[str]()
+    first, cells, gpus = 0, dict[str, str](), set[str]()
     for number, stamp, gpu, values in entries:
-        if gpu in seen:
+        if gpu in gpus:
             yield Row(first, cells)
-            cells, seen = {}, set()
-        if not seen:
+            cells, gpus = {}, set()
+        if not gpus:
             first = number
             cells = {"timestamp": stamp} if stamp else {}
-        seen.add(gpu)
+        gpus.add(gpu)
         cells |= {f"gpu {gpu} {name}": text for name, text in values.items()}
-    if seen:
+    if gpus:
         yield Row(first, cells)
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.errors import InputError
-from core.store.formats.arrow_tables import columns_of, raw_from_arrow
+from core.store.formats.arrow_tables import convert_table, split_table
 from core.store.formats.base import PARQUET, Format
 from core.store.formats.parse_exact import TableReader
 from core.traces.validation import ProblemLog
@@ -81,7 +81,7 @@ class ParquetSource:
             raise _damaged(self.path, error) from None
         name = self.path.name.split(".")[0]
         try:
-            return raw_from_arrow(columns_of(table), mapping, name, 1)
+            return convert_table(split_table(table), mapping, name, 1)
         except (pa.ArrowException, UnicodeDecodeError):
             return _by_cells(table, mapping, self.path)
 

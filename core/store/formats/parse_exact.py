@@ -17,9 +17,9 @@ import numpy as np
 from core.errors import InputError
 from core.store.formats import arrow_tables as parse
 from core.store.formats.base import open_content
-from core.store.formats.csv_dialect import holds_names, samples
+from core.store.formats.csv_dialect import holds_names, iterate_samples
 from core.traces.cells.numbers import POINT
-from core.traces.raw import Coded, RawTable
+from core.traces.raw import CodedColumn, RawTable
 from core.traces.validation import KINDS, ProblemLog
 from core.units import file_unit
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from core.store.formats.csv_dialect import CsvHead
+    from core.store.formats.csv_dialect import CsvDialect
     from core.traces.cells.numbers import NumberStyle
     from core.traces.mapping import ColumnMapping
     from core.traces.model import FloatArray, IntArray
 
 CHUNK_ROWS = 20_000
-MOST_LINE = 4 * 2**20
-HOPELESS_ROWS = 200_000
+MAX_LINE = 4 * 2**20
+MAX_FLAWED_ROWS = 200_000
 
 
 @dataclass
@@ -49,13 +49,15 @@ class _Names:
         codes = [known.setdefault(text, len(known)) if (text := cell.strip()) else -1 for cell in cells]
         self.parts.append(np.array(codes, dtype=np.int32))
 
-    def add_coded(self, part: Coded) -> None:
+    def add_coded(self, part: CodedColumn) -> None:
         known = self.known
         codes = [known.setdefault(name, len(known)) for name in part.names]
         self.parts.append(np.array([*codes, -1], dtype=np.int32)[part.codes])
 
-    def coded(self) -> Coded:
-        return Coded(np.concatenate(self.parts) if self.parts else np.empty(0, np.int32), tuple(self.known))
+    def coded(self) -> CodedColumn:
+        return CodedColumn(
+            np.concatenate(self.parts) if self.parts else np.empty(0, np.int32), tuple(self.known)
+        )
 
 
 @dataclass
@@ -90,20 +92,24 @@ class TableReader:
             texts.add(place[name])
         if mapping.time is not None:
             name = mapping.time
-            values, flawed = parse.times(place[name], rows, name, mapping.time_unit, self.log, self.style)
+            values, flawed = parse.parse_times(
+                place[name], rows, name, mapping.time_unit, self.log, self.style
+            )
             self._time.append(values)
-            self._mark(name, flawed)
+            self._mark_flawed(name, flawed)
         for one, unit, parts in zip(mapping.features, self._units, self._columns, strict=True):
             cells = place[one.column]
-            values, flawed = parse.numbers(cells, rows, one.column, self.log, self.style, unit)
+            values, flawed = parse.parse_numbers_of_column(
+                cells, rows, one.column, self.log, self.style, unit
+            )
             parts.append(values)
-            self._mark(one.column, flawed)
+            self._mark_flawed(one.column, flawed)
         for name, texts in zip(mapping.attributes, self._attributes, strict=True):
             texts.add(place[name])
         self._rows.append(np.asarray(rows, dtype=np.int64))
         self._n += len(rows)
 
-    def _mark(self, column: str, flawed: list[int]) -> None:
+    def _mark_flawed(self, column: str, flawed: list[int]) -> None:
         if flawed:
             self._flawed.setdefault(column, []).extend(self._n + i for i in flawed)
 
@@ -127,9 +133,11 @@ class TableReader:
         by_column = self.mapping.execution is not None
         return RawTable(
             n_rows=self._n,
-            executions=_together(self._executions) if by_column else Coded.constant(name, self._n),
-            time=_joined(self._time) if self.mapping.time is not None else None,
-            columns=tuple(_joined(parts) for parts in self._columns),
+            executions=_join_positions(self._executions)
+            if by_column
+            else CodedColumn.constant(name, self._n),
+            time=_join_columns(self._time) if self.mapping.time is not None else None,
+            columns=tuple(_join_columns(parts) for parts in self._columns),
             attributes=tuple(texts.coded() for texts in self._attributes),
             rows=np.concatenate(self._rows) if self._rows else np.empty(0, dtype=np.int64),
             rows_read=self._n + gone,
@@ -138,11 +146,11 @@ class TableReader:
         )
 
 
-def _together(parts: Sequence[_Names]) -> Coded:
-    return Coded.joined([part.coded() for part in parts])
+def _join_positions(parts: Sequence[_Names]) -> CodedColumn:
+    return CodedColumn.joined([part.coded() for part in parts])
 
 
-def _joined(parts: list[FloatArray]) -> FloatArray:
+def _join_columns(parts: list[FloatArray]) -> FloatArray:
     joined = np.concatenate(parts) if parts else np.empty(0)
     parts.clear()
     return joined
@@ -150,7 +158,7 @@ def _joined(parts: list[FloatArray]) -> FloatArray:
 
 def read_exactly(
     path: Path,
-    head: CsvHead,
+    head: CsvDialect,
     mapping: ColumnMapping,
     progress: Callable[[float, str], None] | None = None,
 ) -> RawTable:
@@ -167,10 +175,10 @@ def read_exactly(
     with open_content(path) as stream:
         lines = Lines(stream, head.encoding, path, log, progress)
         add_lines(reader, lines, head)
-    return whole_table(reader, path)
+    return require_table(reader, path)
 
 
-def whole_table(reader: TableReader, path: Path) -> RawTable:
+def require_table(reader: TableReader, path: Path) -> RawTable:
     """Everything that was collected of a file.
 
     Raises
@@ -190,9 +198,11 @@ def whole_table(reader: TableReader, path: Path) -> RawTable:
     return raw
 
 
-def add_lines(reader: TableReader, lines: Lines, head: CsvHead, skip: int | None = None) -> None:
+def add_lines(reader: TableReader, lines: Lines, head: CsvDialect, skip: int | None = None) -> None:
     """Take in the rows of some lines, the first `skip` of them left out (None: up to the header)."""
-    for chunk, numbers in _chunks(lines, head, reader.log, head.header_lines if skip is None else skip):
+    for chunk, numbers in _iterate_chunks(
+        lines, head, reader.log, head.header_lines if skip is None else skip
+    ):
         reader.add(list(zip(*chunk, strict=True)), numbers)
 
 
@@ -217,11 +227,11 @@ class Lines:
         self.before = self.number = before
 
     def __iter__(self) -> Iterator[str]:
-        while line := self._text.readline(MOST_LINE):
+        while line := self._text.readline(MAX_LINE):
             self.number += 1
-            if len(line) >= MOST_LINE:
+            if len(line) >= MAX_LINE:
                 raise InputError(
-                    f"Row {self.number} of “{self._name}” is longer than {MOST_LINE >> 20} MiB.",
+                    f"Row {self.number} of “{self._name}” is longer than {MAX_LINE >> 20} MiB.",
                     "Check that the file has line ends and that it is a table.",
                 )
             self._done += len(line)
@@ -233,9 +243,9 @@ class Lines:
                     f"Row {self.number} of “{self._name}” contains binary data.",
                     "Export the file again as plain text.",
                 )
-            yield line if line.isascii() else self._repaired(line)
+            yield line if line.isascii() else self._repair_lines(line)
 
-    def _repaired(self, line: str) -> str:
+    def _repair_lines(self, line: str) -> str:
         """Report what could not be decoded; bytes that are not UTF-8 are read as Windows-1252."""
         if self._wide:
             if "\ufffd" in line:
@@ -251,16 +261,16 @@ class Lines:
         return line
 
 
-def _chunks(
-    lines: Lines, head: CsvHead, log: ProblemLog, skip: int
+def _iterate_chunks(
+    lines: Lines, head: CsvDialect, log: ProblemLog, skip: int
 ) -> Iterator[tuple[list[list[str]], list[int]]]:
     """Rows of the header's width in chunks, with the number of each one's first line."""
     width = len(head.header)
     chunk: list[list[str]] = []
     numbers: list[int] = []
     rows = _rows(lines, head.separator, skip)
-    for row, cells in samples(rows, head.header, log) if head.annotated else rows:
-        fitted = cells if len(cells) == width else _fitted(cells, row, lines.number, head, log)
+    for row, cells in iterate_samples(rows, head.header, log) if head.annotated else rows:
+        fitted = cells if len(cells) == width else _fit_width(cells, row, lines.number, head, log)
         if fitted is None:
             continue
         if fitted[0] == head.header[0] and tuple(cell.strip() for cell in fitted) == head.header:
@@ -294,7 +304,9 @@ def _rows(lines: Lines, separator: str, skip: int) -> Iterator[tuple[int, list[s
         ) from None
 
 
-def _fitted(cells: list[str], row: int, last_line: int, head: CsvHead, log: ProblemLog) -> list[str] | None:
+def _fit_width(
+    cells: list[str], row: int, last_line: int, head: CsvDialect, log: ProblemLog
+) -> list[str] | None:
     """A row of another width: fine where the extra cells are all empty, else reported and dropped."""
     width = len(head.header)
     if len(cells) > width and not any(cell.strip() for cell in cells[width:]):
@@ -307,21 +319,21 @@ def _fitted(cells: list[str], row: int, last_line: int, head: CsvHead, log: Prob
         return None
     message = f"Row {row} has {len(cells)} cells instead of the {width} of the header."
     log.add("ragged", message, row=row)
-    _stop_where_hopeless(row, head, log)
+    _check_flawed_rows(row, head, log)
     return None
 
 
-def _stop_where_hopeless(row: int, head: CsvHead, log: ProblemLog) -> None:
+def _check_flawed_rows(row: int, head: CsvDialect, log: ProblemLog) -> None:
     """Refuse a file whose rows are all ragged before millions of them are looked at one by one.
 
     Raises
     ------
     InputError
-        If none of the first `HOPELESS_ROWS` rows has as many cells as the header.
+        If none of the first `MAX_FLAWED_ROWS` rows has as many cells as the header.
     """
-    if row == head.header_lines + HOPELESS_ROWS:
+    if row == head.header_lines + MAX_FLAWED_ROWS:
         count = sum(one.count for one in log.problems if one.kind == "ragged")
-        if count == HOPELESS_ROWS:
+        if count == MAX_FLAWED_ROWS:
             raise InputError(
                 f"None of the first {count:,} rows has the {len(head.header)} cells of the header.",
                 KINDS["ragged"].hint,

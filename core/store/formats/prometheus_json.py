@@ -15,7 +15,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.store.formats.base import HEAD_BYTES, Format, open_content, read_head
-from core.store.formats.series_table import Series, pivot
+from core.store.formats.series_table import Series, pivot_series
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from core.traces.raw import RawTable
     from core.traces.validation import Problem
 
-MOST_JSON = 2 * 2**30
+MAX_JSON = 2 * 2**30
 SAMPLE_ROWS, ROWS_OF_METRIC = 50, 10
-MOST_BARE = 2**26
+MAX_BARE = 2**26
 """Bytes that are looked at of series without their response."""
-LOOKED_THROUGH = 2**28
+MAX_SEARCHED_BYTES = 2**28
 """Bytes of a large response in which the names of its series are looked for."""
-_BLOCK, _OVERLAP, _FEW = 2**22, 2**14, 500
+_BLOCK, _OVERLAP, _FIRST_BYTES = 2**22, 2**14, 500
 _START = re.compile(rb'"metric"\s*:\s*(\{[^{}]*\})\s*,\s*"values?"\s*:\s*\[')
 _SAMPLE = re.compile(rb'\[\s*(\d+(?:\.\d+)?)\s*,\s*"([^"]*)"\s*\]')
 _NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
@@ -60,15 +60,15 @@ class PrometheusSource:
         whole = len(data) < HEAD_BYTES
         text = data.decode("utf-8-sig", "replace")
         if whole or '"result' not in text:
-            data = data if whole else _whole_lines(read_head(path, MOST_BARE))
-            found = _series(_answers(data.decode("utf-8-sig", "replace"), path), path)
+            data = data if whole else _whole_lines(read_head(path, MAX_BARE))
+            found = _series(_split_responses(data.decode("utf-8-sig", "replace"), path), path)
         else:
             found = _first_series(text, path)
-            found += _further_series(path, [one.labels for one in found])
-        table = pivot(found, None)
+            found += _find_later_series(path, [one.labels for one in found])
+        table = pivot_series(found, None)
         header = ("execution", "timestamp", *table.metrics)
         rows = []
-        for i in _shown_rows(table):
+        for i in _select_rows(table):
             name = table.executions.names[table.executions.codes[i]]
             values = (repr(float(column[i])) for column in table.columns)
             rows.append((name, repr(float(table.time[i])), *values))
@@ -95,18 +95,18 @@ class PrometheusSource:
         if progress is not None:
             progress(0.0, "Reading JSON")
         with open_content(self.path) as stream:
-            data = stream.read(MOST_JSON + 1)
-        if len(data) > MOST_JSON:
+            data = stream.read(MAX_JSON + 1)
+        if len(data) > MAX_JSON:
             raise InputError(
-                f"“{self.path.name}” has more than {MOST_JSON >> 30} GiB of JSON.",
+                f"“{self.path.name}” has more than {MAX_JSON >> 30} GiB of JSON.",
                 "Ask Prometheus for a shorter time or fewer containers at once.",
             )
-        series = _series(_answers(data.decode("utf-8-sig", "replace"), self.path), self.path)
-        table = pivot(series, mapping)
+        series = _series(_split_responses(data.decode("utf-8-sig", "replace"), self.path), self.path)
+        table = pivot_series(series, mapping)
         return table.raw(mapping, self.path.name, self.header)
 
 
-def _answers(text: str, path: Path) -> list[dict[str, Any]]:
+def _split_responses(text: str, path: Path) -> list[dict[str, Any]]:
     """The responses in a file: one, a list of them, or one per line."""
     try:
         data = json.loads(text)
@@ -128,7 +128,7 @@ def _answers(text: str, path: Path) -> list[dict[str, Any]]:
 
 def _whole_lines(data: bytes) -> bytes:
     """Of a text that was cut, what ends before the cut."""
-    return data if len(data) < MOST_BARE else data[: data.rfind(b"\n") + 1]
+    return data if len(data) < MAX_BARE else data[: data.rfind(b"\n") + 1]
 
 
 def _is_series(answer: object) -> bool:
@@ -137,12 +137,12 @@ def _is_series(answer: object) -> bool:
 
 def _series(answers: Sequence[object], path: Path) -> list[Series]:
     if answers and all(map(_is_series, answers)):
-        bare = [_one(entry, number, path) for number, entry in enumerate(answers, start=1)]
+        bare = [_parse_series(entry, number, path) for number, entry in enumerate(answers, start=1)]
         return _with_samples(_blocks_joined(bare), path)
     parts: list[list[Series]] = []
     for answer in answers:
         if not isinstance(answer, dict):
-            raise _not_an_answer(path)
+            raise _unreadable_response(path)
         if answer.get("status") == "error":
             raise InputError(
                 f"“{path.name}” contains a Prometheus error: {answer.get('error', 'unknown')}.",
@@ -151,10 +151,10 @@ def _series(answers: Sequence[object], path: Path) -> list[Series]:
         data = answer.get("data", answer)
         result = data.get("result") if isinstance(data, dict) else None
         if not isinstance(result, list):
-            raise _not_an_answer(path)
+            raise _unreadable_response(path)
         before = sum(len(part) for part in parts)
-        parts.append([_one(entry, before + i, path) for i, entry in enumerate(result, start=1)])
-    return _with_samples(_told_apart(parts), path)
+        parts.append([_parse_series(entry, before + i, path) for i, entry in enumerate(result, start=1)])
+    return _with_samples(_distinguish(parts), path)
 
 
 def _with_samples(found: list[Series], path: Path) -> list[Series]:
@@ -181,14 +181,14 @@ def _blocks_joined(found: Sequence[Series]) -> list[Series]:
     ]
 
 
-def _told_apart(answers: Sequence[Sequence[Series]]) -> list[Series]:
+def _distinguish(answers: Sequence[Sequence[Series]]) -> list[Series]:
     """All series; numbered where expressions lost their names and two answers are of one container."""
-    seen: set[tuple[tuple[str, str], ...]] = set()
+    known_labels: set[tuple[tuple[str, str], ...]] = set()
     several = False
     for answer in answers:
         unnamed = {tuple(sorted(one.labels.items())) for one in answer if "__name__" not in one.labels}
-        several = several or bool(seen & unnamed)
-        seen |= unnamed
+        several = several or bool(known_labels & unnamed)
+        known_labels |= unnamed
     if not several:
         return [one for answer in answers for one in answer]
     return [
@@ -198,14 +198,14 @@ def _told_apart(answers: Sequence[Sequence[Series]]) -> list[Series]:
     ]
 
 
-def _not_an_answer(path: Path) -> InputError:
+def _unreadable_response(path: Path) -> InputError:
     return InputError(
         f"“{path.name}” is JSON, but neither a response to a Prometheus range query nor a list of samples.",
         "Save what /api/v1/query_range returns, or one object with named numbers for each sample.",
     )
 
 
-def _one(entry: object, number: int, path: Path) -> Series:
+def _parse_series(entry: object, number: int, path: Path) -> Series:
     """One series of a response."""
     try:
         labels = {str(key): str(value) for key, value in entry.get("metric", {}).items()}  # type: ignore[attr-defined]
@@ -227,7 +227,7 @@ def _first_series(text: str, path: Path) -> list[Series]:
     """The series in the first part of a large response; the last one is cut where the text ends."""
     start = re.search(r'"result"\s*:\s*\[', text)
     if start is None:
-        raise _not_an_answer(path)
+        raise _unreadable_response(path)
     decoder, position = json.JSONDecoder(), start.end()
     found: list[Series] = []
     while position < len(text):
@@ -241,35 +241,37 @@ def _first_series(text: str, path: Path) -> list[Series]:
                 entry = None
             position = len(text)
         if isinstance(entry, dict):
-            found.append(_one(entry, len(found) + 1, path))
+            found.append(_parse_series(entry, len(found) + 1, path))
         position += len(text[position : position + 1_000]) - len(
             text[position : position + 1_000].lstrip(", \r\n\t")
         )
         if text[position : position + 1] == "]":
             break
     if not found:
-        raise _not_an_answer(path)
+        raise _unreadable_response(path)
     return found
 
 
-def _further_series(path: Path, known: Sequence[dict[str, str]]) -> list[Series]:
+def _find_later_series(path: Path, known: Sequence[dict[str, str]]) -> list[Series]:
     """The series behind the first part of a large response, with the first few samples of each."""
-    seen = {tuple(sorted(labels.items())) for labels in known}
+    known_labels = {tuple(sorted(labels.items())) for labels in known}
     found: list[Series] = []
-    kept, left = b"", LOOKED_THROUGH
+    overlap, n_left = b"", MAX_SEARCHED_BYTES
     with open_content(path) as stream:
-        while left > 0 and (block := stream.read(_BLOCK)):
-            left -= len(block)
-            data = kept + block
+        while n_left > 0 and (block := stream.read(_BLOCK)):
+            n_left -= len(block)
+            data = overlap + block
             for start in _START.finditer(data):
-                if start.end() + _FEW > len(data) and len(block) == _BLOCK:
+                if start.end() + _FIRST_BYTES > len(data) and len(block) == _BLOCK:
                     continue  # it is in the next block again, as a whole
                 labels = _labels(start[1])
                 key = tuple(sorted(labels.items()))
-                if labels and key not in seen:
-                    seen.add(key)
-                    found.append(_begun(labels, data[start.end() - 1 : start.end() + _FEW]))
-            kept = data[-_OVERLAP:]
+                if labels and key not in known_labels:
+                    known_labels.add(key)
+                    found.append(
+                        _parse_first_samples(labels, data[start.end() - 1 : start.end() + _FIRST_BYTES])
+                    )
+            overlap = data[-_OVERLAP:]
     return found
 
 
@@ -280,7 +282,7 @@ def _labels(text: bytes) -> dict[str, str]:
         return {}
 
 
-def _begun(labels: dict[str, str], text: bytes) -> Series:
+def _parse_first_samples(labels: dict[str, str], text: bytes) -> Series:
     """A series of the samples with which it begins."""
     pairs = [(float(time), value.decode("ascii", "replace")) for time, value in _SAMPLE.findall(text)]
     numbers = [(time, float(value)) for time, value in pairs if _NUMBER.fullmatch(value)]
@@ -288,7 +290,7 @@ def _begun(labels: dict[str, str], text: bytes) -> Series:
     return Series(labels, table[:, 0], table[:, 1])
 
 
-def _shown_rows(table: SeriesTable) -> list[int]:
+def _select_rows(table: SeriesTable) -> list[int]:
     """The first rows, and the first of every metric."""
     rows = set(range(min(SAMPLE_ROWS, len(table.time))))
     for values in table.columns:

@@ -1,4 +1,4 @@
-"""The formats of trace files: one module each, one entry each in the register, told by their first bytes."""
+"""The register of the formats of trace files, which are recognised by their first bytes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from core.store.formats import (
     top,
     wide_table,
 )
-from core.store.formats.base import Beginning, foreign
-from core.store.formats.split_time import with_whole_times
-from core.store.formats.unread import unread
+from core.store.formats.base import FileStart, find_foreign_kind
+from core.store.formats.split_time import join_split_times
+from core.store.formats.unread import find_unsupported
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,45 +56,47 @@ for _formats in (
         FORMATS.add(_format.name, _format)
 
 
-_ANYTHING = ("spaced", "csv")
-"""Formats that take whatever looks like a table, and so what a tool prints that is known to be none."""
+_CATCH_ALL = ("spaced", "csv")
+"""Formats that accept any table, and so outputs of tools that are known to be unsupported."""
 
 
 def open_source(path: Path, as_written: bool = False) -> Source:
-    """Look at the beginning of a file and choose its reader.
+    """Open a file with the reader of its format, recognised by its beginning.
 
     Raises
     ------
     InputError
-        If it is not there, empty, damaged, or nothing that holds traces.
+        If it does not exist, is empty, damaged or of an unsupported format.
     """
-    beginning = Beginning(path)
-    kind = foreign(beginning.magic)
+    start = FileStart(path)
+    kind = find_foreign_kind(start.magic)
     if kind is not None:
-        raise InputError(f"“{path.name}” is {kind}, not a table.", f"Choose one of: {', '.join(titles())}.")
-    found = next(
+        raise InputError(
+            f"“{path.name}” is {kind}, not a table.", f"Choose one of: {', '.join(list_titles())}."
+        )
+    format_ = next(
         entry
         for _, entry in FORMATS.items()
-        if not (as_written and entry.turns) and entry.recognise(beginning)
+        if not (as_written and entry.is_pivoted) and entry.recognise(start)
     )
-    if found.name in _ANYTHING and (known := unread(beginning)):
-        raise known
+    if format_.name in _CATCH_ALL and (unsupported := find_unsupported(start)):
+        raise unsupported
     try:
-        source = found.open(beginning)
+        source = format_.open(start)
     except RefusedError:
         raise
     except InputError as error:
-        raise (unread(beginning) or error) from None
-    return source if as_written else with_whole_times(source)
+        raise (find_unsupported(start) or error) from None
+    return source if as_written else join_split_times(source)
 
 
-def titles() -> tuple[str, ...]:
-    """What can be read, for people: the most general first, each once."""
+def list_titles() -> tuple[str, ...]:
+    """List the titles of all formats, the most general first, each once."""
     return tuple(dict.fromkeys(entry.title for _, entry in reversed(list(FORMATS.items()))))
 
 
-def table() -> str:
-    """The formats in Markdown, as the documentation shows them."""
+def format_table() -> str:
+    """Return the formats as a Markdown table, for the documentation."""
     rows = [
         f"| {entry.title} | `{name}` | {', '.join(f'`{end}`' for end in entry.suffixes)} |"
         for name, entry in FORMATS.items()
@@ -102,6 +104,6 @@ def table() -> str:
     return "\n".join(["| format | name | usual endings |", "|---|---|---|", *rows])
 
 
-def suffixes() -> tuple[str, ...]:
-    """How names of files that can be read usually end."""
+def list_suffixes() -> tuple[str, ...]:
+    """List the usual endings of the names of readable files."""
     return tuple(dict.fromkeys(end for _, entry in FORMATS.items() for end in entry.suffixes))

@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from core.store.formats.text_table import Line
     from core.traces.validation import ProblemLog
 
-LOOKED_AT = 20
-MOSTLY = 0.75
+INSPECTED_LINES = 20
+MIN_FITTING = 0.75
 """The share of rows that have as many cells as the header: something else may be printed between them."""
 _OTHER_SEPARATORS = frozenset(",;\t|{")
 
 
 def is_spaced(start: str) -> bool:
     """Tell whether a text begins with a header and rows of as many cells, apart by spaces alone."""
-    lines = [line for line in start.splitlines()[:-1] if line.strip()][:LOOKED_AT]
+    lines = [line for line in start.splitlines()[:-1] if line.strip()][:INSPECTED_LINES]
     if len(lines) < 3 or _OTHER_SEPARATORS & set("".join(lines)):
         return False
     header, *rows = (line.lstrip("# ").split() for line in lines)
-    fit = [len(_cells(row, len(header))) == len(header) and any(map(is_number, row)) for row in rows]
-    told = len(header) > 1 and len(set(header)) == len(header) and not any(map(is_number, header))
-    return told and all(fit[:2]) and sum(fit) >= MOSTLY * len(fit)
+    fitting = [len(_cells(row, len(header))) == len(header) and any(map(is_number, row)) for row in rows]
+    has_header = len(header) > 1 and len(set(header)) == len(header) and not any(map(is_number, header))
+    return has_header and all(fitting[:2]) and sum(fitting) >= MIN_FITTING * len(fitting)
 
 
 def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:

@@ -1,7 +1,7 @@
-"""Tables whose date and time of day stand in two columns, seen with one: ``Date,Time`` as ``Date Time``.
+"""Tables with date and time of day in two columns, joined to one: ``Date,Time`` as ``Date Time``.
 
-Only columns that are called so are joined, and only where no column has both: a duration in an own column
-(``elapsed``) is no time of day.
+Columns are joined only by their names, and only if no column has both: a duration (``elapsed``) is no time of
+day.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 
 from core.store.formats import arrow_tables
 from core.store.formats.base import ExactSource
-from core.traces.cells.dates import is_clock, is_date, named_time
+from core.traces.cells.dates import is_clock, is_date, parse_named_date
 from core.traces.cells.numbers import EMPTY
-from core.traces.guessing.column_names import words
+from core.traces.guessing.column_names import split_words
 from core.traces.validation import ProblemLog
 
 if TYPE_CHECKING:
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
     from core.store.formats.base import Source
     from core.traces.mapping import ColumnMapping
-    from core.traces.raw import Coded, RawTable
+    from core.traces.raw import CodedColumn, RawTable
     from core.traces.validation import Problem
 
 _DATES = frozenset(("date", "datum", "day", "tag", "fecha", "data", "jour", "dato"))
 _CLOCKS = frozenset(("time", "clock", "zeit", "uhrzeit", "heure", "hora", "ora", "tijd", "tid"))
-_AROUND = frozenset(("local", "utc", "of", "day", "the", "sample"))
+_FILLER_WORDS = frozenset(("local", "utc", "of", "day", "the", "sample"))
 _DIGITS = re.compile(r"(?:19|20)\d{6}")
 
 
 @dataclass(frozen=True)
 class DatedTable:
-    """A table in whose header one name stands for the date and the time of day."""
+    """A table whose columns of date and time of day are joined."""
 
-    #: The table as it is written.
+    #: The table of the file.
     source: Source
     #: The two columns.
     date: str
@@ -46,7 +46,7 @@ class DatedTable:
 
     @property
     def name(self) -> str:
-        """What the column of both is called."""
+        """The name of the joined column."""
         return f"{self.date} {self.clock}"
 
     @property
@@ -56,8 +56,8 @@ class DatedTable:
 
     @property
     def header(self) -> tuple[str, ...]:
-        """The columns' names: both where the date is."""
-        return self._seen(self.source.header, self.name)
+        """The columns' names, the joined one in place of the date."""
+        return self._join_cells(self.source.header, self.name)
 
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
@@ -65,12 +65,14 @@ class DatedTable:
         places = [self.source.header.index(name) for name in (self.date, self.clock)]
         width = len(self.source.header)
         whole = [row for row in self.source.rows if len(row) == width]
-        return tuple(self._seen(row, _moment(*(row[place].strip() for place in places))) for row in whole)
+        return tuple(
+            self._join_cells(row, _join_texts(*(row[place].strip() for place in places))) for row in whole
+        )
 
     @property
     def types(self) -> tuple[str, ...]:
         """The columns' types where the file states them."""
-        return self._seen(self.source.types, "date") if self.source.types else ()
+        return self._join_cells(self.source.types, "date") if self.source.types else ()
 
     @property
     def n_rows(self) -> int | None:
@@ -94,31 +96,31 @@ class DatedTable:
         InputError
             If a column is missing or the file is damaged.
         """
-        return self._with(mapping, self.source.read, progress)
+        return self._read_joined(mapping, self.source.read, progress)
 
     def read_exactly(
         self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None
     ) -> RawTable:
         """Read the mapped columns with the number of every row."""
         exact = self.source.read_exactly if isinstance(self.source, ExactSource) else self.source.read
-        return self._with(mapping, exact, progress)
+        return self._read_joined(mapping, exact, progress)
 
-    def _seen(self, cells: Sequence[str], both: str) -> tuple[str, ...]:
-        """The cells of a row of the source, with one in place of two."""
+    def _join_cells(self, cells: Sequence[str], joined: str) -> tuple[str, ...]:
+        """Return a row of the source with the joined cell in place of the two."""
         header = self.source.header
         return tuple(
-            both if name == self.date else cell
+            joined if name == self.date else cell
             for name, cell in zip(header, cells, strict=True)
             if name != self.clock
         )
 
-    def _with(
+    def _read_joined(
         self,
         mapping: ColumnMapping,
         read: Callable[[ColumnMapping, Callable[[float, str], None] | None], RawTable],
         progress: Callable[[float, str], None] | None,
     ) -> RawTable:
-        """What is read of the source, with the times of both columns where they are mapped."""
+        """Read the source, with joined times if they are mapped."""
         if mapping.time != self.name:
             return read(mapping, progress)
         attributes = (*mapping.attributes, self.date, self.clock)
@@ -136,53 +138,57 @@ class DatedTable:
         )
 
     def _times(self, raw: RawTable, unit: str, log: ProblemLog) -> tuple[np.ndarray, np.ndarray]:
-        """The times of all rows, and the positions of those that are reported to have none."""
+        """Return the times of all rows and the positions of reported rows without one."""
         date, clock = raw.attributes[-2:]
         pairs = np.column_stack([date.codes, clock.codes])
         unique, inverse = np.unique(pairs, axis=0, return_inverse=True)
         inverse = inverse.reshape(-1)
-        texts = [_moment(_name(date, of_date), _name(clock, of_clock)) for of_date, of_clock in unique]
-        values, wrong = arrow_tables.times(texts, range(len(texts)), self.name, unit, ProblemLog())
-        flawed = np.flatnonzero(np.isin(inverse, wrong))
+        texts = [_join_texts(_name(date, of_date), _name(clock, of_clock)) for of_date, of_clock in unique]
+        values, flawed_texts = arrow_tables.parse_times(
+            texts, range(len(texts)), self.name, unit, ProblemLog()
+        )
+        flawed = np.flatnonzero(np.isin(inverse, flawed_texts))
         for position in flawed:
-            arrow_tables.times([texts[inverse[position]]], [raw.row_of(int(position))], self.name, unit, log)
+            arrow_tables.parse_times(
+                [texts[inverse[position]]], [raw.row_of(int(position))], self.name, unit, log
+            )
         return values[inverse], flawed
 
 
-def _name(column: Coded, code: int) -> str:
+def _name(column: CodedColumn, code: int) -> str:
     return column.names[code].strip() if code >= 0 else ""
 
 
-def _moment(date: str, clock: str) -> str:
-    """A date and a time of day as one cell; empty where one of them is."""
+def _join_texts(date: str, clock: str) -> str:
+    """Return a date and a time of day as one cell; empty if one of them is."""
     return "" if date in EMPTY or clock in EMPTY else f"{date} {clock}"
 
 
-def with_whole_times(source: Source) -> Source:
-    """The table with date and time of day in one column, where it has them in two."""
-    dates = _called(source, _DATES, _is_day)
-    clocks = _called(source, _CLOCKS, is_clock)
+def join_split_times(source: Source) -> Source:
+    """Return the table with joined columns of date and time of day, or unchanged without such columns."""
+    dates = _find_columns(source, _DATES, _is_day)
+    clocks = _find_columns(source, _CLOCKS, is_clock)
     if (
         len(dates) != 1
         or len(clocks) != 1
-        or any(_mostly(source, name, _is_moment) for name in source.header)
+        or any(_most_cells_fit(source, name, _is_date_time) for name in source.header)
     ):
         return source
     found = DatedTable(source, dates[0], clocks[0])
     return source if found.name in source.header else found
 
 
-def _called(source: Source, names: frozenset[str], fits: Callable[[str], bool]) -> list[str]:
-    """The columns of such names whose cells are of that kind."""
+def _find_columns(source: Source, names: frozenset[str], fits: Callable[[str], bool]) -> list[str]:
+    """Return the columns with one of these names whose cells fit."""
     found = []
     for name in source.header:
-        said = set(words(name))
-        if said & names and said <= names | _AROUND and _mostly(source, name, fits):
+        name_words = set(split_words(name))
+        if name_words & names and name_words <= names | _FILLER_WORDS and _most_cells_fit(source, name, fits):
             found.append(name)
     return found
 
 
-def _mostly(source: Source, name: str, fits: Callable[[str], bool]) -> bool:
+def _most_cells_fit(source: Source, name: str, fits: Callable[[str], bool]) -> bool:
     place, width = source.header.index(name), len(source.header)
     cells = [row[place].strip() for row in source.rows if len(row) == width]
     filled = [cell for cell in cells if cell not in EMPTY]
@@ -193,5 +199,5 @@ def _is_day(text: str) -> bool:
     return ":" not in text and (is_date(text) or _DIGITS.fullmatch(text) is not None)
 
 
-def _is_moment(text: str) -> bool:
-    return ":" in text and (is_date(text) or named_time(text) is not None)
+def _is_date_time(text: str) -> bool:
+    return ":" in text and (is_date(text) or parse_named_date(text) is not None)

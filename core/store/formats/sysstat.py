@@ -106,29 +106,29 @@ _USAGE = {"busy", "kbmemused"}
 
 @dataclass
 class _MachineRows:
-    """The lines of all activities, joined by host and time; `again` are lines that replaced other numbers."""
+    """The lines of all activities, joined by host and time, and the lines that replaced other numbers."""
 
     found: dict[tuple[str, str], Row] = field(default_factory=dict)
-    again: list[int] = field(default_factory=list)
+    replaced_lines: list[int] = field(default_factory=list)
 
     def add(self, line: Row) -> None:
         """Add a line about a whole machine to those of other activities at its time."""
         values = {name: cell for name, cell in line.cells.items() if name not in ("CPU", "interval")}
-        values |= _busy(values)
+        values |= _compute_busy(values)
         key = (values["hostname"], values["timestamp"])
-        known = self.found.setdefault(key, Row(line.number, {})).cells
-        other = {name for name in values.keys() & known.keys() if values[name] != known[name]}
+        known_cells = self.found.setdefault(key, Row(line.number, {})).cells
+        differing = {name for name in values.keys() & known_cells.keys() if values[name] != known_cells[name]}
         # activities share a few names, such as retrans/s, and are not the same sample for that
-        if other and (other & _USAGE or values.keys() <= known.keys()):
-            self.again.append(line.number)
-        known.update(values)
+        if differing and (differing & _USAGE or values.keys() <= known_cells.keys()):
+            self.replaced_lines.append(line.number)
+        known_cells.update(values)
 
     def rows(self, log: ProblemLog) -> Iterator[Row]:
         """One row per host and time."""
-        if self.again:
-            count = plural(len(self.again), "row")
+        if self.replaced_lines:
+            count = plural(len(self.replaced_lines), "row")
             message = f"{count} with other numbers for a host and time that an earlier row is of."
-            log.add("duplicate_time", message, count=len(self.again), rows=self.again)
+            log.add("duplicate_time", message, count=len(self.replaced_lines), rows=self.replaced_lines)
         yield from self.found.values()
 
 
@@ -151,7 +151,7 @@ def parse_sadf(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             continue
         cells = [cell.strip() for cell in text.lstrip("# ").split(";")]
         if cells[0] == "hostname":
-            header = [_bare(name) for name in cells]
+            header = [_strip_items(name) for name in cells]
             continue
         if len(cells) != len(header):
             if "LINUX-RESTART" not in text:
@@ -162,7 +162,7 @@ def parse_sadf(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         if "timestamp" not in values:
             log.add("ragged", f"Row {number} belongs to a header without a timestamp.", row=number)
             continue
-        if not _whole(values):
+        if not _is_of_machine(values):
             continue
         stamp = values["timestamp"].strip()
         values["timestamp"] = f"{stamp[: -len(_UTC)].rstrip()}Z" if stamp.endswith(_UTC) else stamp
@@ -194,14 +194,14 @@ def parse_sar(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             continue
         moment = clock.at(header, of_day)
         values = dict(zip(header, cells, strict=True))
-        if _whole(values):
+        if _is_of_machine(values):
             stamp = str(int(moment.timestamp()))
-            extra = {"cpus": clock.cpus} if clock.cpus else {}
-            found.add(Row(line.number, {"hostname": clock.host, "timestamp": stamp, **extra, **values}))
+            cpu_cells = {"cpus": clock.cpus} if clock.cpus else {}
+            found.add(Row(line.number, {"hostname": clock.host, "timestamp": stamp, **cpu_cells, **values}))
     yield from found.rows(log)
 
 
-def _bare(name: str) -> str:
+def _strip_items(name: str) -> str:
     """A column's name without the list of items that sadf may add: ``CPU``, ``%user[...]``."""
     return name.partition("[")[0]
 
@@ -210,12 +210,12 @@ def _is_header(cells: list[str]) -> bool:
     return not any(re.fullmatch(r"-?\d+([.,]\d+)?", cell) for cell in cells) and len(cells) > 1
 
 
-def _whole(values: dict[str, str]) -> bool:
+def _is_of_machine(values: dict[str, str]) -> bool:
     """Tell whether a line is about the whole machine."""
     return values.get("CPU", "all") in ("all", "-1") and not any(item in values for item in _ITEMS)
 
 
-def _busy(values: Mapping[str, str]) -> dict[str, str]:
+def _compute_busy(values: Mapping[str, str]) -> dict[str, str]:
     """The usage that a line says, in percent of the machine and, where its processors are known, in cores."""
     idle = values.get("%idle", "").replace(",", ".")
     if not idle:
@@ -298,21 +298,21 @@ class _ProcessRows:
             if name not in _NO_USAGE
         }
         if "cpu_percent" in usage:
-            usage["cpu_percent"] = _of_one_core(usage)
+            usage["cpu_percent"] = _correct_cpu(usage)
         key: tuple[str, ...] = tuple(process.values())
         if key in self.rows and self.rows[key].cells.keys() & usage.keys():
             key = (*key, str(number))
         self.rows.setdefault(key, Row(number, process)).cells.update(usage)
 
 
-def _of_one_core(usage: Mapping[str, str]) -> str:
+def _correct_cpu(usage: Mapping[str, str]) -> str:
     """The usage of a process in percent of one core: ``pidstat -I`` divides it, and not its parts."""
-    said = usage["cpu_percent"]
+    percent_text = usage["cpu_percent"]
     try:
-        whole, parts = float(said), sum(float(usage[name]) for name in _PARTS if name in usage)
+        whole, parts = float(percent_text), sum(float(usage[name]) for name in _PARTS if name in usage)
     except ValueError:
-        return said
-    return f"{parts:.2f}" if parts > _DIVIDED * whole + _ROUNDED else said
+        return percent_text
+    return f"{parts:.2f}" if parts > _DIVIDED * whole + _ROUNDED else percent_text
 
 
 FORMATS = (

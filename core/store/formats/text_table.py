@@ -1,7 +1,6 @@
-"""Files that are tables only after a look at each line, such as those of sar, docker stats and nvidia-smi.
+"""Logs as tables, such as those of sar, docker stats and nvidia-smi, and times that loops print before lines.
 
-A parser turns numbered lines into rows of cells under one header. Here those rows become a source
-like any other, read to the end only when it is asked for.
+A parser turns numbered lines into rows of cells under one header; `TextTable` makes a source of these rows.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.errors import InputError
-from core.store.formats.base import open_content, plain
+from core.store.formats.base import open_content, strip_escapes
 from core.store.formats.parse_exact import TableReader
 from core.traces.cells.dates import is_clock, is_date
 from core.traces.validation import ProblemLog
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 SAMPLE_ROWS = 50
 HEAD_LINES = 4_000
 CHUNK_ROWS = 20_000
-MOST_LINE = 2**20
+MAX_LINE = 2**20
 
 
 class Line(NamedTuple):
@@ -48,66 +47,65 @@ class Row(NamedTuple):
     cells: dict[str, str]
 
 
-def lines_of(path: Path) -> Iterator[Line]:
-    """The numbered lines of a text, bounded in length; odd characters are replaced.
+def read_lines(path: Path) -> Iterator[Line]:
+    """Yield the numbered lines of a text; invalid characters are replaced.
 
     Raises
     ------
     InputError
-        If a line is too long to be a line.
+        If a line is too long.
     """
     with open_content(path) as stream:
         start = stream.peek(2)[:2] if isinstance(stream, io.BufferedReader) else b""
         encoding = "utf-16" if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
         text = io.TextIOWrapper(stream, encoding, errors="replace")
         number = 0
-        while line := text.readline(MOST_LINE):
+        while line := text.readline(MAX_LINE):
             number += 1
-            if len(line) >= MOST_LINE:
+            if len(line) >= MAX_LINE:
                 raise InputError(
-                    f"Row {number} of “{path.name}” is longer than {MOST_LINE >> 20} MiB.",
+                    f"Row {number} of “{path.name}” is longer than {MAX_LINE >> 20} MiB.",
                     "Check that the file has line ends.",
                 )
-            yield Line(number, plain(line.rstrip("\r\n")))
+            yield Line(number, strip_escapes(line.rstrip("\r\n")))
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """A log that a parser turns into a table."""
+    """A log as a table, by a parser of its lines."""
 
-    #: The log, and what makes rows of its lines.
     path: Path
     parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]]
-    #: The columns' names, the first rows, and what was odd about them.
+    #: The columns' names, the first rows and their problems.
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     problems: tuple[Problem, ...]
-    #: The layout in `core.traces.layouts` of the parser's tables; "" where the log names its columns itself.
+    #: The layout in `core.traces.layouts` of the parser's tables; "" for names of columns from the log.
     layout: str = ""
-    #: What the parser is given, where it is not line after line.
-    lines: Callable[[Path], Iterator[Line]] = lines_of
+    #: Splits the file into the parser's input.
+    lines: Callable[[Path], Iterator[Line]] = read_lines
 
     @classmethod
     def open(
         cls,
         path: Path,
         parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]],
-        what: str,
+        expected: str,
         layout: str = "",
-        lines: Callable[[Path], Iterator[Line]] = lines_of,
+        lines: Callable[[Path], Iterator[Line]] = read_lines,
     ) -> TextTable:
         """Parse the first lines.
 
         Raises
         ------
         InputError
-            If they hold no sample; `what` says what was expected.
+            If they hold no sample of the `expected` output.
         """
         log = ProblemLog()
         first = list(parser(islice(lines(path), HEAD_LINES), log))
         if not first:
             raise InputError(
-                f"“{path.name}” looks like {what}, but its first {HEAD_LINES:,} rows hold no sample.",
+                f"“{path.name}” looks like {expected}, but its first {HEAD_LINES:,} rows hold no sample.",
                 "Check that the command ran long enough to write measurements.",
             )
         header = tuple(dict.fromkeys(name for row in first for name in row.cells))
@@ -136,7 +134,7 @@ class TextTable:
         reader = TableReader(mapping, self.header, log)
         rows, total = self.parser(self.lines(self.path), log), 0
         while chunk := list(islice(rows, CHUNK_ROWS)):
-            self._say_late(chunk, log)
+            self._report_late_columns(chunk, log)
             columns = [[row.cells.get(name, "") for row in chunk] for name in self.header]
             reader.add(columns, [row.number for row in chunk])
             total += len(chunk)
@@ -146,34 +144,34 @@ class TextTable:
         merged = sum(one.count for one in log.problems if one.kind == "duplicate_time")
         return replace(raw, rows_read=raw.rows_read + merged)
 
-    def _say_late(self, rows: Iterable[Row], log: ProblemLog) -> None:
-        """Report columns that were not in the rows that were looked at."""
+    def _report_late_columns(self, rows: Iterable[Row], log: ProblemLog) -> None:
+        """Report columns that the first rows do not have."""
         known = set(self.header)
         for number, name in ((row.number, name) for row in rows for name in row.cells.keys() - known):
             message = f"Column “{name}” first appears in row {number}, too late to be seen."
             log.add("late_column", message, row=number, column=name)
 
 
-MOST_WORDS = 6
-"""The words of the longest date: Sat 14 Mar 2026 09:00:00 UTC."""
-_LIKELY = re.compile(r"\[?(?:\d{4}[-/.]|\d{1,2}[-/.:]\d|\d{10}|\w{2,4}[.,]? )")
-"""How times begin: most lines have none, and to find that out word by word takes long."""
+MAX_WORDS = 6
+"""Number of words of the longest date: Sat 14 Mar 2026 09:00:00 UTC."""
+_TIME_START = re.compile(r"\[?(?:\d{4}[-/.]|\d{1,2}[-/.:]\d|\d{10}|\w{2,4}[.,]? )")
+"""The beginning of times, to skip lines without one quickly."""
 _FRACTION = re.compile(r",(?=\d)")
 _EPOCH = re.compile(r"\d{10}(?:\.\d+)?|\d{13}|\d{16}|\d{19}")
 
 
-def time_of(line: str) -> str:
-    """The time that a line consists of; "" where it is something else."""
+def parse_time_line(line: str) -> str:
+    """Return the time on a line of its own; "" for any other line."""
     text = _FRACTION.sub(".", line.strip().strip("[]"))
     return text if _EPOCH.fullmatch(text) or is_date(text) or is_clock(text) else ""
 
 
-def stamped(line: str) -> tuple[str, str]:
-    """A time before a line, "" where there is none, and the rest of the line as it is."""
-    if not _LIKELY.match(line):
+def split_time(line: str) -> tuple[str, str]:
+    """Split a line into the time before it, "" without one, and the rest."""
+    if not _TIME_START.match(line):
         return "", line
-    for n in range(min(MOST_WORDS, len(line.split(maxsplit=MOST_WORDS)) - 1), 0, -1):
+    for n in range(min(MAX_WORDS, len(line.split(maxsplit=MAX_WORDS)) - 1), 0, -1):
         words = line.split(maxsplit=n)
-        if stamp := time_of(" ".join(words[:n])):
+        if stamp := parse_time_line(" ".join(words[:n])):
             return stamp, words[n]
     return "", line

@@ -24,7 +24,7 @@ _BEGINS = re.compile(r"top - (\d{1,2}:\d{2}:\d{2}) up ")
 _IDLE = re.compile(r"%?Cpu\(s\)\s{0,4}:.{0,200}?(\d{1,3}[.,]\d{1,2}) ?%?\s?id")
 _THREADS = "Top was asked for threads (-H), each with the memory of its whole process: are they executions?"
 _PERCENT = re.compile(r"\d+(?:\.\d+)?")
-_MORE, _LITTLE = 1.3, 5.0
+_MIN_RATIO, _MIN_PERCENT = 1.3, 5.0
 """Processes use more than the machine is busy by this factor, and by these percent, which is no rounding."""
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([mgt]?)")
 _SIZES = {"RES": "memory_bytes", "VIRT": "virtual_bytes", "SHR": "shared_bytes"}
@@ -40,24 +40,24 @@ class _Mode:
 
     busy: float | None = None
     total: float = 0.0
-    used: bool = False
-    of_cores: bool = False
+    has_usage: bool = False
+    is_of_cores: bool = False
 
-    def ends(self) -> None:
+    def end_answer(self) -> None:
         """Look at the answer that ends."""
         if self.busy is not None:
-            self.used = self.used or self.total > _LITTLE
-            self.of_cores = self.of_cores or self.total > _MORE * self.busy + _LITTLE
+            self.has_usage = self.has_usage or self.total > _MIN_PERCENT
+            self.is_of_cores = self.is_of_cores or self.total > _MIN_RATIO * self.busy + _MIN_PERCENT
         self.busy, self.total = None, 0.0
 
     def add(self, percent: str) -> None:
         """Take in what one process uses."""
         self.total += float(percent) if _PERCENT.fullmatch(percent) else 0.0
 
-    def say(self, log: ProblemLog) -> None:
+    def report(self, log: ProblemLog) -> None:
         """Report it if nothing shows of what percentages are."""
-        self.ends()
-        if self.used and not self.of_cores:
+        self.end_answer()
+        if self.has_usage and not self.is_of_cores:
             log.add("doubtful", "Top prints percentages of one core or of all of them: which are these?")
 
 
@@ -66,15 +66,15 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     clock, mode = "", _Mode()
     header: list[str] = []
     for number, text in lines:
-        if begins := _BEGINS.match(text):
-            clock, header = begins[1], []
-            mode.ends()
+        if start_match := _BEGINS.match(text):
+            clock, header = start_match[1], []
+            mode.end_answer()
             continue
         if text.startswith("Threads:"):
             log.add("doubtful", _THREADS, row=number)
             continue
-        if idle := _IDLE.match(text):
-            mode.busy = 100 - float(idle[1].replace(",", "."))
+        if idle_match := _IDLE.match(text):
+            mode.busy = 100 - float(idle_match[1].replace(",", "."))
             continue
         words = text.split()
         if "PID" in words and "%CPU" in words:
@@ -90,7 +90,7 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         cells = _cells(clock, dict(zip(header, [*words[:last], " ".join(words[last:])], strict=True)))
         mode.add(cells.get("cpu_percent", ""))
         yield Row(number, cells)
-    mode.say(log)
+    mode.report(log)
 
 
 def _cells(clock: str, cells: dict[str, str]) -> dict[str, str]:

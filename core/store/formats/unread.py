@@ -1,6 +1,6 @@
-"""What is known and not read: who has such a file is told what it is, and what to export instead.
+"""Known but unsupported outputs of tools, with the export to use instead.
 
-Without this list they would be told that no column has numbers, which is true and helps nobody.
+Without this list the error for such a file would only say that no column has numbers.
 """
 
 from __future__ import annotations
@@ -14,113 +14,113 @@ import re2
 from core.errors import InputError
 
 if TYPE_CHECKING:
-    from core.store.formats.base import Beginning
+    from core.store.formats.base import FileStart
 
-LOOKED_AT = 4_000
-"""In so many characters it is looked for what a file is."""
+INSPECTED_CHARS = 4_000
+"""Number of characters to search for the beginnings of `UNSUPPORTED`."""
 
 
 @dataclass(frozen=True)
-class Unread:
-    """A kind of file that is known and not read."""
+class UnsupportedFormat:
+    """A known, unsupported format."""
 
-    #: What it is, for people, behind “is”.
+    #: Its name for people, behind “is”.
     name: str
-    #: What is found in the beginning of such a file, at the start of a line. It is looked for without
-    #: backtracking, which thousands of empty lines would make endless.
-    begins: str
-    #: What to do to have a file that is read.
-    instead: str
+    #: Pattern at the start of a line in the beginning of such a file; searched without backtracking, which
+    #: thousands of empty lines would make endless.
+    pattern: str
+    #: How to get a supported file.
+    hint: str
 
     @cached_property
-    def found(self) -> re2._Regexp:
-        """Finds that, in bytes."""
-        return re2.compile(rf"(?m)^[{{\s]*(?:{self.begins})".encode())
+    def expression(self) -> re2._Regexp:
+        """The pattern, compiled for bytes."""
+        return re2.compile(rf"(?m)^[{{\s]*(?:{self.pattern})".encode())
 
 
 _JQ = "Make a line per sample of it: jq -c '{}' FILE > samples.jsonl"
-UNREAD = (
-    Unread(
+UNSUPPORTED = (
+    UnsupportedFormat(
         "output of xentop",
         r"\s*NAME\s+STATE\s+CPU\(sec\)\s+CPU\(%\)",
         "Write time, name, CPU(%) and MEM(k) between commas: xentop -b | awk, or Prometheus' Xen exporter.",
     ),
-    Unread(
+    UnsupportedFormat(
         "output of BusyBox's top",
         r"Mem:\s+\d+K used,",
         "Log docker stats on the host, or ps -o pid,pcpu,rss,comm in a container that has procps.",
     ),
-    Unread(
+    UnsupportedFormat(
         "what dstat shows on a screen",
         r"-+(?:total-(?:cpu-)?usage|system|dsk/total|net/total|memory-usage)-+",
         "Let dstat write its file, which is read: dstat -tcmnd --output FILE.csv",
     ),
-    Unread(
+    UnsupportedFormat(
         "output of vmstat",
         r"procs -+memory-+|\s*r\s+b\s+swpd\s+free\s+buff\s+cache",
         "It knows no memory of a container. Use docker stats or pidstat -r -u, or sar -u -r for the machine.",
     ),
-    Unread(
+    UnsupportedFormat(
         "output of iostat",
         r"avg-cpu:\s+%user",
         "Use sar -u -r -d, whose output is read.",
     ),
-    Unread(
+    UnsupportedFormat(
         "a recording of nmon",
         r"AAA,progname,nmon",
         "Convert it with nmon2csv or njmon, or record with sar -o and print it with sadf -d.",
     ),
-    Unread(
+    UnsupportedFormat(
         "output of atop -P",
         r"(?:RESET\n)?(?:CPU|cpu|CPL|MEM|PRC|PRM) \S+ \d{9,10} \d{4}/\d\d/\d\d \d\d:\d\d:\d\d \d+ ",
         "Record with sar -o and print it with sadf -d, or use pidstat -r -u for processes.",
     ),
-    Unread(
+    UnsupportedFormat(
         "what intel_gpu_top prints",
         r"\s*Freq MHz\s+IRQ RC6",
         "Let it write JSON, which is read: intel_gpu_top -J -o FILE.json",
     ),
-    Unread(
+    UnsupportedFormat(
         "output of nvidia-smi pmon",
         r"#\s*(?:Date\s+Time\s+)?(?:Time\s+)?gpu\s+pid\s+type\b",
         "Log nvidia-smi dmon, or --query-compute-apps=timestamp,pid,process_name,used_memory --format=csv.",
     ),
-    Unread(
+    UnsupportedFormat(
         "output of ps, asked again and again",
         r"(?:USER|UID)\s+PID\s+%CPU\s+%MEM\s+VSZ\s+RSS",
         "Use pidstat -r -u, top -b or psrecord: the %CPU of ps is the mean since a process was started.",
     ),
-    Unread(
+    UnsupportedFormat(
         "output of crictl stats",
         r"CONTAINER\s+(?:NAME\s+)?CPU %\s+MEM\s+DISK\s+INODES",
         "Log crictl stats -o json, or kubectl top pod --containers.",
     ),
-    Unread(
+    UnsupportedFormat(
         "output of ifstat",
         r"\s*(?:[KM]?B|Kbps|kbps)/?s? in\s+(?:[KM]?B|Kbps|kbps)/?s? out",
         "It has network alone. Log docker stats, or sar -n DEV beside sar -u -r.",
     ),
-    Unread(
+    UnsupportedFormat(
         "InfluxDB's line protocol",
         r"[A-Za-z_][\w.]*(?:,[\w.-]+=[^ ,\n]+)+ [\w.-]+=[^ \n]+(?: \d{10,19})?$",
         "Ask InfluxDB for CSV: influx query --raw, or SELECT … with -format csv.",
     ),
-    Unread(
+    UnsupportedFormat(
         "an answer of CloudWatch",
         r'\s*"(?:Datapoints|MetricDataResults)"\s*:',
         _JQ.format(".Datapoints[] | {time: .Timestamp, cpu_percent_of_machine: .Average}"),
     ),
-    Unread(
+    UnsupportedFormat(
         "an answer of Azure Monitor",
         r'.{0,300}"Microsoft\.Insights/metrics"',
         _JQ.format(".value[].timeseries[].data[] | {time: .timeStamp, cpu_percent_of_machine: .average}"),
     ),
-    Unread(
+    UnsupportedFormat(
         "an answer of Google Cloud Monitoring",
         r'\s*"(?:timeSeries|timeSeriesData|timeSeriesDescriptor)"\s*:',
         "Download the chart's CSV in Metrics Explorer.",
     ),
-    Unread(
+    UnsupportedFormat(
         "an answer of Netdata",
         r'.{0,40}"labels"\s*:\s*\[\s*"time"',
         "Ask for format=csv&options=seconds, and name the columns: cpu_percent_of_machine, memory_mib.",
@@ -128,10 +128,10 @@ UNREAD = (
 )
 
 
-def unread(beginning: Beginning) -> InputError | None:
-    """What to say of a file that nothing reads, where it is one of `UNREAD`."""
-    start, name = beginning.text[:LOOKED_AT].encode(errors="replace"), beginning.path.name
-    for one in UNREAD:
-        if one.found.search(start):
-            return InputError(f"“{name}” is {one.name}, which PhaseDock does not read.", one.instead)
+def find_unsupported(beginning: FileStart) -> InputError | None:
+    """Return the error for a file of an unsupported format; None for any other file."""
+    start, name = beginning.text[:INSPECTED_CHARS].encode(errors="replace"), beginning.path.name
+    for one in UNSUPPORTED:
+        if one.expression.search(start):
+            return InputError(f"“{name}” is {one.name}, which PhaseDock does not read.", one.hint)
     return None

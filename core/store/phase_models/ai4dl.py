@@ -21,7 +21,7 @@ from core.phases.model import PhaseModel, TrainingRecord
 from core.phases.rows import Scaler
 from core.phases.settings import PhaseSettings
 from core.settings_fields import build
-from core.store.guard import guarded
+from core.store.guard import guard_reader
 from core.store.phase_models.pickle_values import Array, Bag, fits_float32
 from core.store.phase_models.safe_pickle import MAX_BYTES, read_pickle
 from core.traces.layouts.ai4dl import AI4DL_FEATURES
@@ -65,7 +65,7 @@ def import_ai4dl(
         If the parts do not fit together.
     """
     named = next((each for each in (folder, crbm, kmeans, scaler) if each is not None), None)
-    with guarded(named):
+    with guard_reader(named):
         found = _find(Path(folder)) if folder is not None else {}
         given = {k: Path(p) for k, p in (("crbm", crbm), ("kmeans", kmeans), ("scaler", scaler)) if p}
         parts = {**found, **given}
@@ -155,7 +155,7 @@ def read_crbm(path: str | Path) -> CrbmEncoder:
         As `import_ai4dl`.
     """
     file = Path(path) / PARAMETERS if Path(path).is_dir() else Path(path)
-    with guarded(file):
+    with guard_reader(file):
         return _crbm(file)
 
 
@@ -179,7 +179,7 @@ def read_errors(path: str | Path) -> tuple[float, ...]:
         As `import_ai4dl`.
     """
     file = Path(path) / PARAMETERS if Path(path).is_dir() else Path(path)
-    with guarded(file):
+    with guard_reader(file):
         values = read_pickle(_read(file))
     errors = values.get("rec_error_per_epoch", []) if isinstance(values, dict) else []
     usable = isinstance(errors, list) and all(
@@ -210,7 +210,7 @@ def read_kmeans(path: str | Path) -> Codes:
         As `import_ai4dl`.
     """
     file = Path(path)
-    with guarded(file):
+    with guard_reader(file):
         return np.asarray(_array(_attributes(file, "KMeans"), "cluster_centers_", 2, file), np.float32)
 
 
@@ -223,7 +223,7 @@ def read_scaler(path: str | Path) -> Scaler:
         As `import_ai4dl`.
     """
     file = Path(path)
-    with guarded(file):
+    with guard_reader(file):
         return _scaler(file)
 
 

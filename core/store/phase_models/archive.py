@@ -24,7 +24,7 @@ from core.phases.encoders import ENCODERS
 from core.phases.model import Expansion, PhaseModel, TrainingRecord
 from core.phases.rows import Scaler
 from core.phases.settings import PhaseSettings
-from core.store.guard import guarded
+from core.store.guard import guard_reader
 from core.store.phase_models.pickle_values import fits_float32
 from core.traces.model import Feature, Role
 from core.units import Unit
@@ -233,7 +233,7 @@ def load_model(path: str | Path) -> PhaseModel:
     InputError
         If it is not a PhaseDock model, is damaged or was changed, or is of a newer version.
     """
-    with guarded(path):
+    with guard_reader(path):
         return _load(Path(path))
 
 
@@ -266,7 +266,7 @@ def read_model_archive(data: bytes) -> PhaseModel:
     InputError
         As `load_model`.
     """
-    with guarded(None):
+    with guard_reader(None):
         return _assembled(_unzipped(data, (FACTS, ARRAYS)))
 
 

@@ -1,8 +1,8 @@
 """Dates and times as programs and people write them.
 
-Most writings have one meaning (``2026-01-31T12:00:00Z``, ``31 Jan 2026 12:00``, ``20260131T120000``). Of
-``01/02/2026`` nobody can say whether the day or the month comes first, and ``26/01/31`` may begin with its
-year: `kind_of` looks at all cells of a column together, at which order exists and at which makes time go
+Most formats have one meaning (``2026-01-31T12:00:00Z``, ``31 Jan 2026 12:00``, ``20260131T120000``).
+``01/02/2026`` may begin with the day or the month, and ``26/01/31`` may begin with its year:
+`find_date_formats` looks at all cells of a column together, at which order exists and at which makes time go
 forwards in small steps, and gives up where several do. A time of day without a date counts from midnight;
 `core.traces.cleaning.rows` carries it over midnight.
 """
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 NAMED, DAY_FIRST, MONTH_FIRST, YEAR_FIRST, CLOCK, MINUTES = "iso", "dmy", "mdy", "ymd", "clock", "mmss"
-"""Keys of `core.traces.mapping.TIME_UNITS`: one meaning, day, month or year first, time of day, a span."""
-MOST = 80
+"""Keys of `core.traces.mapping.TIME_UNITS` for formats of dates, times of day and spans."""
+MAX_LENGTH = 80
 _MONTHS = {
     name: i + 1
     for i, name in enumerate(
@@ -34,10 +34,10 @@ _HOURS = {
     "BST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "MSK": 3, "SGT": 8, "HKT": 8, "JST": 9, "KST": 9,
     "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13, "CST": 0, "IST": 0,
 }  # fmt: skip
-"""The zones that ``date`` prints, in hours before UTC; of CST and IST nobody can say which they are."""
+"""Zones as ``date`` prints them, in hours ahead of UTC; CST and IST are ambiguous."""
 _SEVERAL = re.compile(r"(?<![A-Za-z])(?:CST|IST)(?![A-Za-z])")
-SEVERAL_ZONES = "CST (Central, China) or IST (India, Ireland, Israel)"
-"""What `in_several_zones` finds, for people."""
+AMBIGUOUS_ZONES = "CST (Central, China) or IST (India, Ireland, Israel)"
+"""The ambiguous zones, for a message."""
 _ZONE = (
     rf"\s*(?P<zone>Z|(?:UTC|GMT)?[+-]\d\d:?(?:\d\d)?|UTC|GMT|{'|'.join(_HOURS)})?"
     r"(?:\s*\([A-Za-z][A-Za-z ]{1,38}\))?"
@@ -66,14 +66,14 @@ _TIME_OF_DAY = re.compile(rf"(?:(?P<days>\d{{1,6}})\s*(?:days?,?\s+|-))?{_CLOCK}
 _LONG_TIME = re.compile(r"(?P<h>\d{1,6}):(?P<m>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?")
 _MINUTES = re.compile(r"(?P<m>\d{1,6}):(?P<s>[0-5]\d)(?:[.,](?P<f>\d{1,9}))?")
 _ONE_MEANING = (_YMD, _COMPACT, _D_NAME_Y, _NAME_D_Y, _C_TIME)
-# a time before this or after that is no time at which a container was measured
+# the plausible times of a measurement
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC).timestamp(), datetime(2200, 1, 1, tzinfo=UTC).timestamp()
 
 
-def named_time(text: str) -> float | None:
-    """Seconds since 1970 of a date with one meaning; UTC where it names no zone; None for anything else."""
+def parse_named_date(text: str) -> float | None:
+    """Parse a date with one meaning to seconds since 1970, in UTC without a zone; None if it is not one."""
     bare = text.strip()
-    if len(bare) > MOST:
+    if len(bare) > MAX_LENGTH:
         return None
     for pattern in _ONE_MEANING:
         found = pattern.fullmatch(bare)
@@ -87,9 +87,9 @@ def named_time(text: str) -> float | None:
 
 def _ordered(text: str, order: str) -> float | None:
     bare = text.strip()
-    found = _TWO_FIRST.fullmatch(bare) if len(bare) <= MOST else None
+    found = _TWO_FIRST.fullmatch(bare) if len(bare) <= MAX_LENGTH else None
     if found is None:
-        return named_time(text)
+        return parse_named_date(text)
     part = found.groupdict()
     first, second, year = int(part["a"]), int(part["b"]), int(part["y"])
     if order == YEAR_FIRST:
@@ -98,25 +98,25 @@ def _ordered(text: str, order: str) -> float | None:
     return _moment(year + 2000 if year < 100 else year, month, day, part)
 
 
-def day_first_time(text: str) -> float | None:
-    """Seconds since 1970 of a date like ``31/01/2026 12:00`` or one with one meaning."""
+def parse_day_first(text: str) -> float | None:
+    """Parse a date like ``31/01/2026 12:00`` or one with one meaning to seconds since 1970."""
     return _ordered(text, DAY_FIRST)
 
 
-def month_first_time(text: str) -> float | None:
-    """Seconds since 1970 of a date like ``01/31/2026 12:00 PM`` or one with one meaning."""
+def parse_month_first(text: str) -> float | None:
+    """Parse a date like ``01/31/2026 12:00 PM`` or one with one meaning to seconds since 1970."""
     return _ordered(text, MONTH_FIRST)
 
 
-def year_first_time(text: str) -> float | None:
-    """Seconds since 1970 of a date like ``26/01/31 12:00``, as log4j writes it, or one with one meaning."""
+def parse_year_first(text: str) -> float | None:
+    """Parse a date like ``26/01/31 12:00`` (log4j) or one with one meaning to seconds since 1970."""
     return _ordered(text, YEAR_FIRST)
 
 
-def clock_time(text: str) -> float | None:
-    """Seconds since midnight of a time of day, or of a span like ``1 day, 02:03:04`` or ``36:00:00``."""
+def parse_clock(text: str) -> float | None:
+    """Parse a time of day, or a span like ``1 day, 02:03:04`` or ``36:00:00``, to seconds."""
     bare = text.strip()
-    if len(bare) > MOST:
+    if len(bare) > MAX_LENGTH:
         return None
     found = _TIME_OF_DAY.fullmatch(bare)
     if found is None or (int(found["h"]) > 23 and not found["days"]):
@@ -128,24 +128,24 @@ def clock_time(text: str) -> float | None:
     return None if day is None else int(found["days"] or 0) * 86_400.0 + day
 
 
-def minutes_time(text: str) -> float | None:
-    """Seconds of a span of minutes and seconds: ``75:30``."""
-    found = _MINUTES.fullmatch(text.strip()) if len(text) <= MOST else None
+def parse_minutes(text: str) -> float | None:
+    """Parse a span of minutes and seconds such as ``75:30`` to seconds."""
+    found = _MINUTES.fullmatch(text.strip()) if len(text) <= MAX_LENGTH else None
     return None if found is None else int(found["m"]) * 60.0 + int(found["s"]) + _fraction(found["f"])
 
 
 _ORDERED: dict[str, Callable[[str], float | None]] = {
-    DAY_FIRST: day_first_time,
-    MONTH_FIRST: month_first_time,
-    YEAR_FIRST: year_first_time,
+    DAY_FIRST: parse_day_first,
+    MONTH_FIRST: parse_month_first,
+    YEAR_FIRST: parse_year_first,
 }
 READERS: dict[str, Callable[[str], float | None]] = {
-    NAMED: named_time,
+    NAMED: parse_named_date,
     **_ORDERED,
-    CLOCK: clock_time,
-    MINUTES: minutes_time,
+    CLOCK: parse_clock,
+    MINUTES: parse_minutes,
 }
-"""How a cell of each kind of time is read."""
+"""The parser of each format of time."""
 
 
 def _moment(year: int, month: int, day: int, part: dict[str, str | None]) -> float | None:
@@ -185,25 +185,25 @@ def _zone(text: str | None) -> timezone:
 
 
 def is_date(text: str) -> bool:
-    """Tell whether a cell is a date with or without a time of day, whatever its order."""
+    """Whether a cell is a date with or without a time of day, in any order."""
     bare = text.strip()
     if bare.isdigit() and len(bare) != 14:
         return False
-    return any(read(bare) is not None for read in (named_time, *_ORDERED.values()))
+    return any(read(bare) is not None for read in (parse_named_date, *_ORDERED.values()))
 
 
-def in_several_zones(text: str) -> bool:
-    """Tell whether a date names its time zone by letters that stand for several, as IST does."""
+def has_ambiguous_zone(text: str) -> bool:
+    """Whether a date has a time zone with several meanings, such as IST."""
     return _SEVERAL.search(text) is not None
 
 
 def is_clock(text: str) -> bool:
-    """Tell whether a cell is a time of day or a span of time with colons."""
-    return clock_time(text) is not None or minutes_time(text) is not None
+    """Whether a cell is a time of day or a span of time with colons."""
+    return parse_clock(text) is not None or parse_minutes(text) is not None
 
 
-def kind_of(texts: Iterable[str]) -> tuple[str, ...]:
-    """Ways to read a column of dates: one of the keys above, several if ambiguous, or none."""
+def find_date_formats(texts: Iterable[str]) -> tuple[str, ...]:
+    """Find the possible formats of a column of dates: one key, several if ambiguous, or none."""
     filled = [text.strip() for text in texts if text.strip() not in EMPTY]
     fits = {key: [read(text) for text in filled] for key, read in READERS.items()}
     good = {key: sum(value is not None for value in values) for key, values in fits.items()}
@@ -217,17 +217,17 @@ def kind_of(texts: Iterable[str]) -> tuple[str, ...]:
         return (best[0],)
     open_ = _by_steps({key: [value for value in fits[key] if value is not None] for key in best})
     if len(open_) > 1 and DAY_FIRST in open_ and all("." in text.split()[0] for text in filled):
-        return (DAY_FIRST,)  # with points, hardly anything else comes first
+        return (DAY_FIRST,)  # dates with points nearly always begin with the day
     return open_
 
 
 def _by_steps(times: dict[str, Sequence[float]]) -> tuple[str, ...]:
-    """The order in which time does not jump; all where none or several are so."""
+    """Return the order in which time does not jump; all orders if none or several qualify."""
     jumps = {}
     for key, values in times.items():
         steps = sorted(abs(after - before) for before, after in pairwise(values))
         jumps[key] = steps[-1] if steps else 0.0
-    # read in the wrong order, the next day is a month away
+    # in the wrong order, the next day is a month away
     calm = [key for key, largest in jumps.items() if 0 < largest <= 3 * 86_400]
     wild = [key for key, largest in jumps.items() if largest >= 27 * 86_400]
     return tuple(calm) if len(calm) == 1 and len(wild) == len(times) - 1 else tuple(times)

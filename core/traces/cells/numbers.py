@@ -1,7 +1,7 @@
-"""Numbers as people and programs write them: ``1234.5``, ``1.234,5``, ``1 234,5``, with or without a unit.
+"""Numbers in cells, ``1234.5``, ``1.234,5`` or ``1 234,5``, with or without a unit.
 
-Which mark separates decimals cannot be told from one cell (``1,234``), so a table's cells are looked at
-together: `style_of` takes the evidence of all, and a cell that stays ambiguous is not read.
+One cell such as ``1,234`` does not show which mark separates decimals, so `find_style` considers all cells of
+a table; a cell that stays ambiguous is not read.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 
-# What empty cells look like; the same list serves every reader.
+# the texts of empty cells, for every reader
 EMPTY = frozenset(
     ("", "-", "--", "NA", "N/A", "n/a", "na", "[N/A]", "[Not Supported]", "NaN", "nan", "-nan", "NULL",
      "Null", "null", "None", "none")
 )  # fmt: skip
-MOST_CELL = 80
-"""No number is longer than this many characters."""
-# each digit can match in one way only, so a cell of thousands of them is checked in one pass
+MAX_CELL = 80
+"""The largest number of characters of a number."""
+# each digit matches in one way only, so a cell of thousands of digits is checked in one pass
 _PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*%?|[+-]?(inf|infinity)", re.IGNORECASE)
 _PARTS = re.compile(
     r"([+\-−]?)((?:\d[\d.,' \u00a0\u202f]*)?\d|\.\d+|\d+\.)(?:[eE]([+-]?\d+))?\s*([^\s\d.,'][^\d\s]{0,19})?"
@@ -34,7 +34,7 @@ _PARTS = re.compile(
 _BARE = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
 _POINTED = re.compile(r"\d+\.\d+")
 _SURELY_POINTED = re.compile(r"\d{1,30}\.(?:\d{1,2}|\d{4,40})")
-"""Other than three digits behind a point: nearly every decimal of nearly every file."""
+"""A point with other than three digits behind it is a decimal point."""
 _WEAK = re.compile(r"\d{1,3}\.\d{3}")
 _THOUSANDS = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f])\d{3})(?:\1\d{3})*")
 _LAKHS = re.compile(r"\d{1,2}(,)(?:\d{2},)+\d{3}")
@@ -43,7 +43,7 @@ _LAKHS = re.compile(r"\d{1,2}(,)(?:\d{2},)+\d{3}")
 
 @dataclass(frozen=True, slots=True)
 class NumberStyle:
-    """How a table writes numbers: its decimal mark, and what separates thousands ("" where nothing does)."""
+    """The decimal mark of a table's numbers and the separator of thousands, "" without one."""
 
     decimal: str = "."
     group: str = ""
@@ -53,23 +53,23 @@ POINT = NumberStyle()
 
 
 class Number(NamedTuple):
-    """A cell's number and the unit written behind it, "" where there is none."""
+    """A cell's number and the unit behind it, "" without one."""
 
     value: float
     suffix: str
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a cell is a plain number (a percent sign may follow)."""
+    """Whether a cell is a plain number (a percent sign may follow)."""
     return bool(_PLAIN.fullmatch(text.strip()))
 
 
-def read(text: str, style: NumberStyle = POINT) -> Number | None:
-    """The number and the unit of a cell; None where it is something else, or could be two numbers."""
+def parse_number(text: str, style: NumberStyle = POINT) -> Number | None:
+    """Parse the number and the unit of a cell; None if it is not a number or is ambiguous."""
     bare = text.strip()
-    if style.decimal == "." and len(bare) <= MOST_CELL and _BARE.fullmatch(bare):
-        return Number(float(bare), "")  # nearly every cell of nearly every file
-    found = _PARTS.fullmatch(bare) if len(bare) <= MOST_CELL else None
+    if style.decimal == "." and len(bare) <= MAX_CELL and _BARE.fullmatch(bare):
+        return Number(float(bare), "")  # the fast path of nearly every cell
+    found = _PARTS.fullmatch(bare) if len(bare) <= MAX_CELL else None
     if found is None:
         return Number(float(bare), "") if is_number(bare) and "%" not in bare else None
     sign, digits, power, suffix = found.groups()
@@ -81,7 +81,7 @@ def read(text: str, style: NumberStyle = POINT) -> Number | None:
 
 
 def _without_groups(digits: str, style: NumberStyle) -> str | None:
-    """Digits with a decimal point and nothing else; None where they cannot be of this style."""
+    """Return digits with a decimal point and no separators; None if they do not fit the style."""
     whole, mark, rest = digits.rpartition(style.decimal) if style.decimal in digits else (digits, "", "")
     if whole.count(style.decimal) or (rest and not rest.isdigit()):
         return None
@@ -94,40 +94,39 @@ def _without_groups(digits: str, style: NumberStyle) -> str | None:
 
 
 def _same(mark: str) -> str:
-    """All kinds of blanks count as one."""
+    """Return a blank for every kind of blank."""
     return " " if mark.isspace() else mark
 
 
-def style_of(cells: Iterable[str]) -> NumberStyle:
-    """How the cells of a table write numbers.
+def find_style(cells: Iterable[str]) -> NumberStyle:
+    """Find the number style of the cells of a table.
 
     A mark with other than three digits behind it is a decimal mark, one that occurs twice separates
     thousands, and of two different marks the last one is the decimal mark. A lone point with three digits
     behind it counts where nothing else does; a lone comma counts never: ``1,234`` alone is not read.
     """
-    return style_and_evidence(cells)[0]
+    return find_style_and_evidence(cells)[0]
 
 
-def style_of_rows(rows: Iterable[Iterable[str]]) -> NumberStyle:
-    """How a table writes numbers, from its first rows."""
-    return style_and_evidence_of_rows(rows)[0]
+def find_style_of_rows(rows: Iterable[Iterable[str]]) -> NumberStyle:
+    """Find the number style of a table from its first rows."""
+    return find_style_and_evidence_of_rows(rows)[0]
 
 
-def style_and_evidence_of_rows(rows: Iterable[Iterable[str]]) -> tuple[NumberStyle, bool]:
-    """As `style_and_evidence`, from a table's first rows; found once, however many ask for it."""
+def find_style_and_evidence_of_rows(rows: Iterable[Iterable[str]]) -> tuple[NumberStyle, bool]:
+    """Return `find_style_and_evidence` of a table's first rows, cached."""
     return _of_rows(tuple(map(tuple, rows)))
 
 
 @lru_cache(maxsize=2)
 def _of_rows(rows: tuple[tuple[str, ...], ...]) -> tuple[NumberStyle, bool]:
-    return style_and_evidence(cell for row in rows for cell in row)
+    return find_style_and_evidence(cell for row in rows for cell in row)
 
 
-def style_and_evidence(cells: Iterable[str]) -> tuple[NumberStyle, bool]:
-    """The style as `style_of` finds it, and whether any number shows what its points are.
+def find_style_and_evidence(cells: Iterable[str]) -> tuple[NumberStyle, bool]:
+    """Find the style and whether any number proves the meaning of points.
 
-    ``1.234`` alone shows nothing, and beside ``1,5`` neither: who writes decimals with a comma may have
-    copied a column of another program.
+    ``1.234`` alone proves nothing, nor does it beside ``1,5``: a column may be copied from another program.
     """
     votes: dict[tuple[str, str], int] = {}
     sure = weak = 0
@@ -153,16 +152,18 @@ def style_and_evidence(cells: Iterable[str]) -> tuple[NumberStyle, bool]:
     return NumberStyle(decimal, group or ("." if decimal == "," else "")), shown
 
 
-def ambiguous(text: str, style: NumberStyle) -> bool:
-    """Whether a cell is a number in another country's writing, and none in this one: ``1,234``."""
-    if read(text, style) is not None:
+def is_ambiguous(text: str, style: NumberStyle) -> bool:
+    """Whether a cell is a number in another style, but not in this one: ``1,234``."""
+    if parse_number(text, style) is not None:
         return False
-    return any(read(text, other) is not None for other in (NumberStyle(".", ","), NumberStyle(",", ".")))
+    return any(
+        parse_number(text, other) is not None for other in (NumberStyle(".", ","), NumberStyle(",", "."))
+    )
 
 
 def _marked_digits(bare: str) -> str | None:
-    """A number's digits with the marks between them; None where it is no number, or has digits alone."""
-    if len(bare) > MOST_CELL or bare.isdecimal():
+    """Return a number's digits with the marks between them; None for other texts and plain digits."""
+    if len(bare) > MAX_CELL or bare.isdecimal():
         return None
     if _POINTED.fullmatch(bare):
         return bare
@@ -171,7 +172,7 @@ def _marked_digits(bare: str) -> str | None:
 
 
 def _vote(digits: str) -> tuple[str, str] | None:
-    """The decimal mark and the separator of thousands that a number speaks for, "" where it is silent."""
+    """Return the decimal mark and the separator of thousands that a number implies, "" for unknown."""
     before, only, after = digits.partition(".")
     if only and before.isdecimal() and after.isdecimal():
         return _vote_of_one(before, only, after)
@@ -196,37 +197,37 @@ def _vote_of_one(before: str, mark: str, after: str) -> tuple[str, str] | None:
     return None if either else (mark, "")
 
 
-def columns_of_rows(rows: Sequence[Sequence[str]], width: int) -> list[tuple[str, ...]]:
-    """The stripped cells of each column; the last cells of a short row are missing."""
+def split_columns(rows: Sequence[Sequence[str]], width: int) -> list[tuple[str, ...]]:
+    """Split rows into the stripped cells of each column; short rows lack their last cells."""
     if rows and min(map(len, rows)) >= width:
         return [tuple(map(str.strip, cells)) for cells in islice(zip(*rows, strict=False), width)]
     return [tuple([row[i].strip() for row in rows if i < len(row)]) for i in range(width)]
 
 
 PERCENT = "%"
-WRITTEN = "written"
-"""The unit of a column whose cells measure several things: canonical values, percentages as they are."""
+AS_WRITTEN = "written"
+"""The unit of a column whose cells state several units: canonical values, percentages unchanged."""
 
 
 class Suffix(NamedTuple):
-    """What stands behind a number: the quantity, its factor to the canonical unit, whether that is sure."""
+    """A parsed suffix: the quantity, its factor to the canonical unit, whether that is sure."""
 
     unit: Unit
     factor: float
     sure: bool = True
 
 
-BINARY = {"kb": "kib", "mb": "mib", "gb": "gib", "tb": "tib"}
-"""Units of 1000 by their names, and those of 1024 that programs often mean by them."""
-_OF_SIZES = frozenset((*BINARY, *BINARY.values()))
+BINARY_UNITS = {"kb": "kib", "mb": "mib", "gb": "gib", "tb": "tib"}
+"""Units of 1000 and the units of 1024 that programs often mean by them."""
+_OF_SIZES = frozenset((*BINARY_UNITS, *BINARY_UNITS.values()))
 _PER_SECOND = re.compile(r"(.+?)(?:/s(?:ec(?:ond)?)?|ps|/sec)")
 _BITS = re.compile(r"([kKMGT]?)(?:bit|bits|b)")
 
 
-def suffix_as(text: str, unit: Unit) -> Suffix | None:
-    """What a suffix means behind a quantity of this kind; None where it means something else."""
-    read = _READERS.get(unit)
-    return None if read is None else read(text)
+def parse_suffix(text: str, unit: Unit) -> Suffix | None:
+    """Parse a suffix as a unit of this quantity; None if it is not one."""
+    reader = _READERS.get(unit)
+    return None if reader is None else reader(text)
 
 
 def _of_bytes(text: str) -> Suffix | None:
@@ -256,7 +257,7 @@ def _of_seconds(text: str) -> Suffix | None:
 
 
 def _rate(text: str) -> Suffix | None:
-    """Bytes or bits per second; ``Mbps`` is bits and ``MBps`` bytes, ``mbps`` says neither."""
+    """Parse bytes or bits per second; ``Mbps`` is bits and ``MBps`` bytes, ``mbps`` is ambiguous."""
     found = _PER_SECOND.fullmatch(text)
     if found is None:
         return None
@@ -279,79 +280,79 @@ _READERS: dict[Unit, Callable[[str], Suffix | None]] = {
 _KINDS = (Unit.BYTES, Unit.BYTES_PER_SECOND, Unit.WATTS, Unit.CORES)
 
 
-def measured(unit: FileUnit) -> Unit:
-    """What a cell of a column in this unit measures: a counter of bytes holds bytes, not bytes per second."""
+def measured_unit(unit: FileUnit) -> Unit:
+    """Return the unit of cells of a column: a counter of bytes holds bytes, not bytes per second."""
     if unit.cumulative:
         return Unit.BYTES if unit.unit is Unit.BYTES_PER_SECOND else Unit.SECONDS
     return unit.unit
 
 
-def in_unit(suffix: str, unit: FileUnit) -> Suffix | None:
-    """The factor from a number with this suffix to a column's unit; None where it does not belong there.
+def find_unit_factor(suffix: str, unit: FileUnit) -> Suffix | None:
+    """Return the factor from a suffix to a column's unit; None if the suffix does not fit.
 
-    Of GB in a column of GB or GiB nobody can be sure; what is known to mean 1000³ by them is in bytes.
+    GB in a column of GB or GiB are not sure; columns whose GB are known to be 1000³ are in bytes.
     """
-    if unit.key == WRITTEN:
+    if unit.key == AS_WRITTEN:
         return _canonical(suffix)
     if suffix == PERCENT:
         percent = unit.factor == 0.01 or unit.key == "plain"
         shares = unit.unit is Unit.SHARE and unit.factor == 1.0
         return Suffix(unit.unit, 1.0 if percent else 0.01) if percent or shares else None
-    found = suffix_as(suffix, measured(unit))
+    found = parse_suffix(suffix, measured_unit(unit))
     if found is None:
         return None
-    sure = found.sure and not (unit.key in _OF_SIZES and suffix.lower() in BINARY)
+    sure = found.sure and not (unit.key in _OF_SIZES and suffix.lower() in BINARY_UNITS)
     return Suffix(found.unit, found.factor / unit.factor, sure)
 
 
 def _canonical(suffix: str) -> Suffix | None:
-    """The factor from a number with this suffix to the canonical unit of what it measures."""
+    """Return the factor from a suffix to the canonical unit of its quantity."""
     kind = _kind(suffix)
     if kind is Unit.SHARE:
         return Suffix(kind, 1.0)
-    return None if kind is None else suffix_as(suffix, kind)
+    return None if kind is None else parse_suffix(suffix, kind)
 
 
-def quantity(text: str, unit: FileUnit, style: NumberStyle = POINT) -> tuple[float, bool] | None:
-    """A cell's value in its column's unit, and whether its suffix is sure; None where it is no such value."""
-    found = read(text, style)
-    return None if found is None else value_in(found, unit)
+def parse_quantity(text: str, unit: FileUnit, style: NumberStyle = POINT) -> tuple[float, bool] | None:
+    """Parse a cell to its value in a unit and whether its suffix is sure; None if it does not fit."""
+    found = parse_number(text, style)
+    return None if found is None else convert_number(found, unit)
 
 
-def value_in(number: Number, unit: FileUnit) -> tuple[float, bool] | None:
-    """A number's value in its column's unit, as `quantity` gives it."""
+def convert_number(number: Number, unit: FileUnit) -> tuple[float, bool] | None:
+    """Convert a number to its value in a unit and whether its suffix is sure; None if it does not fit."""
     if not number.suffix:
         return number.value, True
-    factor = in_unit(number.suffix, unit)
+    factor = find_unit_factor(number.suffix, unit)
     return None if factor is None else (number.value * factor.factor, factor.sure)
 
 
 _OF_BARE = re.compile(r"[0-9.eE+-]*")
-"""The characters of numbers without units: what `float` makes of such a text, `read` makes of it."""
+"""The characters of numbers without units, for which `float` and `parse_number` agree."""
 
 
-def bare_numbers(filled: Sequence[str], style: NumberStyle = POINT) -> list[float] | None:
-    """What `read` makes of cells that all are numbers without units; None where one may be something else."""
+def parse_plain_numbers(filled: Sequence[str], style: NumberStyle = POINT) -> list[float] | None:
+    """Parse cells that all are numbers without units; None if one may be something else."""
     if style.decimal != "." or not _OF_BARE.fullmatch("".join(filled)):
         return None
     try:
         return list(map(float, filled))
     except ValueError:
-        return None  # a date, or a word of these letters
+        return None  # a date, or a word of the letter e
 
 
-def numbers_of(cells: Iterable[str], style: NumberStyle = POINT) -> list[Number]:
-    """The numbers among cells; what is empty is none."""
+def parse_numbers(cells: Iterable[str], style: NumberStyle = POINT) -> list[Number]:
+    """Parse the numbers among cells."""
     filled = [text for cell in cells if (text := cell.strip()) not in EMPTY]
-    bare = bare_numbers(filled, style)
+    bare = parse_plain_numbers(filled, style)
     if bare is not None:
         return list(map(Number, bare, repeat("")))
-    known = {text: read(text, style) for text in set(filled)}
+    known = {text: parse_number(text, style) for text in set(filled)}
     return [found for text in filled if (found := known[text]) is not None]
 
 
-def written_unit(numbers: Iterable[Number]) -> Unit | None:
-    """The quantity that a column's cells write with their numbers: bytes, cores, …; None where most do not.
+def find_written_unit(numbers: Iterable[Number]) -> Unit | None:
+    """Find the quantity of the suffixes in a column: bytes, cores, …; None if most cells have none.
 
     `Unit.SHARE` stands for percent signs.
     """
@@ -367,4 +368,4 @@ def _kind(suffix: str) -> Unit | None:
         return Unit.SHARE
     if not suffix:
         return None
-    return next((unit for unit in _KINDS if suffix_as(suffix, unit) is not None), None)
+    return next((unit for unit in _KINDS if parse_suffix(suffix, unit) is not None), None)

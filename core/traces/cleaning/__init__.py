@@ -1,7 +1,7 @@
-"""From a file's columns to a checked trace set.
+"""Clean a file's columns to a checked trace set.
 
-The steps; each first checks whether there is anything to do (for a clean file none of them copies
-a column), and records in the report what it did:
+Each step first checks whether it is needed (for a clean file no step copies a column) and adds what it did to
+the report:
 
 1. rows without execution or time are dropped,
 2. rows are grouped by execution and sorted by time; of equal times the last row stays,
@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.traces.cells.dates import CLOCK, MINUTES, READERS, SEVERAL_ZONES
-from core.traces.cells.numbers import BINARY
+from core.traces.cells.dates import AMBIGUOUS_ZONES, CLOCK, MINUTES, READERS
+from core.traces.cells.numbers import BINARY_UNITS
 from core.traces.cleaning.resample import infer_period, resample, usual_steps
-from core.traces.cleaning.rows import clean
-from core.traces.cleaning.suspect_samples import changed, mixtures
-from core.traces.cleaning.working import Working
-from core.traces.evidence import doubts
-from core.traces.guessing.cpu_and_memory_columns import taken_for
+from core.traces.cleaning.rows import clean_rows
+from core.traces.cleaning.suspect_samples import find_level_changes, find_mixed_executions
+from core.traces.cleaning.working import WorkingTable
+from core.traces.evidence import find_doubts
+from core.traces.guessing.cpu_and_memory_columns import describe_doubt
 from core.traces.mapping import PERIOD, TIME_UNITS
 from core.traces.model import Resampling
 from core.traces.validation import ProblemLog, Report, UnusableError
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
     from core.traces.raw import RawTable
 
 
-def build(
+def build_trace_set(
     raw: RawTable, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None
 ) -> tuple[TraceSet, Report]:
-    """Check a file's columns and make a trace set of them.
+    """Build a trace set from a file's columns, cleaned and resampled, and the report of the import.
 
     Raises
     ------
     UnusableError
-        If no execution is left; its report says why.
+        If no execution remains; its report says why.
     InputError
         If resampling would not fit into memory.
     """
@@ -55,19 +55,19 @@ def build(
     log = ProblemLog()
     log.extend(raw.problems)
     say(0.0, "Checking the rows")
-    work = checked(raw, mapping, log)
+    work = check_rows(raw, mapping, log)
     say(0.5, "Resampling to one period")
-    traces, rows_kept = finished(work.recorded(), mapping, log, work.row_of)
+    traces, rows_kept = finish_trace_set(work.recorded(), mapping, log, work.row_of)
     report = Report(log.problems, raw.rows_read, rows_kept, traces.n_executions)
-    require(traces.n_executions > 0, log, raw.rows_read)
+    require_usable(traces.n_executions > 0, log, raw.rows_read)
     say(1.0, "Checked")
     return traces, report
 
 
-def record(
+def build_recorded_set(
     raw: RawTable, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None
 ) -> tuple[TraceSet, Report]:
-    """As `build`, but the samples stay as they were recorded: other files are to be joined to them.
+    """Build a trace set of the recorded samples without resampling, for a join with other files.
 
     Raises
     ------
@@ -77,22 +77,22 @@ def record(
     log = ProblemLog()
     log.extend(raw.problems)
     (progress or _silent)(0.0, "Checking the rows")
-    work = checked(raw, mapping, log)
+    work = check_rows(raw, mapping, log)
     traces = work.recorded()
     return traces, Report(log.problems, raw.rows_read, work.n, traces.n_executions)
 
 
-def checked(raw: RawTable, mapping: ColumnMapping, log: ProblemLog) -> Working:
-    """The rows of a file after every check, in canonical units and as they were recorded.
+def check_rows(raw: RawTable, mapping: ColumnMapping, log: ProblemLog) -> WorkingTable:
+    """Return the rows of a file after every check, in canonical units, not resampled.
 
     Raises
     ------
     UnusableError
-        If no row is left.
+        If no row remains.
     """
-    work = Working.of(raw, mapping, log)
-    clean(work)
-    require(work.n > 0, log, raw.rows_read)
+    work = WorkingTable.of(raw, mapping, log)
+    clean_rows(work)
+    require_usable(work.n > 0, log, raw.rows_read)
     return work
 
 
@@ -100,8 +100,8 @@ def _silent(_share: float, _message: str) -> None:
     pass
 
 
-def require(usable: bool, log: ProblemLog, rows_read: int) -> None:
-    """Raise if nothing is left, with the reason that matters most.
+def require_usable(usable: bool, log: ProblemLog, rows_read: int) -> None:
+    """Raise with the most severe problem if no row or execution remains.
 
     Raises
     ------
@@ -121,26 +121,28 @@ def require(usable: bool, log: ProblemLog, rows_read: int) -> None:
 RowOf = Callable[[int], int]
 
 
-def finished(
+def finish_trace_set(
     recorded: TraceSet, mapping: ColumnMapping, log: ProblemLog, row_of: RowOf | None = None
 ) -> tuple[TraceSet, int]:
-    """The trace set of samples as they were recorded; also how many of these are in it."""
-    with ThreadPoolExecutor(1) as pool:  # passes over whole columns leave a processor to what looks at few
-        beside = pool.submit(lambda: (list(changed(recorded)), list(mixtures(recorded))))
-        traces = resampled(recorded, mapping, log)
-        _say_single(recorded, mapping.execution, log)
-        traces, kept = _long_enough(traces, recorded, mapping, log, row_of)
-        _say_doubts(traces, mapping, log)
-        levels, mixed = beside.result()
+    """Resample recorded samples, drop short executions and report doubts; also count the used samples."""
+    with ThreadPoolExecutor(1) as pool:  # passes over whole columns leave a processor idle
+        background = pool.submit(
+            lambda: (list(find_level_changes(recorded)), list(find_mixed_executions(recorded)))
+        )
+        traces = resample_set(recorded, mapping, log)
+        _report_single_samples(recorded, mapping.execution, log)
+        traces, n_kept = _drop_short_executions(traces, recorded, mapping, log, row_of)
+        _report_doubts(traces, mapping, log)
+        levels, mixed = background.result()
     for column, sentence in levels:
         log.add("doubtful", sentence, column=column)
     for sentence in mixed:
         log.add("doubtful", sentence, column=mapping.execution)
-    return traces, kept
+    return traces, n_kept
 
 
-def resampled(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> TraceSet:
-    """Bring samples as they were recorded to the mapping's period, or to the usual one of the executions.
+def resample_set(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> TraceSet:
+    """Resample recorded samples to the mapping's period, or to the usual one of the executions.
 
     Raises
     ------
@@ -151,134 +153,140 @@ def resampled(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> Trac
     period = mapping.period
     if period is None:
         period = infer_period(usual)
-        _say_mixed(usual, period, mapping.resampling, log)
-    done = resample(traces.time, traces.columns, traces.offsets, period, mapping.resampling, mapping.max_gap)
-    if done.changed > Report(log.problems).count("mixed_periods"):
-        message = f"{plural(done.changed, 'execution')} not sampled every {format_duration(period)}."
-        log.add("irregular", message, column=mapping.time, count=done.changed)
-    if done.skipped:
-        message = f"{plural(done.skipped, 'sample')} of {traces.n_samples:,} closer together than the period."
-        log.add("thinned", message, column=mapping.time, count=done.skipped)
-    if done.filled:
-        message = f"{plural(done.filled, 'sample')} of {len(done.time):,} missing between those of the file."
-        log.add("filled", message, column=mapping.time, count=done.filled)
-    if len(done.breaks):
+        _report_mixed_periods(usual, period, mapping.resampling, log)
+    result = resample(
+        traces.time, traces.columns, traces.offsets, period, mapping.resampling, mapping.max_gap
+    )
+    if result.changed > Report(log.problems).count("mixed_periods"):
+        message = f"{plural(result.changed, 'execution')} not sampled every {format_duration(period)}."
+        log.add("irregular", message, column=mapping.time, count=result.changed)
+    if result.skipped:
         message = (
-            f"{plural(len(done.breaks), 'gap')} longer than {mapping.max_gap:g} periods "
+            f"{plural(result.skipped, 'sample')} of {traces.n_samples:,} closer together than the period."
+        )
+        log.add("thinned", message, column=mapping.time, count=result.skipped)
+    if result.filled:
+        message = (
+            f"{plural(result.filled, 'sample')} of {len(result.time):,} missing between those of the file."
+        )
+        log.add("filled", message, column=mapping.time, count=result.filled)
+    if len(result.breaks):
+        message = (
+            f"{plural(len(result.breaks), 'gap')} longer than {mapping.max_gap:g} periods "
             f"({format_duration(mapping.max_gap * period)})."
         )
-        log.add("gap", message, column=mapping.time, count=len(done.breaks))
+        log.add("gap", message, column=mapping.time, count=len(result.breaks))
     return replace(
         traces,
-        columns=done.columns,
-        time=done.time,
-        offsets=done.offsets,
+        columns=result.columns,
+        time=result.time,
+        offsets=result.offsets,
         period=period,
-        breaks=done.breaks,
+        breaks=result.breaks,
         resampling=mapping.resampling,
     )
 
 
-def _say_mixed(usual: FloatArray, period: float, rule: Resampling, log: ProblemLog) -> None:
-    """Report it if executions were sampled at clearly different rates."""
-    known = usual[np.isfinite(usual)]
-    if rule is Resampling.NONE or not len(known):
+def _report_mixed_periods(usual: FloatArray, period: float, rule: Resampling, log: ProblemLog) -> None:
+    """Report executions with clearly different sampling periods."""
+    known_steps = usual[np.isfinite(usual)]
+    if rule is Resampling.NONE or not len(known_steps):
         return
-    others = int((np.abs(known - period) > 0.25 * period).sum())
-    if others:
-        low, high = format_duration(float(known.min())), format_duration(float(known.max()))
+    n_others = int((np.abs(known_steps - period) > 0.25 * period).sum())
+    if n_others:
+        low, high = format_duration(float(known_steps.min())), format_duration(float(known_steps.max()))
         message = (
             f"Executions are sampled every {low} to {high}; "
-            f"{plural(others, 'execution')} away from the period of {format_duration(period)}."
+            f"{plural(n_others, 'execution')} away from the period of {format_duration(period)}."
         )
-        log.add("mixed_periods", message, count=others)
+        log.add("mixed_periods", message, count=n_others)
 
 
-def _long_enough(
+def _drop_short_executions(
     traces: TraceSet, recorded: TraceSet, mapping: ColumnMapping, log: ProblemLog, row_of: RowOf | None
 ) -> tuple[TraceSet, int]:
-    """Drop executions with too few samples; also count the recorded samples of those that stay."""
-    least = mapping.min_samples
+    """Drop executions with too few samples; also count the recorded samples of the others."""
+    min_samples = mapping.min_samples
     lengths = np.diff(traces.offsets)
-    short = lengths < least
+    short = lengths < min_samples
     if not short.any():
         return traces, recorded.n_samples
     first = int(np.argmax(short))
     message = (
-        f"{plural(int(short.sum()), 'execution')} with fewer than {least} samples, "
+        f"{plural(int(short.sum()), 'execution')} with fewer than {min_samples} samples, "
         f"the first of them “{traces.ids[first]}”."
     )
     row = None if row_of is None else row_of(int(recorded.offsets[first]))
     log.add("too_short", message, row=row, column=mapping.execution, count=int(short.sum()))
     rows_kept = int(np.diff(recorded.offsets)[~short].sum())
-    return _without(traces, short), rows_kept
+    return _remove_executions(traces, short), rows_kept
 
 
-def _say_single(recorded: TraceSet, column: str | None, log: ProblemLog) -> None:
-    """Report it if most executions are one sample long: another column names them."""
-    single = int((np.diff(recorded.offsets) == 1).sum())
-    if single * 2 > recorded.n_executions > 2:
-        of = plural(recorded.n_executions, "execution")
-        message = f"{single:,} of {of} are one sample long: is “{column}” right?"
-        log.add("doubtful", message, column=column, count=single)
+def _report_single_samples(recorded: TraceSet, column: str | None, log: ProblemLog) -> None:
+    """Report if most executions have one sample: another column names them."""
+    n_single = int((np.diff(recorded.offsets) == 1).sum())
+    if n_single * 2 > recorded.n_executions > 2:
+        total = plural(recorded.n_executions, "execution")
+        message = f"{n_single:,} of {total} are one sample long: is “{column}” right?"
+        log.add("doubtful", message, column=column, count=n_single)
 
 
-def _say_doubts(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> None:
-    """Report units that were assumed, and what does not look like containers."""
-    there = {feature.name: feature for feature in traces.features}
+def _report_doubts(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> None:
+    """Report assumed units and values that do not look like containers."""
+    features = {feature.name: feature for feature in traces.features}
     for one in mapping.features:
-        taken = taken_for(one, mapping.features, mapping.executions)
-        if one.column not in mapping.assumed or one.column not in there:
+        doubt = describe_doubt(one, mapping.features, mapping.executions)
+        if one.column not in mapping.assumed or one.column not in features:
             continue
-        if taken:
-            log.add("assumed_role", taken, column=one.column, count=traces.n_samples)
+        if doubt:
+            log.add("assumed_role", doubt, column=one.column, count=traces.n_samples)
         else:
-            log.add("assumed_unit", _of_unit(one), column=one.column, count=traces.n_samples)
+            log.add("assumed_unit", _describe_assumed_unit(one), column=one.column, count=traces.n_samples)
     if mapping.time in mapping.assumed:
-        kind, message = _of_time(mapping)
+        kind, message = _describe_assumed_time(mapping)
         log.add(kind, message, column=mapping.time, count=traces.n_samples)
     if PERIOD in mapping.assumed and mapping.time is None:
         message = f"The file has no times; its rows were taken to be {format_duration(traces.period)} apart."
         log.add("assumed_unit", message, count=traces.n_samples)
     if traces.n_samples:
-        for doubt in doubts(traces):
-            log.add("doubtful", doubt.sentence, column=doubt.column)
+        for odd in find_doubts(traces):
+            log.add("doubtful", odd.sentence, column=odd.column)
 
 
-def _of_unit(one: MappedColumn) -> str:
-    """What was assumed of a column's unit."""
+def _describe_assumed_unit(one: MappedColumn) -> str:
+    """Describe the assumed unit of a column."""
     unit = file_unit(one.unit_key).label
-    if one.unit_key in BINARY:
-        meant = file_unit(BINARY[one.unit_key]).label
+    if one.unit_key in BINARY_UNITS:
+        meant = file_unit(BINARY_UNITS[one.unit_key]).label
         return f"Column “{one.column}” was read as {unit}; many programs mean {meant} by that."
     return f"Column “{one.column}” has no unit in the file; it was read as {unit}."
 
 
-def _of_time(mapping: ColumnMapping) -> tuple[str, str]:
-    """What was assumed of the column of time: the kind of problem, and its sentence."""
+def _describe_assumed_time(mapping: ColumnMapping) -> tuple[str, str]:
+    """Describe what was assumed of the column of time: the kind of problem and its message."""
     column = f"Column “{mapping.time}”"
     if mapping.time_unit in (CLOCK, MINUTES):
         return "assumed_unit", f"{column} has no date; the dates of another column were not used."
     if mapping.time_unit in READERS:
-        return "assumed_zone", f"{column} names a zone that is several: {SEVERAL_ZONES}."
+        return "assumed_zone", f"{column} names a zone that is several: {AMBIGUOUS_ZONES}."
     unit = TIME_UNITS[mapping.time_unit]
     return "assumed_unit", f"{column} has no unit in the file; it was read as {unit}."
 
 
-def _without(traces: TraceSet, gone: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> TraceSet:
-    """The trace set without some executions, in one pass over the samples."""
+def _remove_executions(traces: TraceSet, removed: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> TraceSet:
+    """Return the trace set without some executions, in one pass over the samples."""
     lengths = np.diff(traces.offsets)
-    keep = np.repeat(~gone, lengths)
-    stays: list[int] = np.flatnonzero(~gone).tolist()
+    keep = np.repeat(~removed, lengths)
+    remaining: list[int] = np.flatnonzero(~removed).tolist()
     marks = np.zeros(traces.n_samples, dtype=bool)
     marks[traces.breaks] = True
-    offsets: IntArray = np.concatenate([[0], np.cumsum(lengths[stays])]).astype(np.int64)
+    offsets: IntArray = np.concatenate([[0], np.cumsum(lengths[remaining])]).astype(np.int64)
     return replace(
         traces,
         columns=tuple(values[keep] for values in traces.columns),
         time=traces.time[keep],
-        ids=tuple(traces.ids[i] for i in stays),
+        ids=tuple(traces.ids[i] for i in remaining),
         offsets=offsets,
         breaks=np.flatnonzero(marks[keep]),
-        attributes={key: [values[i] for i in stays] for key, values in traces.attributes.items()},
+        attributes={key: [values[i] for i in remaining] for key, values in traces.attributes.items()},
     )

@@ -1,7 +1,7 @@
-"""The checks that a file's rows go through, on all executions at once.
+"""The checks of a file's rows, on all executions at once.
 
-Each check first asks a cheap question about a whole column (is its smallest value negative? are the
-codes already grouped?) and does the exact work only where the answer is bad.
+Each check first asks a cheap question about a whole column (is its smallest value negative? are the codes
+already grouped?) and does the exact work only if the answer requires it.
 """
 
 from __future__ import annotations
@@ -12,51 +12,51 @@ import numpy as np
 
 from core.traces.cells.dates import CLOCK
 from core.traces.cleaning.resample import steps_before
-from core.traces.guessing.order import MOST_FALLS
+from core.traces.guessing.order import MAX_FALLS
 from core.traces.model import BESIDE, ROLE_UNITS, Role
 from core.units import Unit, file_unit, format_number, plural
 
 if TYPE_CHECKING:
-    from core.traces.cleaning.working import Mask, Working
+    from core.traces.cleaning.working import Mask, WorkingTable
     from core.traces.model import FloatArray, IntArray
 
-USAGE = tuple(ROLE_UNITS)
-LIMITS = (Role.CPU_LIMIT, Role.MEMORY_LIMIT)
-OPTIONAL = (Role.LOSS, *LIMITS)
-# More than any conceivable machine has: the unit is wrong, or the file is damaged.
-MOST = {Unit.CORES: 1e6, Unit.BYTES: 2.0**60, Unit.SHARE: 1e4, Unit.PLAIN: 1e300, Unit.SECONDS: 1e300,
+USAGE_ROLES = tuple(ROLE_UNITS)
+LIMIT_ROLES = (Role.CPU_LIMIT, Role.MEMORY_LIMIT)
+OPTIONAL_ROLES = (Role.LOSS, *LIMIT_ROLES)
+# Larger values exceed any machine: the unit is wrong, or the file is damaged.
+MAX_VALUES = {Unit.CORES: 1e6, Unit.BYTES: 2.0**60, Unit.SHARE: 1e4, Unit.PLAIN: 1e300, Unit.SECONDS: 1e300,
         Unit.BYTES_PER_SECOND: 2.0**50, Unit.WATTS: 1e7}  # fmt: skip
 
-RESTARTS = 0.1
-"""Where time falls at more steps than this, rows are in no order, and no run begins at each of them."""
-LEAST_RUN = 10
-"""So many samples before time starts again make a run; fewer are rows that changed places."""
+MAX_RESTARTS = 0.1
+"""The largest share of steps at which time restarts; more often, rows are just unsorted."""
+MIN_RUN = 10
+"""The minimum number of samples of a run before a restart; fewer are swapped rows."""
 _HALF_DAY = 43_200.0
 
 
-def clean(work: Working) -> None:
-    """Run every check; afterwards `work` holds sorted, finite, canonical columns."""
+def clean_rows(work: WorkingTable) -> None:
+    """Run every check, so that `work` holds sorted, finite, canonical columns."""
     for feature in work.features:
-        if feature.role in OPTIONAL:
+        if feature.role in OPTIONAL_ROLES:
             work.log.rename("unparsable", feature.name, "unparsable_kept")
-    _drop_nameless(work)
+    _drop_unnamed_rows(work)
     _group_and_sort(work)
     if not work.n:
         return
     for index in range(len(work.columns)):
         _infinite_to_missing(work, index)
-        if work.features[index].role in LIMITS:
-            _limitless_to_missing(work, index)
+        if work.features[index].role in LIMIT_ROLES:
+            _no_limit_to_missing(work, index)
     _drop_impossible(work)
     if work.n:
         _counters_to_rates(work)
     if work.n:
         _to_canonical(work)
         _drop_empty_columns(work)
-        _hold_missing(work)
+        _fill_missing(work)
 
 
-def _drop_nameless(work: Working) -> None:
+def _drop_unnamed_rows(work: WorkingTable) -> None:
     """Drop rows without execution or time."""
     column = work.mapping.execution
     if work.n and work.codes.min() < 0:
@@ -67,7 +67,7 @@ def _drop_nameless(work: Working) -> None:
         work.take(~bad)
     if work.n and not np.isfinite(work.time.sum()):
         bad = ~np.isfinite(work.time)
-        empty = work.unreported(bad, work.mapping.time)
+        empty = work.select_unreported(bad, work.mapping.time)
         if empty.any():
             count, rows = int(empty.sum()), work.first_rows(empty)
             found = plural(count, "row")
@@ -76,8 +76,8 @@ def _drop_nameless(work: Working) -> None:
         work.take(~bad)
 
 
-def _group_and_sort(work: Working) -> None:
-    """Bring each execution's rows together and into the order of time."""
+def _group_and_sort(work: WorkingTable) -> None:
+    """Group rows by execution and sort them by time."""
     if not work.n:
         return
     changes = np.flatnonzero(np.diff(work.codes)) + 1
@@ -98,12 +98,12 @@ def _group_and_sort(work: Working) -> None:
         work.time = (np.arange(work.n) - np.repeat(starts, np.diff(work.offsets))) * period
         return
     if work.mapping.time_unit == CLOCK:
-        _past_midnight(work)
+        _continue_past_midnight(work)
     _sort_by_time(work)
 
 
-def _past_midnight(work: Working) -> None:
-    """Let times of day go on into the next day: they fall by most of a day where midnight passes."""
+def _continue_past_midnight(work: WorkingTable) -> None:
+    """Continue times of day into the next day where they fall by most of a day."""
     falls = steps_before(work.time, work.offsets, 0.0) < -_HALF_DAY
     if not falls.any():
         return
@@ -117,19 +117,19 @@ def _past_midnight(work: Working) -> None:
     work.log.add("past_midnight", message, rows=rows, column=work.mapping.time, count=count)
 
 
-def _sort_by_time(work: Working) -> None:
+def _sort_by_time(work: WorkingTable) -> None:
     steps = steps_before(work.time, work.offsets, 1.0)
     if steps.min() > 0:
         return
-    column, back = work.mapping.time, steps < 0
+    column, is_backwards = work.mapping.time, steps < 0
     owner = np.repeat(np.arange(len(work.ids)), np.diff(work.offsets))
-    if back.any():
-        count, rows = int(back.sum()), work.first_rows(back)
+    if is_backwards.any():
+        count, rows = int(is_backwards.sum()), work.first_rows(is_backwards)
         message = f"Column “{column}”: time goes backwards at {plural(count, 'row')}, first in row {rows[0]}."
         ordered = np.lexsort((work.time, owner))
-        moved = int((np.diff(ordered, prepend=-1) != 1).sum())
-        work.log.add("unsorted", message, rows=rows, column=column, count=max(count, moved))
-        _say_restarts(work, steps)
+        n_moved = int((np.diff(ordered, prepend=-1) != 1).sum())
+        work.log.add("unsorted", message, rows=rows, column=column, count=max(count, n_moved))
+        _report_restarts(work, steps)
         work.take(ordered)
         owner = owner[ordered]
     same = np.zeros(work.n, dtype=bool)
@@ -143,20 +143,20 @@ def _sort_by_time(work: Working) -> None:
         work.drop(same)
 
 
-def _say_restarts(work: Working, steps: FloatArray) -> None:
-    """Report executions in which time begins anew: several runs, whose rows are sorted into each other."""
+def _report_restarts(work: WorkingTable, steps: FloatArray) -> None:
+    """Report executions in which time restarts: several runs whose rows would be merged."""
     run = np.where(steps < 0, -steps, 0.0)
-    begun = np.repeat(work.time[work.offsets[:-1]], np.diff(work.offsets))
-    again = run > 0.5 * np.maximum(work.time + run - begun, 0.0)
+    starts = np.repeat(work.time[work.offsets[:-1]], np.diff(work.offsets))
+    restarts = run > 0.5 * np.maximum(work.time + run - starts, 0.0)
     position = np.arange(work.n) - np.repeat(work.offsets[:-1], np.diff(work.offsets))
-    again &= (steps < 0) & (position >= LEAST_RUN)
-    if 0 < again.sum() <= RESTARTS * work.n:
-        column, count, rows = work.mapping.time, int(again.sum()), work.first_rows(again)
+    restarts &= (steps < 0) & (position >= MIN_RUN)
+    if 0 < restarts.sum() <= MAX_RESTARTS * work.n:
+        column, count, rows = work.mapping.time, int(restarts.sum()), work.first_rows(restarts)
         message = f"Column “{column}”: time starts again at {plural(count, 'row')}, first in row {rows[0]}."
         work.log.add("starts_again", message, rows=rows, column=column, count=count)
 
 
-def _infinite_to_missing(work: Working, index: int) -> None:
+def _infinite_to_missing(work: WorkingTable, index: int) -> None:
     values = work.columns[index]
     if np.isfinite(_extent(values)).all():
         return
@@ -164,26 +164,26 @@ def _infinite_to_missing(work: Working, index: int) -> None:
     if bad.any():
         name, count, rows = work.features[index].name, int(bad.sum()), work.first_rows(bad)
         message = f"Column “{name}”: {plural(count, 'infinite value')}, first in row {rows[0]}."
-        kind = "infinite_kept" if work.features[index].role in OPTIONAL else "infinite"
+        kind = "infinite_kept" if work.features[index].role in OPTIONAL_ROLES else "infinite"
         work.log.add(kind, message, rows=rows, column=name, count=count)
         work.columns[index] = np.where(bad, np.nan, values)
         work.mark_reported(bad, name)
 
 
 def _extent(values: FloatArray) -> tuple[float, float]:
-    """The lowest and the highest number; infinite where there is none."""
+    """Return the lowest and the highest number; infinite without one."""
     low, high = np.fmin.reduce(values, initial=np.inf), np.fmax.reduce(values, initial=-np.inf)
     return float(low), float(high)
 
 
-def _limitless_to_missing(work: Working, index: int) -> None:
-    """Read a limit of 0, −1, or of more than any machine has as none: so kernels and tools write it."""
+def _no_limit_to_missing(work: WorkingTable, index: int) -> None:
+    """Clear limits of 0, −1 or beyond any machine, by which kernels and tools mean no limit."""
     name, values = work.features[index].name, work.columns[index]
-    most = MOST[work.features[index].unit] / work.mapping.factor(work.mapping.features[index])
+    max_value = MAX_VALUES[work.features[index].unit] / work.mapping.factor(work.mapping.features[index])
     low, high = _extent(values)
-    if low > 0 and high <= most:
+    if low > 0 and high <= max_value:
         return
-    bad = (values <= 0) | (values > most)
+    bad = (values <= 0) | (values > max_value)
     if bad.any():
         count, rows = int(bad.sum()), work.first_rows(bad)
         message = f"Column “{name}”: {plural(count, 'value')} that mean no limit, first in row {rows[0]}."
@@ -192,34 +192,36 @@ def _limitless_to_missing(work: Working, index: int) -> None:
         work.mark_reported(bad, name)
 
 
-def _drop_impossible(work: Working) -> None:
+def _drop_impossible(work: WorkingTable) -> None:
     """Reject rows whose usage is negative or beyond any machine."""
-    gone = np.zeros(work.n, dtype=bool)
+    rejected = np.zeros(work.n, dtype=bool)
     for index, feature in enumerate(work.features):
         values, factor = work.columns[index], work.mapping.factor(work.mapping.features[index])
         low, high = _extent(values)
-        most = np.inf if file_unit(work.units[index]).cumulative else MOST[feature.unit]
-        if feature.role in USAGE and low < 0:
-            _reject(work, index, "negative", values < 0, gone)
-        if high * factor > most or -low * factor > MOST[Unit.PLAIN]:
-            with np.errstate(over="ignore"):  # what overflows is larger, too
-                _reject(work, index, "implausible", np.abs(values) * factor > most, gone)
-    if gone.any():
-        work.drop(gone)
+        max_value = np.inf if file_unit(work.units[index]).cumulative else MAX_VALUES[feature.unit]
+        if feature.role in USAGE_ROLES and low < 0:
+            _reject(work, index, "negative", values < 0, rejected)
+        if high * factor > max_value or -low * factor > MAX_VALUES[Unit.PLAIN]:
+            with np.errstate(over="ignore"):  # an overflow is larger, too
+                _reject(work, index, "implausible", np.abs(values) * factor > max_value, rejected)
+    if rejected.any():
+        work.drop(rejected)
 
 
-def _reject(work: Working, index: int, kind: str, bad: Mask, gone: Mask) -> None:
+def _reject(work: WorkingTable, index: int, kind: str, bad: Mask, rejected: Mask) -> None:
     name, count, rows = work.features[index].name, int(bad.sum()), work.first_rows(bad)
     worst = work.columns[index][bad]
-    most = float(worst.min() if kind == "negative" else np.abs(worst).max())
-    value = format_number(most) if abs(most) < 1e15 else f"{most:.3g}"
-    word = "below zero" if kind == "negative" else "larger than any machine"
-    message = f"Column “{name}”: {plural(count, 'value')} {word} (as far as {value}), first in row {rows[0]}."
+    max_value = float(worst.min() if kind == "negative" else np.abs(worst).max())
+    value = format_number(max_value) if abs(max_value) < 1e15 else f"{max_value:.3g}"
+    problem = "below zero" if kind == "negative" else "larger than any machine"
+    message = (
+        f"Column “{name}”: {plural(count, 'value')} {problem} (as far as {value}), first in row {rows[0]}."
+    )
     work.log.add(kind, message, rows=rows, column=name, count=count)
-    gone |= bad
+    rejected |= bad
 
 
-def _counters_to_rates(work: Working) -> None:
+def _counters_to_rates(work: WorkingTable) -> None:
     """Turn growing counters into usage per second; an execution's first sample has no rate."""
     growing = [i for i, unit in enumerate(work.units) if file_unit(unit).cumulative]
     if not growing:
@@ -228,22 +230,22 @@ def _counters_to_rates(work: Working) -> None:
     for index in growing:
         values = work.columns[index]
         rise = steps_before(values, work.offsets, 0.0)
-        fell = rise < 0
-        if fell.any():
-            name, count, rows = work.features[index].name, int(fell.sum()), work.first_rows(fell)
+        has_fallen = rise < 0
+        if has_fallen.any():
+            name, count, rows = work.features[index].name, int(has_fallen.sum()), work.first_rows(has_fallen)
             resets = plural(count, "row")
             message = f"Column “{name}”: the counter starts again at {resets}, first in row {rows[0]}."
             work.log.add("counter_reset", message, rows=rows, column=name, count=count)
-            if count > MOST_FALLS * max(work.n - len(work.ids), 1):
-                asked = f"“{name}” falls at {plural(count, 'row')}: is it usage, and no counter?"
-                work.log.add("doubtful", asked, rows=rows, column=name, count=count)
-            rise = np.where(fell, values, rise)
+            if count > MAX_FALLS * max(work.n - len(work.ids), 1):
+                question = f"“{name}” falls at {plural(count, 'row')}: is it usage, and no counter?"
+                work.log.add("doubtful", question, rows=rows, column=name, count=count)
+            rise = np.where(has_fallen, values, rise)
         work.columns[index] = np.divide(rise, steps, out=np.zeros_like(rise), where=steps > 0)
     first = np.zeros(work.n, dtype=bool)
     first[work.offsets[:-1]] = True
     usage = [index for index in growing if work.features[index].role not in BESIDE]
     if not usage:
-        _from_second(work, growing)
+        _use_second_rate(work, growing)
         return
     name = work.features[usage[0]].name
     count = len(work.ids)
@@ -252,10 +254,10 @@ def _counters_to_rates(work: Working) -> None:
     work.drop(first)
 
 
-def _from_second(work: Working, growing: list[int]) -> None:
-    """Give first samples the rate of the second: no row is dropped for what goes in or out."""
-    several = np.diff(work.offsets) > 1
-    first = work.offsets[:-1][several]
+def _use_second_rate(work: WorkingTable, growing: list[int]) -> None:
+    """Give first samples the rate of the second, so that network and disk cost no row."""
+    has_several = np.diff(work.offsets) > 1
+    first = work.offsets[:-1][has_several]
     for index in growing:
         values = work.columns[index]
         values[first] = values[first + 1]
@@ -264,20 +266,20 @@ def _from_second(work: Working, growing: list[int]) -> None:
     work.log.add("counter_second", message, column=work.features[growing[0]].name, count=len(work.ids))
 
 
-def _to_canonical(work: Working) -> None:
+def _to_canonical(work: WorkingTable) -> None:
     for index, mapped in enumerate(work.mapping.features):
         factor = work.mapping.factor(mapped)
         if factor != 1.0:
             work.columns[index] = work.columns[index] * factor
 
 
-def _drop_empty_columns(work: Working) -> None:
-    """Leave out features without a single number, unless none would be left."""
+def _drop_empty_columns(work: WorkingTable) -> None:
+    """Drop features without a number; without any other feature, drop all rows."""
     empty = [bool(np.isnan(values[0]) and np.isnan(values).all()) for values in work.columns]
     if not any(empty):
         return
-    for feature, none in zip(work.features, empty, strict=True):
-        if none:
+    for feature, is_empty in zip(work.features, empty, strict=True):
+        if is_empty:
             blank = feature.role is Role.OTHER and feature.name not in work.flawed
             blank |= any(one.kind == "no_limit" and one.column == feature.name for one in work.log.problems)
             message = f"Column “{feature.name}” has no usable number in any row."
@@ -287,55 +289,57 @@ def _drop_empty_columns(work: Working) -> None:
         work.take(np.empty(0, dtype=np.int64))
         work.offsets, work.ids = np.zeros(1, dtype=np.int64), ()
         return
-    stays = [i for i, none in enumerate(empty) if not none]
-    work.columns = [work.columns[i] for i in stays]
-    work.features = tuple(work.features[i] for i in stays)
-    work.units = [work.units[i] for i in stays]
+    kept_indices = [i for i, is_empty in enumerate(empty) if not is_empty]
+    work.columns = [work.columns[i] for i in kept_indices]
+    work.features = tuple(work.features[i] for i in kept_indices)
+    work.units = [work.units[i] for i in kept_indices]
 
 
-def _hold_missing(work: Working) -> None:
+def _fill_missing(work: WorkingTable) -> None:
     """Fill missing cells with the last value of the execution, or drop the row.
 
-    What goes in and out beside other usage costs no row: a pod on its host's network has none of its own. Nor
-    does what is no usage at all: a column that only some tools or executions fill.
+    Network and disk beside other usage cost no row, because a pod on its host's network has no network of
+    its own. Nor do columns without usage, which only some tools or executions fill.
     """
-    gone = np.zeros(work.n, dtype=bool)
+    rejected = np.zeros(work.n, dtype=bool)
     roles = {feature.role for feature in work.features}
-    beside: set[Role] = set()
-    if roles - {*OPTIONAL, *BESIDE}:
-        beside |= {*BESIDE}
-    if roles & {*USAGE} - {*OPTIONAL, *BESIDE}:
-        beside |= {Role.OTHER}
+    optional_roles: set[Role] = set()
+    if roles - {*OPTIONAL_ROLES, *BESIDE}:
+        optional_roles |= {*BESIDE}
+    if roles & {*USAGE_ROLES} - {*OPTIONAL_ROLES, *BESIDE}:
+        optional_roles |= {Role.OTHER}
     for index, feature in enumerate(work.features):
         values = work.columns[index]
         if not work.n or not np.isnan(values.sum()):
             continue
         bad = np.isnan(values)
-        if feature.role in OPTIONAL:
-            _say_missing(work, feature.name, bad, "missing_kept")
+        if feature.role in OPTIONAL_ROLES:
+            _report_missing(work, feature.name, bad, "missing_kept")
             continue
-        work.columns[index], lost = _held(values, bad, work.offsets, work.mapping.max_gap)
-        if feature.role in beside:
-            _say_missing(work, feature.name, bad & ~lost, "missing")
-            _say_missing(work, feature.name, lost, "missing_kept")
+        work.columns[index], lost = _hold_last_values(values, bad, work.offsets, work.mapping.max_gap)
+        if feature.role in optional_roles:
+            _report_missing(work, feature.name, bad & ~lost, "missing")
+            _report_missing(work, feature.name, lost, "missing_kept")
             continue
-        _say_missing(work, feature.name, bad, "missing")
-        gone |= lost
-    if gone.any():
-        work.drop(gone)
+        _report_missing(work, feature.name, bad, "missing")
+        rejected |= lost
+    if rejected.any():
+        work.drop(rejected)
 
 
-def _say_missing(work: Working, name: str, bad: Mask, kind: str) -> None:
-    """Report missing cells that no earlier problem accounts for."""
-    empty = work.unreported(bad, name)
+def _report_missing(work: WorkingTable, name: str, bad: Mask, kind: str) -> None:
+    """Report missing cells without an earlier problem."""
+    empty = work.select_unreported(bad, name)
     if empty.any():
         count, rows = int(empty.sum()), work.first_rows(empty)
         message = f"Column “{name}”: {plural(count, 'empty cell')}, first in row {rows[0]}."
         work.log.add(kind, message, rows=rows, column=name, count=count)
 
 
-def _held(values: FloatArray, bad: Mask, offsets: IntArray, longest: float) -> tuple[FloatArray, Mask]:
-    """Carry the last value forward within executions, at most `longest` samples; mark those left empty."""
+def _hold_last_values(
+    values: FloatArray, bad: Mask, offsets: IntArray, longest: float
+) -> tuple[FloatArray, Mask]:
+    """Carry the last value forward within executions, at most `longest` samples; mark empty cells."""
     index = np.arange(len(values))
     source = np.maximum.accumulate(np.where(bad, -1, index))
     starts = np.repeat(offsets[:-1], np.diff(offsets))

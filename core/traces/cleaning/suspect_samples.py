@@ -1,8 +1,11 @@
-"""Usage whose numbers change their meaning within a file: another unit from some row on, or a value for none.
+"""Samples whose pattern suggests a wrong mapping, as questions in the report.
 
-Rows behind the first ones are read in the unit that the first ones show. Where the usual value jumps by 100,
-1000 or 1024 times and stays there, the unit may have changed. A value far above all others that comes again
-and again to the last digit, such as 99999, may stand for a missing one; so may memory of 0 between samples.
+Levels: the first rows decide the unit of all. If the level jumps once by 100, 1000 or 1024 times, the unit
+may have changed. A repeated value far above all others, such as 99999, may mean a missing one; so may memory
+of 0 between other samples.
+
+Turns: two containers that alternate in one execution leave steps of two lengths, or memory that jumps at
+every sample. An execution whose phases have names looks like executions that wait for each other.
 """
 
 from __future__ import annotations
@@ -21,21 +24,21 @@ if TYPE_CHECKING:
 
 
 MAX_EXECUTIONS_FOR_LEVELS = 200
-"""Executions whose samples are looked at, from first to last."""
+"""The largest number of executions to check for level changes."""
 MIN_SAMPLES_FOR_LEVELS = 20
-BESIDE = 10
+COMPARED_SAMPLES = 10
 """Samples on either side of a jump whose medians are compared."""
 FACTORS = {Role.CPU: (100.0, 1000.0), Role.MEMORY: (1000.0, 1024.0, 1e6, 1024.0**2)}
-NEAR = {Role.CPU: 0.1, Role.MEMORY: 0.03}
-"""How near a jump is to a factor, as a share of it: memory changes little from sample to sample."""
-FAR = 10.0
-"""A value that stands for none is this many times as large as the largest other one."""
-RARE = 0.2
-"""Of more samples it is no exception."""
+JUMP_TOLERANCE = {Role.CPU: 0.1, Role.MEMORY: 0.03}
+"""Tolerance between a jump and a factor, as a share of the factor; memory changes little between samples."""
+MIN_RATIO = 10.0
+"""A code for a missing value is at least this many times as large as the largest other value."""
+MAX_CODE_SHARE = 0.2
+"""The largest share of samples with a code for a missing value."""
 
 
-def changed(recorded: TraceSet) -> Iterator[tuple[str, str]]:
-    """The columns of CPU and memory whose numbers may change their meaning, each with a question."""
+def find_level_changes(recorded: TraceSet) -> Iterator[tuple[str, str]]:
+    """Find columns of CPU and memory whose unit may change or that code missing values; yield questions."""
     step = max(recorded.n_executions // MAX_EXECUTIONS_FOR_LEVELS, 1)
     for feature, values in zip(recorded.features, recorded.columns, strict=True):
         if feature.role not in FACTORS:
@@ -44,90 +47,103 @@ def changed(recorded: TraceSet) -> Iterator[tuple[str, str]]:
             (recorded.ids[i], values[recorded.offsets[i] : recorded.offsets[i + 1]])
             for i in range(0, recorded.n_executions, step)
         )
-        found = (said for name, part in parts if (said := _odd(feature.name, feature.role, name, part)))
-        said = next(found, None)
-        if said is not None:
-            yield feature.name, said
+        found = (
+            sentence
+            for name, part in parts
+            if (sentence := _describe_oddity(feature.name, feature.role, name, part))
+        )
+        sentence = next(found, None)
+        if sentence is not None:
+            yield feature.name, sentence
 
 
-def _odd(column: str, role: Role, name: str, values: FloatArray) -> str | None:
-    """What is odd about the samples of one execution."""
+def _describe_oddity(column: str, role: Role, name: str, values: FloatArray) -> str | None:
+    """Return a question about odd samples of one execution; None without one."""
     if len(values) < MIN_SAMPLES_FOR_LEVELS:
         return None
     ordered = np.sort(values)  # a missing value comes last
     if not (math.isfinite(ordered[0]) and math.isfinite(ordered[-1])):
         return None
-    factor = _level_jump(values, role) if _two_levels(ordered) else 0.0
+    factor = _level_jump(values, role) if _has_two_levels(ordered) else 0.0
     if factor:
         times = f"becomes {factor:,.0f} times as large or small and stays so"
         return f"“{column}” of “{name}” {times}: did its unit change?"
-    if _has_code(values, ordered):
+    if _has_missing_code(values, ordered):
         return (
             f"“{column}” of “{name}” has one value again and again, far above all others: does it mean none?"
         )
-    gone = role is Role.MEMORY and ordered[0] == 0 and _between(values == 0)
-    return f"“{column}” of “{name}” is 0 between samples that are not: does it mean none?" if gone else None
+    is_zero = role is Role.MEMORY and ordered[0] == 0 and _is_interspersed(values == 0)
+    return (
+        f"“{column}” of “{name}” is 0 between samples that are not: does it mean none?" if is_zero else None
+    )
 
 
-def _two_levels(ordered: FloatArray) -> bool:
-    """Whether positive values are of two groups as far from each other as a jump puts them."""
+def _has_two_levels(ordered: FloatArray) -> bool:
+    """Whether positive values form two groups with a gap as wide as a jump."""
     positive = ordered[np.searchsorted(ordered, 0.0, side="right") :]
-    last = len(positive) - BESIDE
-    return bool((positive[BESIDE : last + 1] > FAR * positive[BESIDE - 1 : last]).any())
+    last = len(positive) - COMPARED_SAMPLES
+    return bool(
+        (positive[COMPARED_SAMPLES : last + 1] > MIN_RATIO * positive[COMPARED_SAMPLES - 1 : last]).any()
+    )
 
 
 def _level_jump(values: FloatArray, role: Role) -> float:
-    """The factor by which the level of positive values jumps once, for good; 0 where it does not."""
+    """Return the factor of a single permanent jump of positive values; 0 without one."""
     positive = values[values > 0]
     if len(positive) < MIN_SAMPLES_FOR_LEVELS:
         return 0.0
     place = int(np.argmax(np.abs(np.diff(np.log(positive))))) + 1
     before, after = positive[:place], positive[place:]
-    if min(len(before), len(after)) < BESIDE or not (
-        before.max() * FAR < after.min() or after.max() * FAR < before.min()
+    if min(len(before), len(after)) < COMPARED_SAMPLES or not (
+        before.max() * MIN_RATIO < after.min() or after.max() * MIN_RATIO < before.min()
     ):
         return 0.0
-    found = (float(after[0] / before[-1]), float(np.median(after[:BESIDE]) / np.median(before[-BESIDE:])))
+    found = (
+        float(after[0] / before[-1]),
+        float(np.median(after[:COMPARED_SAMPLES]) / np.median(before[-COMPARED_SAMPLES:])),
+    )
     ratios = [max(one, 1 / one) for one in found]
-    return next((one for one in FACTORS[role] if any(abs(r / one - 1) <= NEAR[role] for r in ratios)), 0.0)
+    return next(
+        (one for one in FACTORS[role] if any(abs(r / one - 1) <= JUMP_TOLERANCE[role] for r in ratios)), 0.0
+    )
 
 
-def _has_code(values: FloatArray, ordered: FloatArray) -> bool:
-    """Whether the largest value comes several times, apart from each other, and all others are far below."""
-    most = ordered[-1]
-    count = len(ordered) - int(np.searchsorted(ordered, most))
-    if not 2 < count <= RARE * len(values):
+def _has_missing_code(values: FloatArray, ordered: FloatArray) -> bool:
+    """Whether the largest value occurs several times between others that are far below."""
+    largest = ordered[-1]
+    count = len(ordered) - int(np.searchsorted(ordered, largest))
+    if not 2 < count <= MAX_CODE_SHARE * len(values):
         return False
-    return bool(0 < ordered[-count - 1] * FAR < most) and _between(values == most)
+    return bool(0 < ordered[-count - 1] * MIN_RATIO < largest) and _is_interspersed(values == largest)
 
 
-def _between(marked: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> bool:
-    """Whether some samples are marked again and again, with others between them."""
+def _is_interspersed(marked: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> bool:
+    """Whether marked samples occur repeatedly with others between them."""
     starts = int((np.diff(marked.astype(np.int8)) == 1).sum())
     return starts > 1
 
 
-MOST_SERIES = 4
-"""So many series that take turns are recognised."""
+MAX_SERIES = 4
+"""The largest number of alternating series to recognise."""
 MAX_EXECUTIONS_FOR_TURNS = 50
-"""Executions whose samples are looked at, from first to last: what is mixed is mixed in many."""
+"""The largest number of executions to check for alternating series."""
 MIN_SAMPLES_FOR_TURNS = 24
-THROUGHOUT = 0.9
-"""The share of samples at which a pattern has to be seen."""
-UNITS = (60.0, 1.0, 0.1, 0.01, 0.001)
-"""Times are often rounded to one of these, which makes steps of two lengths that differ by it."""
-LEAST_RUN = 3.0
-"""Samples that an execution has at least, on average, before another one goes on."""
-MOST_PHASES = 50
+MIN_PATTERN_SHARE = 0.9
+"""The minimum share of samples with the pattern."""
+ROUNDING_UNITS = (60.0, 1.0, 0.1, 0.01, 0.001)
+"""Usual roundings of times, which make steps of two lengths."""
+MIN_MEAN_RUN = 3.0
+"""The minimum mean number of samples of an execution between switches."""
+MAX_PHASES = 50
 
 
-def mixtures(recorded: TraceSet) -> Iterator[str]:
-    """Questions for executions that look like several, or like the phases of one."""
+def find_mixed_executions(recorded: TraceSet) -> Iterator[str]:
+    """Yield questions about executions that look like several, or like the phases of one."""
     lengths = np.diff(recorded.offsets)
     long = np.flatnonzero(lengths >= MIN_SAMPLES_FOR_TURNS)
-    looked_at = long[:: max(1, -(-len(long) // MAX_EXECUTIONS_FOR_TURNS))].tolist()
-    parts = [(recorded.ids[i], slice(recorded.offsets[i], recorded.offsets[i + 1])) for i in looked_at]
-    uneven = next((name for name, part in parts if _alternate(np.diff(recorded.time[part]))), None)
+    chosen = long[:: max(1, -(-len(long) // MAX_EXECUTIONS_FOR_TURNS))].tolist()
+    parts = [(recorded.ids[i], slice(recorded.offsets[i], recorded.offsets[i + 1])) for i in chosen]
+    uneven = next((name for name, part in parts if _steps_alternate(np.diff(recorded.time[part]))), None)
     if uneven is not None:
         yield f"Steps between samples of “{uneven}” are short and long in turns: is it several executions?"
     for role in (Role.MEMORY, Role.GPU_MEMORY):
@@ -139,51 +155,55 @@ def mixtures(recorded: TraceSet) -> Iterator[str]:
         if mixed is not None:
             yield f"Memory of “{mixed}” goes up and down at every sample: is it several executions in turns?"
             break
-    yield from _phases(recorded)
+    yield from _find_phases(recorded)
 
 
-def _alternate(steps: FloatArray) -> bool:
-    """Whether steps of different lengths come in the same turns throughout."""
+def _steps_alternate(steps: FloatArray) -> bool:
+    """Whether steps of different lengths alternate in the same pattern throughout."""
     usual = float(steps.mean())
     if np.ptp(steps) <= 0.25 * usual:
-        return False  # as nearly always
-    unit = next((one for one in UNITS if np.allclose(steps / one, np.round(steps / one), atol=1e-3)), 0.0)
+        return False  # the fast path of nearly every execution
+    unit = next(
+        (one for one in ROUNDING_UNITS if np.allclose(steps / one, np.round(steps / one), atol=1e-3)), 0.0
+    )
     if np.quantile(steps, 0.95) - np.quantile(steps, 0.05) <= max(1.01 * unit, 0.25 * usual):
         return False
-    for k in range(2, MOST_SERIES + 1):
-        again = np.abs(steps[k:] - steps[:-k]) <= 0.1 * usual
+    for k in range(2, MAX_SERIES + 1):
+        is_repeated = np.abs(steps[k:] - steps[:-k]) <= 0.1 * usual
         changes = np.abs(np.diff(steps)) > 0.25 * usual
-        if again.mean() > THROUGHOUT and changes.mean() > THROUGHOUT * 2 / k:
+        if is_repeated.mean() > MIN_PATTERN_SHARE and changes.mean() > MIN_PATTERN_SHARE * 2 / k:
             return True
     return False
 
 
 def _alternates_between_levels(values: FloatArray) -> bool:
-    """Whether each value is like that of one turn before, and unlike the one just before."""
+    """Whether each value is like that of one turn before, and unlike the previous one."""
     if not np.isfinite(values).all():
         return False
-    near = np.abs(np.diff(values))
-    if np.median(near) <= 0.1 * np.abs(values).mean():
+    step_sizes = np.abs(np.diff(values))
+    if np.median(step_sizes) <= 0.1 * np.abs(values).mean():
         return False
-    for k in range(2, MOST_SERIES + 1):
-        far = np.abs(values[k:] - values[:-k])
-        if (far < near[: len(far)]).mean() > THROUGHOUT and np.median(far) < 0.2 * np.median(near):
+    for k in range(2, MAX_SERIES + 1):
+        turn_sizes = np.abs(values[k:] - values[:-k])
+        if (turn_sizes < step_sizes[: len(turn_sizes)]).mean() > MIN_PATTERN_SHARE and np.median(
+            turn_sizes
+        ) < 0.2 * np.median(step_sizes):
             return True
     return False
 
 
-def _phases(recorded: TraceSet) -> Iterator[str]:
-    """That executions wait for each other on one clock, and go on."""
-    if not 1 < recorded.n_executions <= MOST_PHASES:
+def _find_phases(recorded: TraceSet) -> Iterator[str]:
+    """Yield a question if executions wait for each other on one clock and resume."""
+    if not 1 < recorded.n_executions <= MAX_PHASES:
         return
     owner = np.repeat(np.arange(recorded.n_executions), np.diff(recorded.offsets))
     order = np.argsort(recorded.time, kind="stable")
     steps, owner = np.diff(recorded.time[order]), owner[order]
     begins = np.flatnonzero(np.diff(owner, prepend=-1))
     runs = np.bincount(owner[begins], minlength=recorded.n_executions)
-    together = not len(steps) or bool((steps <= 0).any())
-    if together or len(owner) < LEAST_RUN * len(begins) or int((runs > 1).sum()) < 2:
+    overlap = not len(steps) or bool((steps <= 0).any())
+    if overlap or len(owner) < MIN_MEAN_RUN * len(begins) or int((runs > 1).sum()) < 2:
         return
-    if (steps[begins[1:] - 1] <= 2 * np.median(steps)).mean() > THROUGHOUT:
+    if (steps[begins[1:] - 1] <= 2 * np.median(steps)).mean() > MIN_PATTERN_SHARE:
         first, second = (recorded.ids[int(owner[place])] for place in begins[:2])
         yield f"“{first}” stops while “{second}” runs, and goes on after it: are they phases of one?"

@@ -1,4 +1,4 @@
-"""A file's columns while they are checked: rows may be dropped or moved, and each keeps its number."""
+"""A file's columns during cleaning: rows may be dropped or moved, and each keeps its number in the file."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from core.traces.guessing.order import MOST_NAMES, TURNS, is_identity, is_place, is_state
+from core.traces.guessing.order import MAX_DISTINCT, MIN_TURNS, is_identity_name, is_place_name, is_state_name
 from core.traces.model import TraceSet
-from core.traces.validation import MOST_ROWS
+from core.traces.validation import MAX_ROWS
 from core.units import Unit, plural
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass
-class Working:
-    """The columns while they are checked; `offsets` and `ids` are valid after `group`."""
+class WorkingTable:
+    """The columns during cleaning; `offsets` and `ids` are valid once rows are grouped."""
 
     mapping: ColumnMapping
     log: ProblemLog
@@ -43,8 +43,8 @@ class Working:
     flawed: dict[str, IntArray] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, raw: RawTable, mapping: ColumnMapping, log: ProblemLog) -> Working:
-        """Begin with the columns as they were read."""
+    def of(cls, raw: RawTable, mapping: ColumnMapping, log: ProblemLog) -> WorkingTable:
+        """Begin with the columns of the reader."""
         return cls(
             mapping=mapping,
             log=log,
@@ -63,46 +63,48 @@ class Working:
 
     @property
     def n(self) -> int:
-        """Rows that are left."""
+        """The number of remaining rows."""
         return len(self.codes)
 
     def row_of(self, index: int) -> int:
-        """The number in the file of a row that is left."""
+        """Return the number in the file of a remaining row."""
         return self.raw.row_of(int(self.positions[index]) if self.positions is not None else index)
 
     def first_row(self, bad: Mask) -> int:
-        """The smallest row number in the file among some rows."""
-        return self.raw.row_of(int(self._origin(np.flatnonzero(bad)).min()))
+        """Return the smallest number in the file of the marked rows."""
+        return self.raw.row_of(int(self._raw_positions(np.flatnonzero(bad)).min()))
 
-    def first_rows(self, bad: Mask, most: int = MOST_ROWS) -> tuple[int, ...]:
-        """The numbers in the file of the first of some rows."""
-        where = self._origin(np.flatnonzero(bad))
-        few = np.sort(np.partition(where, most)[:most] if len(where) > most else where)
-        return tuple(self.raw.row_of(int(position)) for position in few)
+    def first_rows(self, bad: Mask, most: int = MAX_ROWS) -> tuple[int, ...]:
+        """Return the smallest numbers in the file of the marked rows."""
+        positions_ = self._raw_positions(np.flatnonzero(bad))
+        first = np.sort(np.partition(positions_, most)[:most] if len(positions_) > most else positions_)
+        return tuple(self.raw.row_of(int(position)) for position in first)
 
-    def _origin(self, index: IntArray) -> IntArray:
-        """The positions in the raw table of rows that are left."""
+    def _raw_positions(self, index: IntArray) -> IntArray:
+        """Return the positions in the raw table of remaining rows."""
         return index if self.positions is None else self.positions[index]
 
-    def unreported(self, bad: Mask, column: str | None) -> Mask:
-        """Those of some rows whose cell in a column has not been reported by an earlier check."""
+    def select_unreported(self, bad: Mask, column: str | None) -> Mask:
+        """Return the marked rows whose cell in a column has no reported problem yet."""
         known = self.flawed.get(column or "")
         if known is None or not len(known):
             return bad
-        where = np.flatnonzero(bad)
-        left = np.zeros(self.n, dtype=bool)
-        left[where[~np.isin(self._origin(where), known)]] = True
-        return left
+        positions_ = np.flatnonzero(bad)
+        unreported = np.zeros(self.n, dtype=bool)
+        unreported[positions_[~np.isin(self._raw_positions(positions_), known)]] = True
+        return unreported
 
     def mark_reported(self, bad: Mask, column: str) -> None:
-        """Remember cells that were reported, so that they are not called empty as well."""
-        before = self._origin(np.flatnonzero(bad))
+        """Remember reported cells, so that they are not reported as empty, too."""
+        before = self._raw_positions(np.flatnonzero(bad))
         self.flawed[column] = np.concatenate([self.flawed.get(column, before[:0]), before])
 
-    def take(self, chosen: IntArray | Mask) -> None:
-        """Keep some rows, in the order given."""
-        index = np.asarray(np.flatnonzero(chosen) if chosen.dtype == bool else chosen, dtype=np.int64)
-        self.positions = self._origin(index)
+    def take(self, selection: IntArray | Mask) -> None:
+        """Keep the selected rows, in the order of the selection."""
+        index = np.asarray(
+            np.flatnonzero(selection) if selection.dtype == bool else selection, dtype=np.int64
+        )
+        self.positions = self._raw_positions(index)
         self.codes, self.time = self.codes[index], self.time[index]
         for i, values in enumerate(self.columns):
             self.columns[i] = values[index]
@@ -110,7 +112,7 @@ class Working:
             self.attributes[i] = codes[index]
 
     def drop(self, bad: Mask) -> None:
-        """Drop some rows; the offsets of executions follow."""
+        """Drop the marked rows and update the offsets of executions."""
         keep = ~bad
         if len(self.offsets) > 1 and self.ids:
             lengths = np.add.reduceat(keep, self.offsets[:-1], dtype=np.int64)
@@ -119,7 +121,7 @@ class Working:
         self.take(keep)
 
     def recorded(self) -> TraceSet:
-        """The rows that are left as a trace set; its period is none before it is resampled."""
+        """Return the remaining rows as a trace set, not resampled."""
         return TraceSet(
             features=self.features,
             columns=tuple(self.columns),
@@ -131,44 +133,46 @@ class Working:
         )
 
     def _attribute_values(self) -> dict[str, list[str]]:
-        """One text per execution and attribute: that of its first row."""
+        """Return one text per execution and attribute: that of its first row."""
         found: dict[str, list[str]] = {}
         starts = self.offsets[:-1]
         for name, codes, raw in zip(
             self.mapping.attributes, self.attributes, self.raw.attributes, strict=True
         ):
-            self._say_mixed(name, codes, codes >= 0)
+            self._report_mixed_column(name, codes, codes >= 0)
             found[name] = [raw.names[code] if code >= 0 else "" for code in codes[starts]]
         for feature, values in zip(self.features, self.columns, strict=True):
-            if feature.unit is Unit.PLAIN and is_identity(feature.name) and _whole(values):
-                self._say_mixed(feature.name, values, np.isfinite(values))
+            if feature.unit is Unit.PLAIN and is_identity_name(feature.name) and _are_whole(values):
+                self._report_mixed_column(feature.name, values, np.isfinite(values))
         return found
 
-    def _say_mixed(self, name: str, cells: npt.NDArray[Any], there: Mask) -> None:
-        """Report a column with more than one value within an execution: it may name several."""
+    def _report_mixed_column(self, name: str, cells: npt.NDArray[Any], is_filled: Mask) -> None:
+        """Report a column with more than one value within an execution: it may identify several."""
         owner = np.repeat(np.arange(len(self.ids)), np.diff(self.offsets))
         first = cells[self.offsets[:-1]]
         differs = ~np.isclose(cells, first[owner], equal_nan=True)
         if not differs.any():
             return
-        mixed, row = len(np.unique(owner[differs])), self.first_row(differs)
-        where = plural(mixed, "execution")
-        message = f"Column “{name}” has more than one value within {where}, first in row {row}."
+        n_mixed, row = len(np.unique(owner[differs])), self.first_row(differs)
+        positions_ = plural(n_mixed, "execution")
+        message = f"Column “{name}” has more than one value within {positions_}, first in row {row}."
         kind = (
-            "mixed_identity" if self._names_several(name, owner[there], cells[there]) else "mixed_attribute"
+            "mixed_identity"
+            if self._identifies_several(name, owner[is_filled], cells[is_filled])
+            else "mixed_attribute"
         )
-        self.log.add(kind, message, row=row, column=name, count=mixed)
+        self.log.add(kind, message, row=row, column=name, count=n_mixed)
 
-    def _names_several(self, name: str, owner: IntArray, cells: npt.NDArray[Any]) -> bool:
-        """Whether cells are names that repeat within executions, of what neither moves nor is a state."""
+    def _identifies_several(self, name: str, owner: IntArray, cells: npt.NDArray[Any]) -> bool:
+        """Whether cells are repeating names within executions, and neither places nor states."""
         pairs = np.unique(np.column_stack([owner, cells]), axis=0)[:, 0].astype(np.int64)
-        mixed = np.bincount(pairs, minlength=len(self.ids)) > 1
-        repeat = int(mixed[pairs].sum()) <= MOST_NAMES * int(mixed[owner].sum())
+        n_mixed = np.bincount(pairs, minlength=len(self.ids)) > 1
+        has_repeats = int(n_mixed[pairs].sum()) <= MAX_DISTINCT * int(n_mixed[owner].sum())
         changes = int(((np.diff(owner) == 0) & (np.diff(cells) != 0)).sum())
-        moves = is_place(name) and changes <= TURNS * self.n
-        return bool(mixed.any()) and repeat and not moves and not is_state(name)
+        is_moved_place = is_place_name(name) and changes <= MIN_TURNS * self.n
+        return bool(n_mixed.any()) and has_repeats and not is_moved_place and not is_state_name(name)
 
 
-def _whole(values: FloatArray) -> bool:
+def _are_whole(values: FloatArray) -> bool:
     known = values[np.isfinite(values)]
     return bool((known == np.round(known)).all())

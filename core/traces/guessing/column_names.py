@@ -1,4 +1,4 @@
-"""The words of a column's name, whatever separates them: ``container_cpu.usagePct [%]`` has five."""
+"""Words of column names (``container_cpu.usagePct [%]`` has five) and scores for CPU and memory usage."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-MOST_NAME = 200
-# Units are read before capital letters are lost: MB/s are bytes and Mb/s are bits, and both would fall apart
-# at their capitals. What is neither, such as mb/s, stays as it is.
+MAX_NAME_LENGTH = 200
+# Units are read before the name is lower-cased: MB/s are bytes and Mb/s are bits, and splitting at capitals
+# would break both. Ambiguous units such as mb/s stay unchanged.
 _PER_S = r"(?:ps|[\s_]*(?:/|[Pp]er)[\s_]*[Ss](?:ec(?:ond)?s?)?)(?![A-Za-z])"
 _SIZES = re.compile(rf"(?<![A-Z])([KMGTPk]i?)B(?:ytes?)?({_PER_S}|(?![a-z]))")
 _BYTE_RATE = re.compile(r"(?<![A-Z])Bps(?![A-Za-z])")
@@ -36,11 +36,11 @@ _GPU = re.compile(r"(gpu)s?(?![a-z])", re.IGNORECASE)
 _SPLIT = re.compile(r"[^a-z0-9%µ]+")
 
 
-@lru_cache(maxsize=2**15)  # the columns of a wide table are looked at again and again
-def words(name: str) -> tuple[str, ...]:
-    """The words of a name in lower case; a percent sign is the word ``percent``, ``/s`` is ``per_s``."""
-    letters = unicodedata.normalize("NFD", name[:MOST_NAME])  # accents are marks behind their letters
-    text = _with_units(re.sub("[\u0300-\u036f]", "", letters))
+@lru_cache(maxsize=2**15)  # the same columns of a wide table are split many times
+def split_words(name: str) -> tuple[str, ...]:
+    """Split a name into lower-case words; a percent sign becomes ``percent``, ``/s`` becomes ``per_s``."""
+    letters = unicodedata.normalize("NFD", name[:MAX_NAME_LENGTH])  # NFD puts accents behind letters
+    text = _separate_units(re.sub("[\u0300-\u036f]", "", letters))
     text = _GPU.sub(r"\1 ", text)
     text = re.sub(r"/\s*s(ec(ond)?s?)?\b", " per_s ", _HUMP.sub(" ", text))
     text = _PER_SEC.sub(" pers ", text.lower()).replace("%", " percent ")
@@ -48,23 +48,23 @@ def words(name: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _with_units(text: str) -> str:
-    """A name whose units are words of their own, in lower case."""
+def _separate_units(text: str) -> str:
+    """Separate the units in a name as lower-case words."""
     text = _BIT_RATES.sub(lambda found: f" {(found[1] or found[2]).lower()}bps ", text)
     text = _SIZES.sub(lambda found: f" {found[1].lower()}b {'per_s' if found[2] else ''} ", text)
     text = _BYTE_RATE.sub(" bytes per_s ", text)
-    return _PREFIXED.sub(_joined, text)
+    return _PREFIXED.sub(_join_prefix, text)
 
 
-def _joined(found: re.Match[str]) -> str:
-    """A prefix and its unit as one word: ``Milli Cores``, ``MegaBytes``."""
+def _join_prefix(found: re.Match[str]) -> str:
+    """Join a prefix and its unit to one word: ``Milli Cores``, ``MegaBytes``."""
     word = "".join(part for part in found.groups() if part).lower()
     return f" {_LONG.get(word, word)} "
 
 
-def key(name: str) -> str:
-    """A name without its case, its unit in brackets and its punctuation."""
-    bare = re.sub(r"[\[(].*?[\])]", "", name[:MOST_NAME])
+def normalize_name(name: str) -> str:
+    """Return a name in lower case, without units in brackets and punctuation."""
+    bare = re.sub(r"[\[(].*?[\])]", "", name[:MAX_NAME_LENGTH])
     return re.sub(r"[^a-z0-9]+", "_", bare.lower()).strip("_")
 
 
@@ -76,7 +76,7 @@ _NO_USAGE = frozenset(
      "wasted", "req", "pressure", "power", "watts", "energy", "joules", "voltage", "fan", "cost", "price",
      "credit", "credits")
 )  # fmt: skip
-"""What is promised, expected or left, how it changes, a temperature: words of columns that are no usage."""
+"""Words of columns that are not usage: limits, forecasts, remainders, changes, temperatures."""
 _NO_CPU = _NO_USAGE | frozenset(
     ("allocated", "iowait", "system", "steal", "idle", "nice", "user", "usr", "sys", "kernel", "guest",
      "softirq", "irq", "throttle", "throttled", "throttling", "periods", "quota", "shares", "weight",
@@ -103,48 +103,53 @@ _EXACT_MEMORY = re.compile(
 _USED = frozenset(("usage", "used", "util", "utilization", "utilisation", "use", "consumption", "consumed"))
 
 
-def cpu_score(name: str) -> int:
-    """How much a name speaks for CPU usage; 0: not at all."""
-    said = words(name)
-    if said == ("usage", "usec"):  # of a control group's cpu.stat
+def score_cpu_name(name: str) -> int:
+    """Score how likely a name means CPU usage; 0: not at all."""
+    name_words = split_words(name)
+    if name_words == ("usage", "usec"):  # of a control group's cpu.stat
         return 13
-    if not _CPU & set(said) or _NO_CPU & set(said):
+    if not _CPU & set(name_words) or _NO_CPU & set(name_words):
         return 0
-    better = bool(_USED & set(said)) or bool({"cores", "millicores", "percent", "perc", "pct"} & set(said))
-    exact = key(name) in (
+    better = bool(_USED & set(name_words)) or bool(
+        {"cores", "millicores", "percent", "perc", "pct"} & set(name_words)
+    )
+    exact = normalize_name(name) in (
         "cpu",
         "cpu_usage",
         "cpu_cores",
         "cpu_usage_cores",
         "container_cpu_usage_seconds_total",
     )
-    score = 1 + 4 * better + 8 * exact + 2 * ("cores" in said)
-    return max(score - 4 * extreme(name), 1)
+    score = 1 + 4 * better + 8 * exact + 2 * ("cores" in name_words)
+    return max(score - 4 * is_extreme(name), 1)
 
 
-def memory_score(name: str) -> int:
-    """How much a name speaks for memory usage; 0: not at all."""
-    said = set(words(name))
-    if not (_MEMORY & said or {"working", "set"} <= said or {"resident", "set"} <= said) or _NO_MEMORY & said:
+def score_memory_name(name: str) -> int:
+    """Score how likely a name means memory usage; 0: not at all."""
+    name_words = set(split_words(name))
+    if (
+        not (_MEMORY & name_words or {"working", "set"} <= name_words or {"resident", "set"} <= name_words)
+        or _NO_MEMORY & name_words
+    ):
         return 0
-    better = bool((_USED | {"bytes", "current", "working", "rss"}) & said)
-    exact = _EXACT_MEMORY.fullmatch(key(name)) is not None
-    # a percentage is second to a size
-    score = 1 + 4 * better + 8 * exact - 3 * bool({"percent", "perc", "pct"} & said)
-    return max(score - 4 * extreme(name), 1)
+    better = bool((_USED | {"bytes", "current", "working", "rss"}) & name_words)
+    exact = _EXACT_MEMORY.fullmatch(normalize_name(name)) is not None
+    # a size is better than a percentage
+    score = 1 + 4 * better + 8 * exact - 3 * bool({"percent", "perc", "pct"} & name_words)
+    return max(score - 4 * is_extreme(name), 1)
 
 
-def extreme(name: str) -> bool:
-    """Whether a name is that of the highest, the lowest or a quantile, and not of the mean."""
-    return any(_EXTREME.fullmatch(word) for word in words(name))
+def is_extreme(name: str) -> bool:
+    """Whether a name means a minimum, a maximum, a deviation or a quantile."""
+    return any(_EXTREME.fullmatch(word) for word in split_words(name))
 
 
-def likeliest(names: Sequence[str], score: Callable[[str], int]) -> str | None:
-    """The name that speaks most for something; of equals the mean, else the first; None where none does."""
-    best = max(names, key=lambda name: (score(name), bool(_MEAN & set(words(name)))), default=None)
+def pick_likeliest(names: Sequence[str], score: Callable[[str], int]) -> str | None:
+    """Return the name with the best score, among equals the mean, else the first; None without a score."""
+    best = max(names, key=lambda name: (score(name), bool(_MEAN & set(split_words(name)))), default=None)
     return best if best is not None and score(best) > 0 else None
 
 
-def unnamed(name: str) -> bool:
-    """Whether a name says nothing of what is measured: ``value``, ``value 2``, ``value (memory)``."""
-    return re.fullmatch(r"(?:value|val)s?(?:_\d+)?", key(name)) is not None
+def is_unnamed(name: str) -> bool:
+    """Whether a name does not say what is measured: ``value``, ``value 2``, ``value (memory)``."""
+    return re.fullmatch(r"(?:value|val)s?(?:_\d+)?", normalize_name(name)) is not None

@@ -1,8 +1,8 @@
-"""Which column is CPU usage, and which memory usage: the words of a name have to be known, or it is said.
+"""Which column is CPU usage and which is memory usage, and what other columns measure.
 
-No list of words that are no usage is ever complete. So it is the other way round: a column is taken in
-silence only if every word of its name is known. Columns that may be different things are asked: the host's
-beside the container's, or one per service; what never changes beside a column that does is a size.
+A column is mapped without a warning only if every word of its name is known, because no list of words that
+exclude usage is complete. Rival columns become a question: the host's beside the container's, or one for each
+service. A constant column beside a changing one is a size.
 """
 
 from __future__ import annotations
@@ -13,8 +13,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from core.traces.cells.numbers import EMPTY
-from core.traces.guessing.column_names import cpu_score, extreme, key, likeliest, memory_score, unnamed, words
-from core.traces.guessing.order import by_execution, is_place
+from core.traces.guessing.column_names import (
+    is_extreme,
+    is_unnamed,
+    normalize_name,
+    pick_likeliest,
+    score_cpu_name,
+    score_memory_name,
+    split_words,
+)
+from core.traces.guessing.order import group_by_execution, is_place_name
 from core.traces.mapping import UNKNOWN
 from core.traces.model import Role
 from core.units import file_unit
@@ -25,14 +33,14 @@ if TYPE_CHECKING:
     from core.traces.mapping import MappedColumn
 
 
-WHAT = {Role.CPU: "CPU usage", Role.MEMORY: "memory usage"}
-SCORES: dict[Role, Callable[[str], int]] = {Role.CPU: cpu_score, Role.MEMORY: memory_score}
-_STEPS, _LONG = 3, 20
-"""A size changes so often at most, in so many samples at least."""
+USAGE_NAMES = {Role.CPU: "CPU usage", Role.MEMORY: "memory usage"}
+SCORES: dict[Role, Callable[[str], int]] = {Role.CPU: score_cpu_name, Role.MEMORY: score_memory_name}
+_MAX_STEPS, _MIN_STEPPED_SAMPLES = 3, 20
+"""A size changes at most this often, in at least this many samples."""
 _ROUND = re.compile(r"[1-9]\d*(?:\.[05]0*)?")
-LEAST_SAMPLES = 3
-"""Of fewer samples of an execution nobody can say that they never change."""
-_CLEAR = 5
+MIN_SAMPLES = 3
+"""Fewer samples of an execution are not enough to call a column constant."""
+_CLEAR_SCORE = 5
 _INSIDE = frozenset(
     ("container", "containers", "pod", "pods", "process", "proc", "app", "application", "task", "job",
      "workload", "program")
@@ -43,9 +51,9 @@ _MEASURED_BY = frozenset(
      "windows", "psutil", "ps", "top", "influx", "telegraf", "metricbeat", "aws", "ecs", "azure", "gcp")
 )  # fmt: skip
 _NAMED = frozenset(("namespace", "instance", "vm", "execution", "service"))
-OF_WHOM = _INSIDE | _OUTSIDE | _MEASURED_BY | _NAMED
-"""Words that say whose usage it is, or who measured it: two columns that differ in them are of two things."""
-MEASURES = frozenset(
+SCOPE_WORDS = _INSIDE | _OUTSIDE | _MEASURED_BY | _NAMED
+"""Words for the measured object or the measuring tool; columns that differ in them measure two things."""
+MEASUREMENT_WORDS = frozenset(
     ("usage", "used", "use", "util", "utilization", "utilisation", "consumption", "consumed", "current",
      "actual", "measured", "observed", "real", "now", "value", "val", "metric", "metrics", "stats",
      "total", "overall", "all", "rate", "irate", "deriv", "sum", "of", "by", "in", "the", "per", "per_s",
@@ -55,9 +63,9 @@ MEASURES = frozenset(
      "utilizzo", "utilizzata", "de", "du", "la", "del", "van", "der", "utilized", "ave", "stat", "last",
      "carga", "compute", "googleapis", "com")
 )  # fmt: skip
-"""Words that say that something was measured, and nothing of what."""
-_KNOWN = OF_WHOM | MEASURES
-_OF = {
+"""Words of measurements that do not say what is measured."""
+_KNOWN_WORDS = SCOPE_WORDS | MEASUREMENT_WORDS
+_ROLE_WORDS = {
     Role.CPU: frozenset(
         ("cpu", "cpus", "vcpu", "vcpus", "cpuacct", "processor", "prozessor", "processeur", "procesador",
          "processore", "core", "cores", "kern", "kerne", "kernen", "coeurs", "nucleos", "millicores",
@@ -74,189 +82,205 @@ _OF = {
          "kilobytes", "main")
     ),
 }  # fmt: skip
-_PARTS = frozenset(
+_PART_WORDS = frozenset(
     ("anon", "anonymous", "file", "kernel", "stack", "heap", "nonheap", "kmem", "sock", "shmem",
      "pgtables", "sreclaimable", "sunreclaim", "children", "child", "metaspace", "jvm", "allocated", "alloc",
      "buffer", "code")
 )  # fmt: skip
-"""What is only a part: it gives way to the whole."""
-_USED = frozenset(("usage", "used", "use", "util", "utilization", "utilisation", "consumed", "utilized"))
-_RESIDENT = frozenset(("resident", "rss", "working", "workingset", "wss", "set"))
-_CHANGES_OF = {Role.CPU: frozenset[str](), Role.MEMORY: frozenset(("rate", "irate", "deriv"))}
-"""What makes usage of a counter, and changes of memory."""
-_SIZE_OF = {Role.CPU: frozenset[str](), Role.MEMORY: frozenset(("size", "physical", "main"))}
-"""Words of what a machine has, unless another one says that it is used."""
+"""Words for parts of usage; a column of the whole is preferred."""
+_USED_WORDS = frozenset(
+    ("usage", "used", "use", "util", "utilization", "utilisation", "consumed", "utilized")
+)
+_RESIDENT_WORDS = frozenset(("resident", "rss", "working", "workingset", "wss", "set"))
+_CHANGE_WORDS = {Role.CPU: frozenset[str](), Role.MEMORY: frozenset(("rate", "irate", "deriv"))}
+"""Functions that make usage of a counter, but changes of memory."""
+_SIZE_WORDS = {Role.CPU: frozenset[str](), Role.MEMORY: frozenset(("size", "physical", "main"))}
+"""Words for the size of a machine, unless another word says that it is used."""
 _CPU_OF_PS = frozenset(("%cpu", "pcpu"))
 _MEMORY_OF_PS = frozenset(("rss", "rsz", "rssize", "vsz", "vsize", "%mem", "pmem"))
-_SIZES = frozenset(("total", "size", "capacity", "max", "all"))
-_RATES = frozenset(("per_s", "pers", "bandwidth", "throughput"))
+_WHOLE_WORDS = frozenset(("total", "size", "capacity", "max", "all"))
+_RATE_WORDS = frozenset(("per_s", "pers", "bandwidth", "throughput"))
 _WINDOW = re.compile(r"p50|(?:rate)?\d+[smh]")
 _OF_PARTS = re.compile(r"^sum(?![a-z])|sum *\(|:|sum[ _]i?rate", re.IGNORECASE)
-"""Sums over the parts of a container, as Prometheus makes them; one behind a name may be over time."""
+"""Sums over the parts of a container in PromQL; ``sum`` behind a name may be a sum over time."""
 _LABELS = re.compile(r"^\\\\[^\\]+\\|\{[^}]*\}|\[\d+[a-z]+(?::\w*)?\]|\b(?:by|without) *\([^)]*\)")
-_LONGEST: Final = 4_000
-"""Characters of a name that are looked at: what opens thousands of brackets and closes none takes long."""
+_MAX_NAME_LENGTH: Final = 4_000
+"""Longer names are cut: thousands of opening brackets take the expression long."""
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """The column that is CPU or memory usage."""
+class UsageColumn:
+    """The column of CPU or memory usage."""
 
-    #: The likeliest one; None where there is none.
+    #: The likeliest column; None without one.
     column: str | None
-    #: Others that it may be, which a person has to say.
+    #: Other possible columns, for a question.
     rivals: tuple[str, ...] = ()
 
 
-def without_labels(name: str) -> str:
-    """A name without the labels and the window of a series."""
-    return _LABELS.sub(" ", name[:_LONGEST])
+def strip_labels(name: str) -> str:
+    """Return a name without the labels and the window of a series."""
+    return _LABELS.sub(" ", name[:_MAX_NAME_LENGTH])
 
 
-def _labels(name: str) -> list[str]:
-    return _LABELS.findall(name[:_LONGEST])
+def _find_labels(name: str) -> list[str]:
+    return _LABELS.findall(name[:_MAX_NAME_LENGTH])
 
 
-def strange(name: str, role: Role) -> frozenset[str]:
-    """The words of a column's name that say nothing of a role's usage, as far as is known."""
-    said = words(without_labels(name))
-    odd = frozenset(said) - _KNOWN - _OF[role] | _CHANGES_OF[role] & frozenset(said)
-    if not (_USED | _RESIDENT) & frozenset(said):
-        odd |= _SIZE_OF[role] & frozenset(said)
-    return frozenset(word for word in odd if not _WINDOW.fullmatch(word))
+def find_unknown_words(name: str, role: Role) -> frozenset[str]:
+    """Find the words of a column's name that are not known for usage of a role."""
+    name_words = split_words(strip_labels(name))
+    unknown_word = frozenset(name_words) - _KNOWN_WORDS - _ROLE_WORDS[role] | _CHANGE_WORDS[role] & frozenset(
+        name_words
+    )
+    if not (_USED_WORDS | _RESIDENT_WORDS) & frozenset(name_words):
+        unknown_word |= _SIZE_WORDS[role] & frozenset(name_words)
+    return frozenset(word for word in unknown_word if not _WINDOW.fullmatch(word))
 
 
-def taken_for(
+def describe_doubt(
     one: MappedColumn, features: Sequence[MappedColumn], executions: Sequence[str] = ()
 ) -> str | None:
-    """What is said of a column that is only taken for CPU or memory usage; None where its name is known."""
+    """Describe why a column may not be the usage it is mapped to; None if its name is known."""
     if one.role not in SCORES:
         return None
-    what = WHAT[one.role]
+    usage = USAGE_NAMES[one.role]
     if one.unit_key != UNKNOWN:
-        what = f"{what} in {file_unit(one.unit_key).label}"
-    said = words(without_labels(one.column))
-    strangers = strange(one.column, one.role) | ({"sum"} if not _OF_PARTS.search(one.column) else set())
-    odd = next((word for word in said if word in strangers or extreme(word)), None)
-    if odd is not None:
-        return f"Column “{one.column}” was taken for {what}; “{odd}” may say that it is not."
+        usage = f"{usage} in {file_unit(one.unit_key).label}"
+    name_words = split_words(strip_labels(one.column))
+    unknown_words = find_unknown_words(one.column, one.role) | (
+        {"sum"} if not _OF_PARTS.search(one.column) else set()
+    )
+    unknown_word = next((word for word in name_words if word in unknown_words or is_extreme(word)), None)
+    if unknown_word is not None:
+        return f"Column “{one.column}” was taken for {usage}; “{unknown_word}” may say that it is not."
     cpu = next((other for other in features if other.role is Role.CPU), one)
-    if _is_of_ps(one, features):
-        return f"Column “{one.column}” was taken for {what}; ps prints the mean since a process was started."
-    if scope(one.column) == "outside" and _of_containers(executions, features):
-        return f"Column “{one.column}” was taken for {what}; its name says that it is of the host."
-    if one.role is Role.MEMORY and _mixed(cpu.column, one.column):
-        return f"Column “{one.column}” was taken for {what}; “{cpu.column}” is of something else."
+    if _is_ps_table(one, features):
+        return f"Column “{one.column}” was taken for {usage}; ps prints the mean since a process was started."
+    if find_scope(one.column) == "outside" and _are_containers(executions, features):
+        return f"Column “{one.column}” was taken for {usage}; its name says that it is of the host."
+    if one.role is Role.MEMORY and _have_different_owners(cpu.column, one.column):
+        return f"Column “{one.column}” was taken for {usage}; “{cpu.column}” is of something else."
     return None
 
 
-def _of_containers(executions: Sequence[str], features: Sequence[MappedColumn]) -> bool:
-    """Whether executions are or may be containers: neither is all usage of hosts, nor are they named so."""
-    if any(scope(name) == "inside" for name in executions):
+def _are_containers(executions: Sequence[str], features: Sequence[MappedColumn]) -> bool:
+    """Whether executions may be containers: not all usage is of hosts, and no name means a host."""
+    if any(find_scope(name) == "inside" for name in executions):
         return True
     usage = [feature.column for feature in features if feature.role in SCORES]
-    hosts = all(scope(name) == "outside" for name in usage) or any(map(is_place, executions))
+    hosts = all(find_scope(name) == "outside" for name in usage) or any(map(is_place_name, executions))
     return bool(executions) and not hosts
 
 
-def _is_of_ps(one: MappedColumn, features: Sequence[MappedColumn]) -> bool:
-    """Whether a table has columns as ps calls them, whose ``%CPU`` is no usage of an interval."""
+def _is_ps_table(one: MappedColumn, features: Sequence[MappedColumn]) -> bool:
+    """Whether a table has the columns of ps, whose ``%CPU`` is the mean since the process started."""
     names = {feature.column.strip().lower() for feature in features}
     return one.column.strip().lower() in _CPU_OF_PS and bool(names & _MEMORY_OF_PS) and "%usr" not in names
 
 
-def _mixed(cpu: str, memory: str) -> bool:
-    """Whether one is of a container or process, and the other of its host or of another one beside it."""
-    mine, others = (_owners(name) for name in (cpu, memory))
-    return {scope(cpu), scope(memory)} == {"inside", "outside"} or bool(mine - others and others - mine)
+def _have_different_owners(cpu: str, memory: str) -> bool:
+    """Whether two columns measure different objects: a container and its host, or two processes."""
+    own_words, other_words = (_find_owner_words(name) for name in (cpu, memory))
+    return {find_scope(cpu), find_scope(memory)} == {"inside", "outside"} or bool(
+        own_words - other_words and other_words - own_words
+    )
 
 
-def _owners(name: str) -> frozenset[str]:
-    """The words of a name that say of what it is, each in the singular: ``containers.app.cpu``."""
-    return frozenset(word.removesuffix("s") for word in words(name) if word in _INSIDE | _OUTSIDE)
+def _find_owner_words(name: str) -> frozenset[str]:
+    """Find the words for the measured object in a name, in the singular: ``containers.app.cpu``."""
+    return frozenset(word.removesuffix("s") for word in split_words(name) if word in _INSIDE | _OUTSIDE)
 
 
-def scope(name: str) -> str:
-    """What a name measures: ``inside`` a container, ``outside`` on its host, or "" where it does not say."""
-    said = set(words(name))
-    return "inside" if said & _INSIDE else "outside" if said & _OUTSIDE else ""
+def find_scope(name: str) -> str:
+    """Find the scope of a name: ``inside`` a container, ``outside`` on its host, or "" if unknown."""
+    name_words = set(split_words(name))
+    return "inside" if name_words & _INSIDE else "outside" if name_words & _OUTSIDE else ""
 
 
-def find(role: Role, names: Sequence[str], still: Collection[str] = ()) -> Usage:
-    """The column that is CPU or memory usage."""
-    there = candidates(role, names)
-    there = [name for name in there if name not in still] or there
-    known = [name for name in there if not strange(name, role)]
-    whole = [name for name in there if not strange(name, role) & _PARTS]
-    best = likeliest(known or whole or there, SCORES[role])
+def find_usage_column(role: Role, names: Sequence[str], constant: Collection[str] = ()) -> UsageColumn:
+    """Find the column of CPU or memory usage and its rivals."""
+    names_with_score = find_candidates(role, names)
+    names_with_score = [name for name in names_with_score if name not in constant] or names_with_score
+    known = [name for name in names_with_score if not find_unknown_words(name, role)]
+    whole = [name for name in names_with_score if not find_unknown_words(name, role) & _PART_WORDS]
+    best = pick_likeliest(known or whole or names_with_score, SCORES[role])
     if best is None:
-        return Usage(None)
-    best = next((name for name in known if _is_used_of(name, best)), best)
-    return Usage(best, tuple(name for name in there if _rival(name, best, role)))
+        return UsageColumn(None)
+    best = next((name for name in known if _is_used_part(name, best)), best)
+    return UsageColumn(best, tuple(name for name in names_with_score if _is_rival(name, best, role)))
 
 
-def _is_used_of(name: str, size: str) -> bool:
-    """Whether two names differ in that one says usage: ``cpu_cores_used`` beside ``cpu_cores_total``."""
-    mine, other = set(words(name)), set(words(size))
-    return bool(mine & _USED) and not other & _USED and mine - _USED == other - _SIZES
+def _is_used_part(name: str, size: str) -> bool:
+    """Whether a name is the used part of another: ``cpu_cores_used`` beside ``cpu_cores_total``."""
+    own_words, other = set(split_words(name)), set(split_words(size))
+    return (
+        bool(own_words & _USED_WORDS)
+        and not other & _USED_WORDS
+        and own_words - _USED_WORDS == other - _WHOLE_WORDS
+    )
 
 
-def _rival(name: str, best: str, role: Role) -> bool:
-    """Whether a column may be usage as well as the likeliest one, and of something else."""
-    more, most = strange(name, role), strange(best, role)
-    if scope(name) != scope(best) and not more & _PARTS:
+def _is_rival(name: str, best: str, role: Role) -> bool:
+    """Whether a column may be usage like the likeliest one, but of another object."""
+    more, most = find_unknown_words(name, role), find_unknown_words(best, role)
+    if find_scope(name) != find_scope(best) and not more & _PART_WORDS:
         return True
-    mine, others = (OF_WHOM & set(words(one)) for one in (name, best))
-    if mine - others and others - mine and not more & _PARTS:
+    own_words, other_words = (SCOPE_WORDS & set(split_words(one)) for one in (name, best))
+    if own_words - other_words and other_words - own_words and not more & _PART_WORDS:
         return True
-    if more == most and _labels(name) == _labels(best):
+    if more == most and _find_labels(name) == _find_labels(best):
         return False
     score = SCORES[role]
-    parts = more and more <= _PARTS and not most
-    return not parts and score(name) >= min(score(best), _CLEAR)
+    parts = more and more <= _PART_WORDS and not most
+    return not parts and score(name) >= min(score(best), _CLEAR_SCORE)
 
 
-def candidates(role: Role, names: Sequence[str]) -> list[str]:
-    """The columns whose names speak for CPU or memory usage, the likelier ones first."""
+def find_candidates(role: Role, names: Sequence[str]) -> list[str]:
+    """Find the columns whose names can mean CPU or memory usage, the likelier ones first."""
     score = SCORES[role]
-    if role is Role.MEMORY:  # what goes through memory is none that is in use
-        names = [name for name in names if not _RATES & set(words(name))]
-    return sorted((name for name in names if not unnamed(name) and score(name) > 0), key=score, reverse=True)
+    if role is Role.MEMORY:  # memory bandwidth is not usage
+        names = [name for name in names if not _RATE_WORDS & set(split_words(name))]
+    return sorted(
+        (name for name in names if not is_unnamed(name) and score(name) > 0), key=score, reverse=True
+    )
 
 
-def asked_for(name: str) -> Role | None:
-    """CPU or memory where a column's name speaks for it; else None."""
-    return next((role for role in SCORES if candidates(role, [name])), None)
+def guess_usage_role(name: str) -> Role | None:
+    """Return CPU or memory if a column's name can mean its usage; else None."""
+    return next((role for role in SCORES if find_candidates(role, [name])), None)
 
 
-def about_gpus(memory: str, executions: Sequence[str], names: Sequence[str], roles: Collection[Role]) -> bool:
+def may_be_gpu_memory(
+    memory: str, executions: Sequence[str], names: Sequence[str], roles: Collection[Role]
+) -> bool:
     """Whether a column called memory may be the memory of a GPU."""
-    if scope(memory) == "inside" or {"rss", "working"} & set(words(memory)):
+    if find_scope(memory) == "inside" or {"rss", "working"} & set(split_words(memory)):
         return False
-    if any({"gpu", "cuda", "device"} & set(words(name)) for name in executions):
+    if any({"gpu", "cuda", "device"} & set(split_words(name)) for name in executions):
         return True
-    gpus = any("gpu" in words(name) for name in names)
-    named = any(scope(name) == "inside" for name in executions)
-    return gpus and not named and not {Role.CPU, Role.GPU_MEMORY} & set(roles)
+    has_gpus = any("gpu" in split_words(name) for name in names)
+    has_inside = any(find_scope(name) == "inside" for name in executions)
+    return has_gpus and not has_inside and not {Role.CPU, Role.GPU_MEMORY} & set(roles)
 
 
-def unchanging(
+def find_constant_columns(
     names: Sequence[str], executions: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> frozenset[str]:
-    """The columns that have one value in each execution, or a few round ones, as sizes that change have."""
-    groups = [group for group in by_execution(executions, header, rows) if len(group) >= LEAST_SAMPLES]
+    """Find the columns with one value in each execution, or a few round ones: sizes."""
+    groups = [group for group in group_by_execution(executions, header, rows) if len(group) >= MIN_SAMPLES]
 
-    def still(name: str, group: Sequence[Sequence[str]]) -> bool:
+    def constant(name: str, group: Sequence[Sequence[str]]) -> bool:
         place = header.index(name)
         found = [cell for row in group if (cell := row[place].strip()) not in EMPTY]
         kinds = set(found)
         if len(kinds) == 1:
-            return kinds != {"0"}  # what is idle is zero
+            return kinds != {"0"}  # an idle container
         changes = sum(before != after for before, after in pairwise(found))
-        stepped = 0 < changes <= _STEPS and len(found) >= _LONG
-        return stepped and all(_ROUND.fullmatch(cell) for cell in kinds)
+        changes_in_steps = 0 < changes <= _MAX_STEPS and len(found) >= _MIN_STEPPED_SAMPLES
+        return changes_in_steps and all(_ROUND.fullmatch(cell) for cell in kinds)
 
-    return frozenset(name for name in names if groups and all(still(name, group) for group in groups))
+    return frozenset(name for name in names if groups and all(constant(name, group) for group in groups))
 
 
 _SIZE_UNITS = frozenset(("bytes", "kb", "kib", "mb", "mib", "gb", "gib"))
@@ -273,8 +297,10 @@ _READ = frozenset(("read", "reads", "in", "input", "bread", "rd"))
 _WRITE = frozenset(("write", "writes", "written", "out", "output", "bwrtn", "wr", "wrtn"))
 _NETWORK = frozenset(("net", "network", "rx", "tx", "netio", "eth0"))
 _DISK = frozenset(("block", "blk", "blkio", "blockio", "disk", "fs", "bread", "bwrtn"))
-_MOVED = {("bytes", way) for way in _IN | _OUT} | {(way, "bytes") for way in (_IN | _OUT) - {"in"}}
-"""Bytes that come in or go out are the network's (Ganglia, psutil)."""
+_MOVED_BYTES = {("bytes", direction) for direction in _IN | _OUT} | {
+    (direction, "bytes") for direction in (_IN | _OUT) - {"in"}
+}
+"""Incoming and outgoing bytes mean the network (Ganglia, psutil)."""
 _BYTES = frozenset(("bytes",))
 _BYTES_READ = _READ - {"in", "input"}
 _BYTES_WRITTEN = _WRITE - {"out", "output"}
@@ -306,53 +332,55 @@ _OF_LIMIT = _UNITS | frozenset(
      "nanocores")
 )  # fmt: skip
 _PART = re.compile(r" (?:gpu|minor_number|index|device|interface|uuid|direction) \S+$")
-"""What tells columns of one metric apart, as series that differ in a label are called."""
+"""The label that distinguishes several columns of one metric."""
 LOOPBACK = re.compile(r" (?:interface|device) lo0?$")
-"""A card over which a machine speaks with itself."""
+"""The loopback interface."""
 _NUMBERED = re.compile(
     r"\d+|[0-9a-f]*\d[0-9a-f]{5,}|(?:eth|ens|eno|enp|wlan|veth|br|bond|sd|nvme|vd|xvd|hd|md|dm)\w*\d\w*|"
     r"sd[a-z]|vd[a-z]|[ahvplkt]\d{2,4}\w{0,6}|[tl]4|\d+[smh]|rate\d+[smh]"
 )
-"""Cards, disks and GPUs by their numbers; the window of a rate."""
+"""Numbered network cards, disks and GPUs; the window of a rate."""
 
 
 def _is_known(name: str, of: frozenset[str]) -> bool:
-    """Whether every word of a name is known to speak of something, and none is of an extreme."""
-    said = set(words(without_labels(_PART.sub("", name)))) - of - OF_WHOM - MEASURES
-    return not extreme(name) and all(_NUMBERED.fullmatch(word) for word in said)
+    """Whether every word of a name is known for a role and the name is not an extreme."""
+    name_words = set(split_words(strip_labels(_PART.sub("", name)))) - of - SCOPE_WORDS - MEASUREMENT_WORDS
+    return not is_extreme(name) and all(_NUMBERED.fullmatch(word) for word in name_words)
 
 
-def further_role(name: str) -> Role:
-    """What a column beside CPU and memory measures; `Role.OTHER` where its name does not say."""
+def guess_other_role(name: str) -> Role:
+    """Guess the role of a column beside CPU and memory; `Role.OTHER` if its name does not say."""
     if LOOPBACK.search(name):
         return Role.OTHER
-    said, pairs = set(words(name)), set(pairwise(words(name)))
+    name_words, pairs = set(split_words(name)), set(pairwise(split_words(name)))
     if ("in", "use") in pairs:
-        said.discard("in")  # nothing that comes in
-    if _MOVED & pairs and not _DISK & said:
-        said.add("net")
-    asked = next((role for role, fits in _FURTHER if fits(said)), None)
-    if asked is not None:
-        return asked if _is_known(name, _KNOWN_OF[asked]) else Role.OTHER
+        name_words.discard("in")  # not a direction
+    if _MOVED_BYTES & pairs and not _DISK & name_words:
+        name_words.add("net")
+    role = next((role for role, fits in _OTHER_ROLES if fits(name_words)), None)
+    if role is not None:
+        return role if _is_known(name, _KNOWN_WORDS_BY_ROLE[role]) else Role.OTHER
     return (
-        Role.LOSS if key(name) in ("loss", "train_loss", "training_loss", "train_epoch_loss") else Role.OTHER
+        Role.LOSS
+        if normalize_name(name) in ("loss", "train_loss", "training_loss", "train_epoch_loss")
+        else Role.OTHER
     )
 
 
-def _limit(said: set[str], of: set[str]) -> bool:
-    return bool({"limit", "limits"} & said) and bool(of & said) and not _NO_LIMIT & said
+def _is_limit(name_words: set[str], of: set[str]) -> bool:
+    return bool({"limit", "limits"} & name_words) and bool(of & name_words) and not _NO_LIMIT & name_words
 
 
-def _gpu_memory(said: set[str]) -> bool:
-    if not {"gpu", "dcgm", "nvidia", "cuda", "vram"} & said:
+def _is_gpu_memory(name_words: set[str]) -> bool:
+    if not {"gpu", "dcgm", "nvidia", "cuda", "vram"} & name_words:
         return False
-    used = {"used", "usage", "allocated", "fb", "vram", *_SIZE_UNITS} & said
-    other = {"free", "copy", "util", "reserved", "total", "limit", "capacity", "bandwidth"} & said
-    return bool({"mem", "memory", "fb", "vram"} & said and used) and not other
+    used = {"used", "usage", "allocated", "fb", "vram", *_SIZE_UNITS} & name_words
+    other = {"free", "copy", "util", "reserved", "total", "limit", "capacity", "bandwidth"} & name_words
+    return bool({"mem", "memory", "fb", "vram"} & name_words and used) and not other
 
 
-def _gpu(said: set[str]) -> bool:
-    wrong = {
+def _is_gpu_usage(name_words: set[str]) -> bool:
+    excluded = {
         "mem",
         "memory",
         "fb",
@@ -373,37 +401,49 @@ def _gpu(said: set[str]) -> bool:
         "sum",
     }
     names = {"util", "utilization", "utilisation", "usage", "load", "percent", "pct", "busy"}
-    alone = all(word == "gpu" or word.isdigit() for word in said)
-    return "gpu" in said and not wrong & said and (bool(names & said) or alone)
+    is_alone = all(word == "gpu" or word.isdigit() for word in name_words)
+    return "gpu" in name_words and not excluded & name_words and (bool(names & name_words) or is_alone)
 
 
-def _direction(said: set[str], of: frozenset[str], way: frozenset[str], other: frozenset[str]) -> bool:
-    return bool(of & said) and bool(way & said) and not other & said and not _NOT_MEASURED & said
+def _has_direction(
+    name_words: set[str], of: frozenset[str], direction: frozenset[str], other: frozenset[str]
+) -> bool:
+    return (
+        bool(of & name_words)
+        and bool(direction & name_words)
+        and not other & name_words
+        and not _NOT_MEASURED & name_words
+    )
 
 
 _NO_LIMIT = frozenset(
     ("pct", "percent", "ratio", "share", "gpu", "used", "util", "utilization", "utilisation", "consumed",
      "reached", "exceeded", "hit", "hits", "left", "remaining")
 )  # fmt: skip
-"""What is not a limit, but how much of it is used, or how often it was reached."""
-_CAP = frozenset(
+"""Words for the used part of a limit, or how often it was reached."""
+_NO_GPU_POWER = frozenset(
     ("limit", "cap", "capping", "max", "min", "default", "enforced", "requested", "idle", "mem", "memory")
 )
-"""What is no power of a whole GPU in use."""
-_FURTHER: tuple[tuple[Role, Callable[[set[str]], bool]], ...] = (
-    (Role.CPU_LIMIT, lambda said: _limit(said, {"cpu", "cpus"})),
-    (Role.MEMORY_LIMIT, lambda said: _limit(said, {"mem", "memory"})),
-    (Role.GPU_POWER, lambda said: "gpu" in said and bool({"power", "watts"} & said) and not _CAP & said),
-    (Role.GPU_MEMORY, _gpu_memory),
-    (Role.GPU, _gpu),
-    (Role.NETWORK_IN, lambda said: _direction(said, _NETWORK, _IN, _OUT)),
-    (Role.NETWORK_OUT, lambda said: _direction(said, _NETWORK, _OUT, _IN)),
-    (Role.BLOCK_IN, lambda said: _direction(said, _DISK, _READ, _WRITE | _NETWORK)),
-    (Role.BLOCK_OUT, lambda said: _direction(said, _DISK, _WRITE, _READ | _NETWORK)),
-    (Role.BLOCK_IN, lambda said: _direction(said, _BYTES, _BYTES_READ, _WRITE | _NETWORK)),
-    (Role.BLOCK_OUT, lambda said: _direction(said, _BYTES, _BYTES_WRITTEN, _READ | _NETWORK)),
+"""Words that exclude the power draw of a whole GPU."""
+_OTHER_ROLES: tuple[tuple[Role, Callable[[set[str]], bool]], ...] = (
+    (Role.CPU_LIMIT, lambda name_words: _is_limit(name_words, {"cpu", "cpus"})),
+    (Role.MEMORY_LIMIT, lambda name_words: _is_limit(name_words, {"mem", "memory"})),
+    (
+        Role.GPU_POWER,
+        lambda name_words: (
+            "gpu" in name_words and bool({"power", "watts"} & name_words) and not _NO_GPU_POWER & name_words
+        ),
+    ),
+    (Role.GPU_MEMORY, _is_gpu_memory),
+    (Role.GPU, _is_gpu_usage),
+    (Role.NETWORK_IN, lambda name_words: _has_direction(name_words, _NETWORK, _IN, _OUT)),
+    (Role.NETWORK_OUT, lambda name_words: _has_direction(name_words, _NETWORK, _OUT, _IN)),
+    (Role.BLOCK_IN, lambda name_words: _has_direction(name_words, _DISK, _READ, _WRITE | _NETWORK)),
+    (Role.BLOCK_OUT, lambda name_words: _has_direction(name_words, _DISK, _WRITE, _READ | _NETWORK)),
+    (Role.BLOCK_IN, lambda name_words: _has_direction(name_words, _BYTES, _BYTES_READ, _WRITE | _NETWORK)),
+    (Role.BLOCK_OUT, lambda name_words: _has_direction(name_words, _BYTES, _BYTES_WRITTEN, _READ | _NETWORK)),
 )
-_KNOWN_OF: dict[Role, frozenset[str]] = {
+_KNOWN_WORDS_BY_ROLE: dict[Role, frozenset[str]] = {
     **dict.fromkeys((Role.CPU_LIMIT, Role.MEMORY_LIMIT), _OF_LIMIT),
     Role.GPU: _OF_GPU,
     Role.GPU_MEMORY: _OF_GPU_MEMORY,
@@ -411,4 +451,4 @@ _KNOWN_OF: dict[Role, frozenset[str]] = {
     **dict.fromkeys((Role.NETWORK_IN, Role.NETWORK_OUT), _OF_NETWORK),
     **dict.fromkeys((Role.BLOCK_IN, Role.BLOCK_OUT), _OF_DISK),
 }
-"""The words that may stand in the name of a column of a role."""
+"""The words that may occur in the name of a column of a role."""

@@ -1,4 +1,8 @@
-"""Percentages: whether a column's numbers are some, and not shares of one; and of what those of CPU are."""
+"""The unit of a column by its role, its name and its values; an ambiguous one stays unknown.
+
+Percentages may be shares of 1 under the name of a percentage, and percentages of CPU may be of one core or of
+the machine. A unit that would make values impossible for a container is discarded.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from core.traces.cells.numbers import (
-    BINARY,
+    BINARY_UNITS,
     EMPTY,
-    bare_numbers,
-    numbers_of,
-    style_of_rows,
-    value_in,
-    written_unit,
+    convert_number,
+    find_style_of_rows,
+    find_written_unit,
+    parse_numbers,
+    parse_plain_numbers,
 )
-from core.traces.evidence import LEAST_MEMORY, MOST_CORES, MOST_MEMORY
-from core.traces.guessing.column_names import words
+from core.traces.evidence import MAX_CORES, MAX_MEMORY, MIN_MEMORY
+from core.traces.guessing.column_names import split_words
 from core.traces.mapping import UNKNOWN
 from core.traces.model import ROLE_UNITS, Role
 from core.units import FILE_UNITS, Unit
@@ -30,91 +34,93 @@ if TYPE_CHECKING:
     from core.traces.mapping import ColumnMapping
 
 
-PERCENT = frozenset(("percent", "pct", "perc", "percentage"))
-KEYS = ("percent", "percent_of_core", "percent_of_machine")
-CLEARLY = 110.0
-"""Above this a percentage is of one core: rounding and turbo make a little more than 100 of a machine."""
-REPEATEDLY = 0.01
-"""And it is so in more than this share of samples: one of them alone is a glitch."""
-_FEW = 20
-_OF_MACHINE = frozenset(("machine", "host", "node", "limit", "request", "requested"))
+PERCENT_WORDS = frozenset(("percent", "pct", "perc", "percentage"))
+PERCENT_UNITS = ("percent", "percent_of_core", "percent_of_machine")
+MIN_CORE_PERCENT = 110.0
+"""A larger percentage is of one core; rounding and turbo can exceed 100% of a machine slightly."""
+MIN_CORE_SHARE = 0.01
+"""The minimum share of such samples; a single one is a glitch."""
+_FEW_SAMPLES = 20
+_MACHINE_WORDS = frozenset(("machine", "host", "node", "limit", "request", "requested"))
 
 
-def are_shares(values: Sequence[float]) -> bool:
-    """Whether the numbers under the name of a percentage may be shares of one: 0.31 for 31%."""
+def may_be_shares(values: Sequence[float]) -> bool:
+    """Whether percentages may be written as shares of 1: 0.31 for 31%."""
     return bool(values) and max(values) <= 1 and not all(value.is_integer() for value in values)
 
 
-def without_shares(
+def clear_doubtful_percentages(
     mapping: ColumnMapping, header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> ColumnMapping:
-    """The mapping in which a percentage that may be a share of one has an unknown unit."""
-    style = style_of_rows(rows)
+    """Return the mapping with an unknown unit for percentages that may be shares of 1."""
+    style = find_style_of_rows(rows)
 
     def doubtful(name: str) -> bool:
         place = header.index(name)
-        numbers = numbers_of((row[place] for row in rows if place < len(row)), style)
-        return written_unit(numbers) is not Unit.SHARE and are_shares([number.value for number in numbers])
+        numbers = parse_numbers((row[place] for row in rows if place < len(row)), style)
+        return find_written_unit(numbers) is not Unit.SHARE and may_be_shares(
+            [number.value for number in numbers]
+        )
 
     features = tuple(
         replace(one, unit_key=UNKNOWN)
-        if one.unit_key in KEYS and one.role is not Role.OTHER and doubtful(one.column)
+        if one.unit_key in PERCENT_UNITS and one.role is not Role.OTHER and doubtful(one.column)
         else one
         for one in mapping.features
     )
     return replace(mapping, features=features)
 
 
-def of_cpu(values: Sequence[float], said: Sequence[str]) -> str:
-    """The unit of a percentage of CPU; `UNKNOWN` where nobody can know of what it is."""
-    if of_one_core(said):
+def guess_cpu_percentage(values: Sequence[float], name_words: Sequence[str]) -> str:
+    """Guess whether a CPU percentage is of one core or the machine; `UNKNOWN` if ambiguous."""
+    if is_of_one_core(name_words):
         return "percent_of_core"
-    if _OF_MACHINE & set(said):
+    if _MACHINE_WORDS & set(name_words):
         return "percent_of_machine"
-    above = sum(value > CLEARLY for value in values)
-    sure = above > REPEATEDLY * len(values) and (above > 1 or len(values) < _FEW)
+    above = sum(value > MIN_CORE_PERCENT for value in values)
+    sure = above > MIN_CORE_SHARE * len(values) and (above > 1 or len(values) < _FEW_SAMPLES)
     # Windows' utility exceeds 100 while the clock does
-    return "percent_of_core" if sure and "utility" not in said else UNKNOWN
+    return "percent_of_core" if sure and "utility" not in name_words else UNKNOWN
 
 
-def of_one_core(said: Sequence[str]) -> bool:
-    """Whether a name says that 100 is one core, and not the usage of core 3, or the mean of all cores."""
-    if {"avg", "average", "mean"} & set(said):
+def is_of_one_core(name_words: Sequence[str]) -> bool:
+    """Whether a name says that 100 is one core, not core number 3 or the mean of all cores."""
+    if {"avg", "average", "mean"} & set(name_words):
         return False
     of = ("of", "per", "one", "single", "1")
-    return any(second == "core" and first in of for first, second in pairwise(said))
+    return any(second == "core" and first in of for first, second in pairwise(name_words))
 
 
-FEW_CORES = 16.0
-MANY_BYTES = 2.0**24
+MAX_ASSUMED_CORES = 16.0
+MIN_ASSUMED_BYTES = 2.0**24
 NO_LIMIT = 2.0**60
-"""Kernels write a number beyond this where there is no limit."""
-_CUMULATIVE = frozenset(("total", "cumulative", "counter"))
-_RATES = frozenset(("rate", "irate", "deriv"))
-"""Words of functions and recording rules that make usage of a counter, and keep its name."""
-_CHANGES = frozenset(("increase", "delta", "idelta"))
-_CORES = {**dict.fromkeys(("cores", "vcpus", "kerne", "kernen", "coeurs"), "cores"),
+"""Kernels write a larger number for no limit."""
+_COUNTER_WORDS = frozenset(("total", "cumulative", "counter"))
+_RATE_WORDS = frozenset(("rate", "irate", "deriv"))
+"""Functions and recording rules that make usage of a counter and keep its name."""
+_CHANGE_WORDS = frozenset(("increase", "delta", "idelta"))
+_CORE_UNITS = {**dict.fromkeys(("cores", "vcpus", "kerne", "kernen", "coeurs"), "cores"),
           "nanocores": "nanocores", "microcores": UNKNOWN,
           **dict.fromkeys(("millicores", "millicore", "millicpus", "millicpu", "mcores", "mcore", "mcpus",
                            "mcpu"), "millicores")}  # fmt: skip
-_BYTES = {"bytes": "bytes", "byte": "bytes", "ki": "kib", "mi": "mib", "gi": "gib",
+_BYTE_UNITS = {"bytes": "bytes", "byte": "bytes", "ki": "kib", "mi": "mib", "gi": "gib",
           "kio": "kib", "mio": "mib", "gio": "gib", "ko": "kb", "mo": "mb", "go": "gb", "octets": "bytes",
           **{key: key for key in ("kib", "mib", "gib", "tib", "kb", "mb", "gb", "tb")}}  # fmt: skip
-_NO_CORES = frozenset(
+_NOT_CORES = frozenset(
     ("seconds", "second", "sec", "secs", "ms", "msec", "milliseconds", "us", "usec", "usecs", "microseconds",
      "ns", "nanos", "nanosec", "nanoseconds", "m", "n", "u", "milli", "nano", "ratio", "share", "counter",
      "cumulative", "hours", "hour", "minutes")
 )  # fmt: skip
-"""Words that make another unit of cores."""
-_NO_BYTES = frozenset(
+"""Words that make cores another unit."""
+_NOT_BYTES = frozenset(
     ("k", "m", "g", "thousand", "thousands", "million", "millions", "billion", "billions", "ratio", "share")
 )
-"""And of bytes."""
-_BITS = {"bps": "bit_per_s", "bits": "bit_per_s",
+"""Words that make bytes another unit."""
+_BIT_UNITS = {"bps": "bit_per_s", "bits": "bit_per_s",
          **{f"{size}{end}": f"{size}bit_per_s" for size in "kmg" for end in ("bps", "bit")}}  # fmt: skip
-MOST_EXPRESSION = 2_000
-"""A longer name is not looked into."""
-# what PromQL calls, what it selects, and what it calculates with
+MAX_EXPRESSION = 2_000
+"""Longer names count as expressions unread."""
+# functions, selectors and operators of PromQL
 _FUNCTION = re.compile(
     r"\b(?:sum|avg|min|max|count|group|stddev|quantile|topk|bottomk|i?rate|increase|i?delta|deriv|round|ceil|"
     r"floor|abs|scalar|clamp\w*|\w+_over_time|histogram_quantile|label_replace)\s*"
@@ -128,7 +134,7 @@ _TIMES = re.compile(r"\s[*/]\s*\d")
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the rows that are looked at: its name and its cells in the order of the file."""
+    """A column of the inspected rows: its name and its cells in the order of the file."""
 
     name: str
     cells: tuple[str, ...]
@@ -136,37 +142,37 @@ class Column:
 
     @cached_property
     def filled(self) -> list[str]:
-        """Its cells that are not empty."""
+        """The cells that are not empty."""
         return [cell for cell in self.cells if cell not in EMPTY]
 
     @cached_property
-    def bare(self) -> list[float] | None:
-        """Its numbers where all of its cells are numbers without units, as those of most columns are."""
-        return bare_numbers(self.filled, self.style)
+    def plain_values(self) -> list[float] | None:
+        """The numbers if all cells are numbers without units, as in most columns; else None."""
+        return parse_plain_numbers(self.filled, self.style)
 
     @cached_property
     def numbers(self) -> list[Number]:
-        """Its numbers as they are written; cells that are none are left out."""
-        return numbers_of(self.filled, self.style)
+        """The numbers of the cells with their suffixes, without cells that are not numbers."""
+        return parse_numbers(self.filled, self.style)
 
     @property
     def numeric(self) -> bool:
-        """Whether most of its cells are numbers."""
-        found: Sequence[object] = self.numbers if self.bare is None else self.bare
+        """Whether most cells are numbers."""
+        found: Sequence[object] = self.numbers if self.plain_values is None else self.plain_values
         return len(found) * 2 > len(self.filled)
 
     def values(self, unit_key: str = "plain") -> list[float]:
-        """Its numbers in a unit; those of another quantity are left out."""
-        if self.bare is not None:
-            return self.bare
+        """Return the numbers in a unit, without those of another quantity."""
+        if self.plain_values is not None:
+            return self.plain_values
         unit = FILE_UNITS[unit_key]
-        found = (value_in(number, unit) for number in self.numbers)
+        found = (convert_number(number, unit) for number in self.numbers)
         return [one[0] for one in found if one is not None]
 
     @cached_property
     def written(self) -> Unit | None:
-        """The quantity that its cells write behind their numbers; `Unit.SHARE` is a percent sign."""
-        return None if self.bare is not None else written_unit(self.numbers)
+        """The quantity of the units in the cells; `Unit.SHARE` for a percent sign."""
+        return None if self.plain_values is not None else find_written_unit(self.numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,31 +183,31 @@ class UnitGuess:
     assumed: bool = False
 
 
-def unit_of(column: Column, role: Role) -> UnitGuess:
-    """The unit of a column with this role; one that its values contradict is not guessed."""
+def guess_unit(column: Column, role: Role) -> UnitGuess:
+    """Guess the unit of a column with a role; `UNKNOWN` if its values contradict the guess."""
     guess = _GUESSES.get(role)
     if guess is None:
         return UnitGuess("plain")
     if column.written is None and is_computed(column.name):
         return UnitGuess(UNKNOWN)
-    found = guess(column, words(column.name))
-    return UnitGuess(UNKNOWN) if found.key != UNKNOWN and _contradicted(column, role, found.key) else found
+    found = guess(column, split_words(column.name))
+    return UnitGuess(UNKNOWN) if found.key != UNKNOWN and _is_contradicted(column, role, found.key) else found
 
 
 def is_computed(name: str) -> bool:
-    """Whether a name is an expression of PromQL that calculates: ``rate(…) * 8`` has the unit of nothing."""
-    if len(name) > MOST_EXPRESSION:
+    """Whether a name is a PromQL expression with arithmetic, such as ``rate(…) * 8``: its unit is unknown."""
+    if len(name) > MAX_EXPRESSION:
         return True
-    bare = _QUOTED.sub("", name)
-    parts = _SELECTED.sub("", bare)
-    expression = parts != bare or _FUNCTION.search(bare) is not None
+    plain_values = _QUOTED.sub("", name)
+    parts = _SELECTED.sub("", plain_values)
+    expression = parts != plain_values or _FUNCTION.search(plain_values) is not None
     return bool(_TIMES.search(parts) or (expression and _OPERATOR.search(parts)))
 
 
-def _contradicted(column: Column, role: Role, unit_key: str) -> bool:
-    """Whether no container has as much, or as little, as the column would have in a unit."""
+def _is_contradicted(column: Column, role: Role, unit_key: str) -> bool:
+    """Whether values in a unit would be impossible for a container."""
     unit = FILE_UNITS[unit_key]
-    if unit_key in KEYS and column.written is None and are_shares(column.values()):
+    if unit_key in PERCENT_UNITS and column.written is None and may_be_shares(column.values()):
         return True
     values = [] if unit.cumulative or column.written is not None else column.values(unit_key)
     if role in (Role.CPU_LIMIT, Role.MEMORY_LIMIT):
@@ -210,151 +216,159 @@ def _contradicted(column: Column, role: Role, unit_key: str) -> bool:
     if not values or unit.unit not in (Unit.CORES, Unit.BYTES):
         return False
     if unit.unit is Unit.CORES:
-        return most > MOST_CORES
-    return most > MOST_MEMORY or (role is Role.MEMORY and 0 < most < LEAST_MEMORY)
+        return most > MAX_CORES
+    return most > MAX_MEMORY or (role is Role.MEMORY and 0 < most < MIN_MEMORY)
 
 
-def choices(role: Role) -> tuple[str, ...]:
-    """The units that a column of a role can have, for the person who is asked."""
+def list_unit_choices(role: Role) -> tuple[str, ...]:
+    """List the possible units of a role, for a question."""
     allowed = ROLE_UNITS.get(role, (Unit.PLAIN,))
-    return tuple(key for key, unit in FILE_UNITS.items() if unit.unit in allowed and _suits(key, role))
+    return tuple(key for key, unit in FILE_UNITS.items() if unit.unit in allowed and _is_offered(key, role))
 
 
-def _suits(unit_key: str, role: Role) -> bool:
-    """Percentages of a machine are for what a machine has; a GPU's are of the GPU."""
+def _is_offered(unit_key: str, role: Role) -> bool:
+    """Whether a question about a role offers a unit: percentages of a machine are not of a GPU."""
     if role in (Role.GPU, Role.GPU_MEMORY):
         return not FILE_UNITS[unit_key].of_machine
     return unit_key not in ("percent", "share")
 
 
-def _cpu(column: Column, said: Sequence[str]) -> UnitGuess:
+def _guess_cpu(column: Column, name_words: Sequence[str]) -> UnitGuess:
     written = column.written
     if written is Unit.CORES:
         return UnitGuess("cores")
-    if written is Unit.SHARE or PERCENT & set(said):
-        return UnitGuess(of_cpu(column.values("percent"), said))
-    counted = _counter_of_cpu(said)
-    if counted:
-        return UnitGuess(counted)
-    return _of_cores(column, said)
+    if written is Unit.SHARE or PERCENT_WORDS & set(name_words):
+        return UnitGuess(guess_cpu_percentage(column.values("percent"), name_words))
+    is_counter = _find_cpu_counter(name_words)
+    if is_counter:
+        return UnitGuess(is_counter)
+    return _guess_cores(column, name_words)
 
 
-def _of_cores(column: Column, said: Sequence[str]) -> UnitGuess:
-    """Cores, or parts of one, by the name; else assumed where there are few."""
-    named = {_CORES[word] for word in said if word in _CORES}
-    if len(named) > 1 or (named and _NO_CORES & set(said)):
-        return UnitGuess(UNKNOWN)  # cores times seconds, parts of a core, or how often some were used
+def _guess_cores(column: Column, name_words: Sequence[str]) -> UnitGuess:
+    """Guess cores or parts of one by the name; else assume cores if values are small."""
+    named = {_CORE_UNITS[word] for word in name_words if word in _CORE_UNITS}
+    if len(named) > 1 or (named and _NOT_CORES & set(name_words)):
+        return UnitGuess(UNKNOWN)  # core-seconds, parts of a core or counts
     if named:
         return UnitGuess(named.pop())
-    if said[-1:] == ("m",):
+    if name_words[-1:] == ("m",):
         return UnitGuess("millicores")
     values = column.values()
-    small = bool(values) and max(values) <= FEW_CORES
-    sure = column.written is None and small and not {"util", "utilization", "utilisation", "load"} & set(said)
+    small = bool(values) and max(values) <= MAX_ASSUMED_CORES
+    sure = (
+        column.written is None
+        and small
+        and not {"util", "utilization", "utilisation", "load"} & set(name_words)
+    )
     return UnitGuess("cores", assumed=True) if sure else UnitGuess(UNKNOWN)
 
 
-_RATE_OF = {"cpu_seconds_total": "cores", "cpu_ms_total": "millicores", "cpu_nanoseconds_total": "nanocores"}
+_RATE_UNITS = {
+    "cpu_seconds_total": "cores",
+    "cpu_ms_total": "millicores",
+    "cpu_nanoseconds_total": "nanocores",
+}
 
 
-def _counter_of_cpu(said: Sequence[str]) -> str:
-    """The unit of CPU time that has been used so far, or of its rate, where the name says that it is one."""
-    parts = set(said)
+def _find_cpu_counter(name_words: Sequence[str]) -> str:
+    """Find the unit of a counter of CPU time, or of its rate, in a name; "" without one."""
+    parts = set(name_words)
     for names, unit in (
         ({"nanoseconds", "nanos", "ns", "nanosec"}, "cpu_nanoseconds_total"),
         ({"usec", "us", "microseconds", "usecs"}, "cpu_us_total"),
         ({"ms", "milliseconds", "msec"}, "cpu_ms_total"),
         ({"seconds", "secs", "sec", "s"}, "cpu_seconds_total"),
     ):
-        if names & parts and (_CUMULATIVE & parts or "usage" in parts) and "per_s" not in parts:
-            if _CHANGES & parts:
+        if names & parts and (_COUNTER_WORDS & parts or "usage" in parts) and "per_s" not in parts:
+            if _CHANGE_WORDS & parts:
                 return UNKNOWN
-            return _RATE_OF.get(unit, UNKNOWN) if _RATES & parts else unit
+            return _RATE_UNITS.get(unit, UNKNOWN) if _RATE_WORDS & parts else unit
     return "cpu_nanoseconds_total" if {"cpuacct"} & parts and "usage" in parts else ""
 
 
-def _memory(column: Column, said: Sequence[str]) -> UnitGuess:
+def _guess_memory(column: Column, name_words: Sequence[str]) -> UnitGuess:
     written = column.written
     if written is Unit.BYTES:
-        return UnitGuess(_written_size(column))
-    if written is Unit.SHARE or PERCENT & set(said):
-        return UnitGuess("percent" if "gpu" in said else "percent_of_machine")
-    named = {_BYTES[word] for word in said if word in _BYTES}
-    if len(named) > 1 or (named and _NO_BYTES & set(said)):
-        return UnitGuess(UNKNOWN)  # two units, of which nobody knows which one is that of the cells
+        return UnitGuess(_find_written_size(column))
+    if written is Unit.SHARE or PERCENT_WORDS & set(name_words):
+        return UnitGuess("percent" if "gpu" in name_words else "percent_of_machine")
+    named = {_BYTE_UNITS[word] for word in name_words if word in _BYTE_UNITS}
+    if len(named) > 1 or (named and _NOT_BYTES & set(name_words)):
+        return UnitGuess(UNKNOWN)  # two units in one name
     if named:
         return UnitGuess(named.pop())
     values = column.values()
     whole = bool(values) and all(value.is_integer() for value in values)
-    if written is None and whole and max(values) >= MANY_BYTES:
+    if written is None and whole and max(values) >= MIN_ASSUMED_BYTES:
         return UnitGuess("bytes", assumed=True)
     return UnitGuess(UNKNOWN)
 
 
-def _written_size(column: Column) -> str:
-    """Bytes, or the unit of 1000 that most cells write and that may be one of 1024."""
+def _find_written_size(column: Column) -> str:
+    """Return bytes, or the most frequent suffix if it may mean 1000 or 1024."""
     suffixes = [number.suffix.lower() for number in column.numbers if number.suffix]
     most = max(set(suffixes), key=suffixes.count)
-    return most if most in BINARY else "bytes"
+    return most if most in BINARY_UNITS else "bytes"
 
 
-def _gpu(column: Column, said: Sequence[str]) -> UnitGuess:
+def _guess_gpu(column: Column, name_words: Sequence[str]) -> UnitGuess:
     if column.written is Unit.SHARE:
         return UnitGuess("percent")
     values = column.values()
-    if PERCENT & set(said):
+    if PERCENT_WORDS & set(name_words):
         return UnitGuess("percent")
     if not values or max(values) > 100 or column.written is not None:
         return UnitGuess(UNKNOWN)
     return UnitGuess("percent", assumed=True) if max(values) > 1 else UnitGuess(UNKNOWN)
 
 
-def _power(column: Column, said: Sequence[str]) -> UnitGuess:
-    if column.written is Unit.WATTS or {"w", "watt", "watts"} & set(said):
+def _guess_power(column: Column, name_words: Sequence[str]) -> UnitGuess:
+    if column.written is Unit.WATTS or {"w", "watt", "watts"} & set(name_words):
         return UnitGuess("watts")
-    return UnitGuess("milliwatts" if {"mw", "milliwatts"} & set(said) else UNKNOWN)
+    return UnitGuess("milliwatts" if {"mw", "milliwatts"} & set(name_words) else UNKNOWN)
 
 
 _SMALL_BPS = re.compile(r"(?<![A-Za-z])[kmg]bps(?![A-Za-z])")
 _SMALL_B = re.compile(r"(?<![A-Za-z])[kmg]b(?![A-Za-z])")
-"""Bits or bytes, where neither the letter nor the one before it is a capital: nobody can say."""
-_DISKS = frozenset(("disk", "block", "blk", "blkio", "fs", "io", "read", "write", "reads", "writes"))
-"""Words of what is never counted in bits."""
+"""Lower-case letters leave open whether ``b`` means bits or bytes."""
+_DISK_WORDS = frozenset(("disk", "block", "blk", "blkio", "fs", "io", "read", "write", "reads", "writes"))
+"""Words for disks, which are never measured in bits."""
 
 
-def _rate(column: Column, said: Sequence[str]) -> UnitGuess:
-    """Bytes or bits per second, or bytes so far where the name says that they were counted."""
-    written, parts = column.written, set(said)
+def _guess_rate(column: Column, name_words: Sequence[str]) -> UnitGuess:
+    """Guess bytes or bits per second, or a counter of bytes if the name says so."""
+    written, parts = column.written, set(name_words)
     if written is Unit.BYTES_PER_SECOND:
         return UnitGuess("bytes_per_s")
-    is_rate = bool({"per_s", "throughput", "sec", "persec", "second", *_RATES} & parts)
-    bits = next((word for word in said if word in _BITS), None)
+    is_rate = bool({"per_s", "throughput", "sec", "persec", "second", *_RATE_WORDS} & parts)
+    bits = next((word for word in name_words if word in _BIT_UNITS), None)
     if written is None and bits is not None:
-        return _of_bits(column.name, bits, is_rate)
-    size = next((_BYTES[word] for word in reversed(said) if word in _BYTES), None)
+        return _guess_bits(column.name, bits, is_rate)
+    size = next((_BYTE_UNITS[word] for word in reversed(name_words) if word in _BYTE_UNITS), None)
     size = "bytes" if size is None and written is Unit.BYTES else size
-    either = written is None and _SMALL_B.search(column.name) is not None and not _DISKS & parts
-    counted = not is_rate and bool(_CUMULATIVE & parts)
-    if _CHANGES & parts or size is None or (is_rate and either):
+    is_ambiguous = written is None and _SMALL_B.search(column.name) is not None and not _DISK_WORDS & parts
+    is_counter = not is_rate and bool(_COUNTER_WORDS & parts)
+    if _CHANGE_WORDS & parts or size is None or (is_rate and is_ambiguous):
         return UnitGuess(UNKNOWN)
     unit = f"{size}_per_s" if is_rate else f"{size}_total"
-    return UnitGuess(unit if unit in FILE_UNITS and (is_rate or counted) else UNKNOWN)
+    return UnitGuess(unit if unit in FILE_UNITS and (is_rate or is_counter) else UNKNOWN)
 
 
-def _of_bits(name: str, word: str, is_rate: bool) -> UnitGuess:
-    """Bits per second; of bits without a time nobody knows whether they are so far, or of an interval.
+def _guess_bits(name: str, word: str, is_rate: bool) -> UnitGuess:
+    """Guess bits per second; bits without a time may be a counter or a difference, so unknown.
 
-    In a name without capitals the ``b`` of ``mbps`` says nothing, but few mean bytes by it.
+    In lower case, ``mbps`` is ambiguous but rarely means bytes, so it is assumed to be bits.
     """
     if not is_rate and not word.endswith("ps"):
         return UnitGuess(UNKNOWN)
-    return UnitGuess(_BITS[word], assumed=_SMALL_BPS.search(name) is not None)
+    return UnitGuess(_BIT_UNITS[word], assumed=_SMALL_BPS.search(name) is not None)
 
 
 _GUESSES: dict[Role, Callable[[Column, Sequence[str]], UnitGuess]] = {
-    **dict.fromkeys((Role.CPU, Role.CPU_LIMIT), _cpu),
-    **dict.fromkeys((Role.MEMORY, Role.MEMORY_LIMIT, Role.GPU_MEMORY), _memory),
-    Role.GPU: _gpu,
-    Role.GPU_POWER: _power,
-    **dict.fromkeys((Role.NETWORK_IN, Role.NETWORK_OUT, Role.BLOCK_IN, Role.BLOCK_OUT), _rate),
+    **dict.fromkeys((Role.CPU, Role.CPU_LIMIT), _guess_cpu),
+    **dict.fromkeys((Role.MEMORY, Role.MEMORY_LIMIT, Role.GPU_MEMORY), _guess_memory),
+    Role.GPU: _guess_gpu,
+    Role.GPU_POWER: _guess_power,
+    **dict.fromkeys((Role.NETWORK_IN, Role.NETWORK_OUT, Role.BLOCK_IN, Role.BLOCK_OUT), _guess_rate),
 }

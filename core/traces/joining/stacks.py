@@ -1,4 +1,7 @@
-"""What executions are called in several files: by their own names, by their pods, or by their files."""
+"""Files as stacks of one set of columns: names of their executions, their clocks, consecutive files.
+
+Executions of several files are matched by their own names, by their pods, or by the names of the files.
+"""
 
 from __future__ import annotations
 
@@ -23,84 +26,88 @@ if TYPE_CHECKING:
     from core.traces.validation import Problem
 
 
-_WORDS = {
+_METRIC_WORDS = {
     Role.CPU: "cpus?",
     Role.MEMORY: "mem(?:ory)?|ram|rss",
     Role.GPU: "gpus?",
     Role.NETWORK_IN: "net(?:work)?",
     Role.BLOCK_IN: "disk|block|io",
 }
-_ALIKE = {
+_METRIC_ROLES = {
     **dict.fromkeys((Role.CPU, Role.CPU_LIMIT), Role.CPU),
     **dict.fromkeys((Role.MEMORY, Role.MEMORY_LIMIT), Role.MEMORY),
     **dict.fromkeys((Role.GPU, Role.GPU_MEMORY, Role.GPU_POWER), Role.GPU),
     **dict.fromkeys((Role.NETWORK_IN, Role.NETWORK_OUT), Role.NETWORK_IN),
     **dict.fromkeys((Role.BLOCK_IN, Role.BLOCK_OUT), Role.BLOCK_IN),
 }
-_ANY = "usage|used|util(?:i[sz]ation)?|cores?|bytes|percent|metrics?|stats?|data|export"
-_ENDING = re.compile(r"(\.\w{1,7})+$")
+_GENERAL_WORDS = "usage|used|util(?:i[sz]ation)?|cores?|bytes|percent|metrics?|stats?|data|export"
+_FILE_ENDING = re.compile(r"(\.\w{1,7})+$")
 
 
-def stem(file: str) -> str:
-    """A file's name without its endings."""
-    return _ENDING.sub("", file) or file
+def strip_endings(file: str) -> str:
+    """Return a file's name without its endings."""
+    return _FILE_ENDING.sub("", file) or file
 
 
-def bare(file: str, roles: Iterable[Role] = ()) -> str:
-    """What a file's name says beside what it measures: ``train-1`` of ``cpu_train-1.csv``."""
-    known = {_ALIKE[role] for role in roles if role in _ALIKE} or set(_WORDS)
-    metric = "|".join([_ANY, *(_WORDS[role] for role in sorted(known))])
-    text = re.sub(rf"(?i)(?<![a-z])(?:{metric})(?![a-z])", "", stem(file))
+def strip_metric(file: str, roles: Iterable[Role] = ()) -> str:
+    """Return a file's name without the words for its metrics: ``train-1`` of ``cpu_train-1.csv``."""
+    known = {_METRIC_ROLES[role] for role in roles if role in _METRIC_ROLES} or set(_METRIC_WORDS)
+    metric = "|".join([_GENERAL_WORDS, *(_METRIC_WORDS[role] for role in sorted(known))])
+    text = re.sub(rf"(?i)(?<![a-z])(?:{metric})(?![a-z])", "", strip_endings(file))
     return re.sub(r"[\s_.-]{2,}", "-", text).strip(" _.-")
 
 
-def _bare(part: Part) -> str:
-    return bare(part.file, [feature.role for feature in part.traces.features])
+def _own_name(part: FilePart) -> str:
+    return strip_metric(part.file, [feature.role for feature in part.traces.features])
 
 
-def renamed(parts: Sequence[Part]) -> tuple[list[Part], list[Problem]]:
-    """Name the executions of files that name none."""
-    unnamed = [part for part in parts if part.unnamed]
+def name_executions(parts: Sequence[FilePart]) -> tuple[list[FilePart], list[Problem]]:
+    """Name the executions of files without a column of names."""
+    unnamed = [part for part in parts if part.is_unnamed]
     shapes = {frozenset(feature.name for feature in part.traces.features) for part in parts}
     if not unnamed or len(shapes) == 1:
         return list(parts), []
-    names = _bare_names(unnamed)
-    whole = " + ".join(stem(part.file) for part in unnamed)
-    made = [
-        replace(part, traces=replace(part.traces, ids=(names[part.file] or whole,))) if part.unnamed else part
+    names = _find_file_names(unnamed)
+    joint_name = " + ".join(strip_endings(part.file) for part in unnamed)
+    result = [
+        replace(part, traces=replace(part.traces, ids=(names[part.file] or joint_name,)))
+        if part.is_unnamed
+        else part
         for part in parts
     ]
     shared = Counter(names.values())
-    said = [
+    problems = [
         problem(
             "named_by_files",
             f"{', '.join(part.file for part in unnamed if names[part.file] == name)} name no execution and "
-            f"were taken for one, “{name or whole}”.",
+            f"were taken for one, “{name or joint_name}”.",
             count=count,
         )
         for name, count in shared.items()
         if count > 1
     ]
-    return made, said
+    return result, problems
 
 
-def _bare_names(parts: Sequence[Part]) -> dict[str, str]:
-    """The names of files without what they measure, unless files with the same columns would share one."""
-    names = {part.file: _bare(part) for part in parts}
-    taken = Counter(
+def _find_file_names(parts: Sequence[FilePart]) -> dict[str, str]:
+    """Return file names without their metrics, unless files with the same columns would share one."""
+    names = {part.file: _own_name(part) for part in parts}
+    name_counts = Counter(
         (names[part.file], frozenset(feature.name for feature in part.traces.features)) for part in parts
     )
-    return names if max(taken.values()) == 1 else {part.file: stem(part.file) for part in parts}
+    return (
+        names if max(name_counts.values()) == 1 else {part.file: strip_endings(part.file) for part in parts}
+    )
 
 
-def same_pods(stacks: Sequence[Stack]) -> tuple[list[Stack], list[Problem]]:
-    """Let an execution that is known by its pod alone be that pod's only container in the first stack."""
-    first, made = stacks[0], [stacks[0]]
-    said: list[Problem] = []
+def match_pods(stacks: Sequence[Stack]) -> tuple[list[Stack], list[Problem]]:
+    """Match executions named by pod alone to that pod's only container in the first stack."""
+    first, result = stacks[0], [stacks[0]]
+    problems: list[Problem] = []
     for stack in stacks[1:]:
-        strangers = set(stack.traces.ids) - set(first.traces.ids)
+        unknown = set(stack.traces.ids) - set(first.traces.ids)
         other = {
-            name: _container(name, first.traces.ids, stack.traces.ids) if name in strangers else name
+            name: _find_container(name, first.traces.ids, stack.traces.ids) if name in unknown else name
             for name in stack.traces.ids
         }
         changed = [name for name, new in other.items() if new != name]
@@ -109,125 +116,124 @@ def same_pods(stacks: Sequence[Stack]) -> tuple[list[Stack], list[Problem]]:
                 f"{stack.name}: {plural(len(changed), 'execution')} known by pod alone, the first of them "
                 f"“{changed[0]}”, taken for “{other[changed[0]]}”."
             )
-            said.append(problem("named_by_pods", message, count=len(changed)))
+            problems.append(problem("named_by_pods", message, count=len(changed)))
             stack = replace(stack, traces=replace(stack.traces, ids=tuple(other.values())))  # noqa: PLW2901
-        made.append(stack)
-    return made, said
+        result.append(stack)
+    return result, problems
 
 
-def _container(name: str, known: Sequence[str], own: Sequence[str]) -> str:
-    """The one known execution that is the same pod, or the name itself."""
+def _find_container(name: str, known: Sequence[str], from_start: Sequence[str]) -> str:
+    """Return the only known execution of the same pod, or the name itself."""
     pod = name.partition("/")[0]
     found = [one for one in known if one.partition("/")[0] == pod and ("/" in one) != ("/" in name)]
-    alone = sum(one.partition("/")[0] == pod for one in own) == 1
-    return found[0] if len(found) == 1 and alone else name
+    is_alone = sum(one.partition("/")[0] == pod for one in from_start) == 1
+    return found[0] if len(found) == 1 and is_alone else name
 
 
 START, LOCAL, ZONED, EPOCH = "start", "local", "zoned", "epoch"
-"""What times count from: a start, or 1970; dates that name no zone, or one."""
+"""Kinds of clocks: times from a start, dates without a zone, dates with a zone, times from 1970."""
 _ZONE = re.compile(r".*:\d\d.*?(?:Z|UTC|GMT|[+-]\d\d:?(?:\d\d)?)(?:\s*\((?:UTC|GMT)\))?(?:\s+\d{4})?")
-EARLIEST = 1e8
-"""Seconds before this count from a start, and not from 1970."""
-ZONES, LEAST_SHIFT = 900.0, 1800.0
-"""Time zones are a multiple of this apart, and this at least."""
+MIN_EPOCH = 1e8
+"""Smaller times in seconds count from a start, not from 1970."""
+ZONE_STEP, MIN_SHIFT = 900.0, 1800.0
+"""The step between time zones and their minimum difference, in seconds."""
 
 
-def clock_of(unit: str, cells: Sequence[str], first: float) -> str:
-    """What the times of a file count from."""
+def find_clock(unit: str, cells: Sequence[str], first: float) -> str:
+    """Find the kind of clock of a file's times."""
     if unit in (*TIME_FACTORS, MINUTES):
-        return START if first < EARLIEST else EPOCH
+        return START if first < MIN_EPOCH else EPOCH
     zoned = any(is_date(cell) and _ZONE.fullmatch(cell.strip()) for cell in cells)
     return ZONED if zoned and unit != CLOCK else LOCAL
 
 
-def differing(clocks: Mapping[str, str]) -> Iterator[Problem]:
-    """What is doubtful about the clocks of files that were joined."""
-    own, local, zoned = (
+def find_clock_differences(clocks: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield doubts about joined files with different kinds of clocks."""
+    from_start, local, zoned = (
         [file for file, clock in clocks.items() if clock == which] for which in (START, LOCAL, ZONED)
     )
-    if own:
-        message = (
-            f"The times of {format_names(own[:3])} count from a start: is it the same moment in all files?"
-        )
-        yield problem("own_starts", message, count=len(own))
+    if from_start:
+        names = format_names(from_start[:3])
+        message = f"The times of {names} count from a start: is it the same moment in all files?"
+        yield problem("own_starts", message, count=len(from_start))
     if local and zoned:
         message = f"{zoned[0]} names a time zone, and {local[0]} names none: is it the same?"
         yield problem("mixed_zones", message, count=len(local))
 
 
-def shifts(
-    stacks: Sequence[Stack], kept: Sequence[Sequence[IntArray]], common: Sequence[str], period: float
+def find_shifts(
+    stacks: Sequence[Stack], matched: Sequence[Sequence[IntArray]], common: Sequence[str], period: float
 ) -> Iterator[Problem]:
-    """Where one file begins and another ends without partners, for as long as time zones are apart."""
-    first = next(e for e in range(len(common)) if len(kept[0][e]))
+    """Yield doubts about files that begin and end without partners for the difference of time zones."""
+    first = next(e for e in range(len(common)) if len(matched[0][e]))
     ends = []
-    for stack, rows in zip(stacks, kept, strict=True):
-        time, there = stack.traces.time, stack.traces.time[rows[first]]
-        mine = time[stack.traces.slice_of(common[first])]
-        ends.append((stack.name, float(there[0] - mine[0]), float(mine[-1] - there[-1])))
-    for begins, before, _ in ends:
-        apart = ZONES * round(before / ZONES)
-        if apart < max(LEAST_SHIFT, 2 * period) or abs(before - apart) > period:
+    for stack, rows in zip(stacks, matched, strict=True):
+        time, matched_times = stack.traces.time, stack.traces.time[rows[first]]
+        times = time[stack.traces.slice_of(common[first])]
+        ends.append((stack.name, float(matched_times[0] - times[0]), float(times[-1] - matched_times[-1])))
+    for name, gap_before, _ in ends:
+        shift = ZONE_STEP * round(gap_before / ZONE_STEP)
+        if shift < max(MIN_SHIFT, 2 * period) or abs(gap_before - shift) > period:
             continue
-        for other, _, behind in ends:
-            if other != begins and abs(behind - apart) <= period:
+        for other, _, gap_after in ends:
+            if other != name and abs(gap_after - shift) <= period:
                 message = (
-                    f"{begins} begins, and {other} ends, {format_duration(apart)} without the other: "
+                    f"{name} begins, and {other} ends, {format_duration(shift)} without the other: "
                     "are they of two time zones?"
                 )
                 yield problem("mixed_zones", message)
 
 
 class NotJoinedError(InputError):
-    """Files that do not belong together."""
+    """The files do not belong together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What was read of one file."""
+class FilePart:
+    """The samples of one file before a join."""
 
-    #: Its name.
+    #: The file's name.
     file: str
-    #: Its checked samples, not resampled.
+    #: Its cleaned samples, not resampled.
     traces: TraceSet
-    #: Whether it names no execution: its own is named after the file.
-    unnamed: bool = False
-    #: Whether the first sample of each execution only started a counter.
-    counted: bool = False
+    #: Whether no column names the execution, so that it is named after the file.
+    is_unnamed: bool = False
+    #: Whether the first sample of each execution only starts a counter.
+    starts_counter: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """Files with the same columns as one set; `owner` is the position in `files` that each sample is from."""
+    """Files with the same columns as one set; `owner` is each sample's position in `files`."""
 
     files: tuple[str, ...]
     traces: TraceSet
     owner: IntArray
-    counted: bool
+    starts_counter: bool
 
     @property
     def name(self) -> str:
-        """Its files, for a sentence."""
+        """The files, for a sentence."""
         return self.files[0] if len(self.files) == 1 else f"{self.files[0]} and {len(self.files) - 1} like it"
 
 
-def stacked(parts: Sequence[Part]) -> tuple[list[Stack], list[Problem]]:
-    """Put files with the same columns together.
+def stack_files(parts: Sequence[FilePart]) -> tuple[list[Stack], list[Problem]]:
+    """Stack files with the same columns.
 
     Raises
     ------
     NotJoinedError
-        If two of them are of one execution at the same time, or if some of a file's columns are in another.
+        If two of them have the same execution at the same time, or if two files share only some columns.
     """
-    groups: dict[frozenset[str], list[Part]] = {}
+    groups: dict[frozenset[str], list[FilePart]] = {}
     for part in parts:
         groups.setdefault(frozenset(feature.name for feature in part.traces.features), []).append(part)
-    _check_apart([(names, group[0].file) for names, group in groups.items()])
-    made = [_stack(group) for group in groups.values()]
-    return [stack for stack, _ in made], [one for _, said in made for one in said]
+    _check_columns([(names, group[0].file) for names, group in groups.items()])
+    result = [_stack_parts(group) for group in groups.values()]
+    return [stack for stack, _ in result], [one for _, problems in result for one in problems]
 
 
-def _check_apart(groups: Sequence[tuple[frozenset[str], str]]) -> None:
+def _check_columns(groups: Sequence[tuple[frozenset[str], str]]) -> None:
     for i, (names, file) in enumerate(groups):
         for others, other in groups[:i]:
             if names & others:
@@ -240,38 +246,42 @@ def _check_apart(groups: Sequence[tuple[frozenset[str], str]]) -> None:
                 )
 
 
-def _stack(parts: Sequence[Part]) -> tuple[Stack, list[Problem]]:
+def _stack_parts(parts: Sequence[FilePart]) -> tuple[Stack, list[Problem]]:
     first = parts[0].traces
     if len(parts) == 1:
         owner = np.zeros(first.n_samples, dtype=np.int64)
-        return Stack((parts[0].file,), first, owner, parts[0].counted), []
-    pieces = _pieces(parts)
+        return Stack((parts[0].file,), first, owner, parts[0].starts_counter), []
+    pieces = _find_pieces(parts)
     flat = [piece for found in pieces.values() for piece in found]
     names = [feature.name for feature in first.features]
     lengths = [sum(part.stop - part.start for _, part in found) for found in pieces.values()]
     traces = replace(
         first,
-        columns=tuple(_gathered([parts[p].traces.column(name)[part] for p, part in flat]) for name in names),
-        time=_gathered([parts[p].traces.time[part] for p, part in flat]),
+        columns=tuple(
+            _concatenate([parts[p].traces.column(name)[part] for p, part in flat]) for name in names
+        ),
+        time=_concatenate([parts[p].traces.time[part] for p, part in flat]),
         ids=tuple(pieces),
         offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        attributes=_attributes(parts, pieces),
+        attributes=_combine_attributes(parts, pieces),
     )
     owner = np.repeat([p for p, _ in flat], [part.stop - part.start for _, part in flat]).astype(np.int64)
-    stack = Stack(tuple(part.file for part in parts), traces, owner, any(part.counted for part in parts))
-    return stack, _said(pieces, stack)
+    stack = Stack(
+        tuple(part.file for part in parts), traces, owner, any(part.starts_counter for part in parts)
+    )
+    return stack, _report_continued(pieces, stack)
 
 
-def _pieces(parts: Sequence[Part]) -> dict[str, list[tuple[int, slice]]]:
-    """Where the samples of every execution are, in the order of time."""
+def _find_pieces(parts: Sequence[FilePart]) -> dict[str, list[tuple[int, slice]]]:
+    """Find the samples of every execution in the files, in the order of time."""
     pieces: dict[str, list[tuple[int, slice]]] = {}
     for p, part in enumerate(parts):
         for name in part.traces.ids:
             pieces.setdefault(name, []).append((p, part.traces.slice_of(name)))
     for name, found in pieces.items():
         found.sort(key=lambda piece: float(parts[piece[0]].traces.time[piece[1].start]))
-        for (p, before), (q, after) in pairwise(found):
-            if parts[p].traces.time[before.stop - 1] >= parts[q].traces.time[after.start]:
+        for (p, gap_before), (q, after) in pairwise(found):
+            if parts[p].traces.time[gap_before.stop - 1] >= parts[q].traces.time[after.start]:
                 columns = format_names([feature.name for feature in parts[p].traces.features][:3])
                 raise NotJoinedError(
                     f"{parts[p].file} and {parts[q].file} both have {columns} of “{name}” at the same time.",
@@ -280,7 +290,9 @@ def _pieces(parts: Sequence[Part]) -> dict[str, list[tuple[int, slice]]]:
     return pieces
 
 
-def _attributes(parts: Sequence[Part], pieces: dict[str, list[tuple[int, slice]]]) -> dict[str, list[str]]:
+def _combine_attributes(
+    parts: Sequence[FilePart], pieces: dict[str, list[tuple[int, slice]]]
+) -> dict[str, list[str]]:
     keys = dict.fromkeys(key for part in parts for key in part.traces.attributes)
     first = [(parts[found[0][0]].traces, name) for name, found in pieces.items()]
     return {
@@ -292,7 +304,7 @@ def _attributes(parts: Sequence[Part], pieces: dict[str, list[tuple[int, slice]]
     }
 
 
-def _said(pieces: dict[str, list[tuple[int, slice]]], stack: Stack) -> list[Problem]:
+def _report_continued(pieces: dict[str, list[tuple[int, slice]]], stack: Stack) -> list[Problem]:
     goes_on = [name for name, found in pieces.items() if len(found) > 1]
     if not goes_on:
         return []
@@ -300,5 +312,5 @@ def _said(pieces: dict[str, list[tuple[int, slice]]], stack: Stack) -> list[Prob
     return [problem("goes_on", message, count=len(goes_on))]
 
 
-def _gathered(arrays: Sequence[FloatArray]) -> FloatArray:
+def _concatenate(arrays: Sequence[FloatArray]) -> FloatArray:
     return np.concatenate(arrays)

@@ -1,7 +1,7 @@
-"""Known layouts of trace files, recognised by their headers: one module each, one entry each in the register.
+"""Known layouts of trace files, recognised by their headers: one module and one entry in the register each.
 
-The layouts are asked in the order of the register; the last one, `generic`, guesses from the columns'
-names and answers if there is any number to read.
+The first layout of the register that recognises a table wins; the last one, `generic`, guesses from the names
+of columns and recognises every table with numbers.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from core.errors import InputError, format_names
 from core.registry import Registry
 from core.traces.cells.dates import CLOCK, MINUTES, READERS
-from core.traces.cells.numbers import BINARY
-from core.traces.guessing import MOST_FEATURES
-from core.traces.guessing.cpu_and_memory_columns import asked_for, further_role, taken_for
-from core.traces.guessing.order import with_varying, without_false_counters
+from core.traces.cells.numbers import BINARY_UNITS
+from core.traces.guessing import MAX_FEATURES
+from core.traces.guessing.cpu_and_memory_columns import describe_doubt, guess_other_role, guess_usage_role
+from core.traces.guessing.order import add_varying_attributes, clear_false_counters
 from core.traces.layouts import (
     ai4dl,
     alibaba,
@@ -32,7 +32,7 @@ from core.traces.layouts import (
     sar,
     tracking,
 )
-from core.traces.layouts.base import Head, Layout
+from core.traces.layouts.base import Layout, TableHead
 from core.traces.mapping import TIME_UNITS, UNKNOWN
 from core.traces.model import ROLE_NAMES, ROLE_UNITS, Role
 from core.units import file_unit
@@ -65,7 +65,7 @@ for _layout in (
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """Which layout a table was recognised as."""
+    """The recognised layout of a table and its suggested mapping."""
 
     #: The name of the layout in `LAYOUTS`.
     layout: str
@@ -73,11 +73,13 @@ class Recognition:
     label: str
     #: The suggested mapping.
     mapping: ColumnMapping
-    #: Sentences that say why, for the mapping form.
+    #: The reasons as sentences, for the mapping form.
     reasons: tuple[str, ...]
 
 
-def recognise(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...], made: str = "") -> Recognition:
+def recognise_layout(
+    header: tuple[str, ...], rows: tuple[tuple[str, ...], ...], made: str = ""
+) -> Recognition:
     """Find the layout of a table and suggest a mapping.
 
     Raises
@@ -85,11 +87,11 @@ def recognise(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...], made: 
     InputError
         If no column has numbers.
     """
-    head = Head(header, rows, made)
+    head = TableHead(header, rows, made)
     for name, layout in LAYOUTS.items():
         mapping = None if layout.only_made and name != made else layout.recognise(head)
         if mapping is not None:
-            sure = with_varying(without_false_counters(mapping, header, rows), header, rows)
+            sure = add_varying_attributes(clear_false_counters(mapping, header, rows), header, rows)
             return Recognition(name, layout.label, sure, _reasons(layout, sure))
     raise InputError(
         f"None of the columns contains numbers: {format_names(header)}.",
@@ -97,8 +99,8 @@ def recognise(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...], made: 
     )
 
 
-def headerless(first_row: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The header of a known layout that comes without one, or None."""
+def find_header(first_row: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Find the header of a known layout without header by its first row; None without one."""
     asked = (layout.headerless(first_row) for _, layout in LAYOUTS.items() if layout.headerless)
     return next((header for header in asked if header is not None), None)
 
@@ -107,7 +109,8 @@ def _reasons(layout: Layout, mapping: ColumnMapping) -> tuple[str, ...]:
     parts = [f"The columns look like: {layout.label}."]
     # what is asked may still be one of them
     roles = {
-        asked_for(one.column) or one.role if one.unit_key == UNKNOWN else one.role for one in mapping.features
+        guess_usage_role(one.column) or one.role if one.unit_key == UNKNOWN else one.role
+        for one in mapping.features
     }
     missing = [name for role, name in ((Role.CPU, "CPU"), (Role.MEMORY, "memory")) if role not in roles]
     if missing:
@@ -116,8 +119,8 @@ def _reasons(layout: Layout, mapping: ColumnMapping) -> tuple[str, ...]:
         ask = "" if roles & set(ROLE_UNITS) else ": choose one if there is"
         parts.append(f"No column looks like {what} usage{ask}.")
     parts += _of_units(mapping)
-    if len(mapping.features) == MOST_FEATURES:
-        parts.append(f"Only the first {MOST_FEATURES} columns of numbers are chosen.")
+    if len(mapping.features) == MAX_FEATURES:
+        parts.append(f"Only the first {MAX_FEATURES} columns of numbers are chosen.")
     if mapping.time is None:
         parts.append("No column looks like a time: rows are counted instead.")
     if mapping.execution is None:
@@ -126,19 +129,19 @@ def _reasons(layout: Layout, mapping: ColumnMapping) -> tuple[str, ...]:
 
 
 def _of_units(mapping: ColumnMapping) -> list[str]:
-    """What was assumed of units, and which roles a name has whose unit nothing tells."""
+    """Describe assumed units and known roles with an unknown unit."""
     plain = [one.column for one in mapping.features if one.role is Role.OTHER and one.unit_key == "plain"]
-    roles = ((name, further_role(name)) for name in plain)
+    roles = ((name, guess_other_role(name)) for name in plain)
     unsaid = [f"“{name}” ({ROLE_NAMES[role]})" for name, role in roles if role in ROLE_UNITS]
     parts = [f"Kept as plain numbers, for nothing tells their unit: {_some(unsaid)}."] if unsaid else []
     assumed: dict[str, list[str]] = {}
     for one in mapping.features:
         assumed_ = one.column in mapping.assumed
-        taken = taken_for(one, mapping.features, mapping.executions) if assumed_ else None
+        taken = describe_doubt(one, mapping.features, mapping.executions) if assumed_ else None
         if taken:
             parts.append(taken)
-        elif one.column in mapping.assumed and one.unit_key in BINARY:
-            label, meant = file_unit(one.unit_key).label, file_unit(BINARY[one.unit_key]).label
+        elif one.column in mapping.assumed and one.unit_key in BINARY_UNITS:
+            label, meant = file_unit(one.unit_key).label, file_unit(BINARY_UNITS[one.unit_key]).label
             parts.append(f"“{one.column}” is read as {label}; many programs mean {meant} by that.")
         elif one.column in mapping.assumed:
             assumed.setdefault(file_unit(one.unit_key).label, []).append(f"“{one.column}”")
@@ -158,6 +161,6 @@ def _of_units(mapping: ColumnMapping) -> list[str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """A few names, and how many more there are."""
+    """List a few names and the number of the others."""
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

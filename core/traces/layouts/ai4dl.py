@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.traces.layouts.base import Layout, has, present, timed, told_apart
+from core.traces.layouts.base import (
+    Layout,
+    has_columns,
+    select_present,
+    with_distinguished_executions,
+    with_time,
+)
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
 
 if TYPE_CHECKING:
-    from core.traces.layouts.base import Head
+    from core.traces.layouts.base import TableHead
 
 AI4DL_FEATURES = (
     MappedColumn("cpu.usage"),
@@ -23,17 +29,17 @@ AI4DL_FEATURES = (
 )
 
 
-def recognise(head: Head) -> ColumnMapping | None:
-    """The mapping of a table of this layout, or None."""
-    if not has(head, "pod.id", "timestamp") or not ({"cpu.usage", "mem.current"} & set(head.header)):
+def recognise(head: TableHead) -> ColumnMapping | None:
+    """Return the mapping of a table of this layout, else None."""
+    if not has_columns(head, "pod.id", "timestamp") or not ({"cpu.usage", "mem.current"} & set(head.header)):
         return None
     mapping = ColumnMapping(
         execution="pod.id",
         resampling=Resampling.NONE,
-        features=present(head, AI4DL_FEATURES),
+        features=select_present(head, AI4DL_FEATURES),
         attributes=("service",) if "service" in head.header else (),
     )
-    return told_apart(timed(mapping, head), head)
+    return with_distinguished_executions(with_time(mapping, head), head)
 
 
 LAYOUT = Layout(

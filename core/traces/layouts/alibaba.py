@@ -6,14 +6,20 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.traces.cells.numbers import POINT, is_number, numbers_of
-from core.traces.guessing.units import without_shares
-from core.traces.layouts.base import Layout, has, present, timed, told_apart
+from core.traces.cells.numbers import POINT, is_number, parse_numbers
+from core.traces.guessing.units import clear_doubtful_percentages
+from core.traces.layouts.base import (
+    Layout,
+    has_columns,
+    select_present,
+    with_distinguished_executions,
+    with_time,
+)
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
-    from core.traces.layouts.base import Head
+    from core.traces.layouts.base import TableHead
 
 ALIBABA_HEADER = (
     "container_id",
@@ -33,9 +39,9 @@ _LASTS = 9 * 86_400.0
 """The trace is of eight days, and its times are seconds since its start."""
 
 
-def recognise(head: Head) -> ColumnMapping | None:
-    """The mapping of a table of this layout, or None."""
-    if not has(head, "container_id", "machine_id", "time_stamp", "cpu_util_percent"):
+def recognise(head: TableHead) -> ColumnMapping | None:
+    """Return the mapping of a table of this layout, else None."""
+    if not has_columns(head, "container_id", "machine_id", "time_stamp", "cpu_util_percent"):
         return None
     wanted = (
         MappedColumn("cpu_util_percent", Role.CPU, "percent_of_machine"),
@@ -43,19 +49,19 @@ def recognise(head: Head) -> ColumnMapping | None:
         *(MappedColumn(name) for name in ALIBABA_HEADER[5:]),
     )
     mapping = ColumnMapping(
-        execution="container_id", features=present(head, wanted), attributes=("machine_id",)
+        execution="container_id", features=select_present(head, wanted), attributes=("machine_id",)
     )
-    mapping = told_apart(timed(mapping, head, "time_stamp"), head)
+    mapping = with_distinguished_executions(with_time(mapping, head, "time_stamp"), head)
     if _of_the_trace(head):
         mapping = replace(mapping, time_unit="s", assumed=())
         if len(head.header) >= _FEWEST:
             return mapping  # as it was published: an idle machine's percentages are below 1
-    return without_shares(mapping, head.header, head.rows)
+    return clear_doubtful_percentages(mapping, head.header, head.rows)
 
 
-def _of_the_trace(head: Head) -> bool:
+def _of_the_trace(head: TableHead) -> bool:
     """Whether containers, machines and times are those of the published trace."""
-    times = numbers_of(head.column("time_stamp"), POINT)
+    times = parse_numbers(head.column("time_stamp"), POINT)
     return (
         all(re.fullmatch(r"c_\d+", name) for name in head.column("container_id"))
         and all(re.fullmatch(r"m_\d+", name) for name in head.column("machine_id"))

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.traces.cells.numbers import numbers_of
-from core.traces.guessing.units import without_shares
-from core.traces.layouts.base import Layout, has, present, timed, told_apart
+from core.traces.cells.numbers import parse_numbers
+from core.traces.guessing.units import clear_doubtful_percentages
+from core.traces.layouts.base import (
+    Layout,
+    has_columns,
+    select_present,
+    with_distinguished_executions,
+    with_time,
+)
 from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
 
 if TYPE_CHECKING:
     from core.traces.cells.numbers import Number
-    from core.traces.layouts.base import Head
+    from core.traces.layouts.base import TableHead
 
 
 _CORES, _BUSY = 16.0, 90.0
@@ -21,9 +27,9 @@ _KIB = 4e6
 """What exceeds this is more memory in MiB than machines have, and may be in KiB."""
 
 
-def recognise(head: Head) -> ColumnMapping | None:
-    """The mapping of a table of this layout, or None."""
-    if not has(head, "execution", "timestamp", "cpu", "mem", "cpu_iowait"):
+def recognise(head: TableHead) -> ColumnMapping | None:
+    """Return the mapping of a table of this layout, else None."""
+    if not has_columns(head, "execution", "timestamp", "cpu", "mem", "cpu_iowait"):
         return None
     most = _most(head, "mem")  # up to 100 it may be percent, and what is no MiB at all is doubted in any case
     busy = _most(head, "cpu")
@@ -38,20 +44,22 @@ def recognise(head: Head) -> ColumnMapping | None:
     mapping = ColumnMapping(
         execution="execution",
         resampling=Resampling.MEAN,
-        features=present(head, wanted),
+        features=select_present(head, wanted),
         attributes=("workload",) if "workload" in head.header else (),
         assumed=("cpu",) if busy < _BUSY and not in_cores else (),
     )
-    return without_shares(told_apart(timed(mapping, head), head), head.header, head.rows)
+    return clear_doubtful_percentages(
+        with_distinguished_executions(with_time(mapping, head), head), head.header, head.rows
+    )
 
 
-def _most(head: Head, name: str) -> float:
+def _most(head: TableHead, name: str) -> float:
     """The highest value of a column in the table's first rows."""
     return max((number.value for number in _numbers(head, name)), default=0.0)
 
 
-def _numbers(head: Head, name: str) -> list[Number]:
-    return numbers_of(head.column(name))
+def _numbers(head: TableHead, name: str) -> list[Number]:
+    return parse_numbers(head.column(name))
 
 
 LAYOUT = Layout(

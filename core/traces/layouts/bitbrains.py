@@ -8,28 +8,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.traces.guessing.times import look_at
-from core.traces.layouts.base import Layout, has, present
+from core.traces.guessing.times import guess_time_unit
+from core.traces.layouts.base import Layout, has_columns, select_present
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
-    from core.traces.layouts.base import Head
+    from core.traces.layouts.base import TableHead
 
 PERCENT, CORES, USED = "CPU usage [%]", "CPU cores", "CPU usage [cores]"
 CAPACITY = "CPU capacity provisioned [MHZ]"
 
 
-def recognise(head: Head) -> ColumnMapping | None:
-    """The mapping of a table of this layout, or None."""
+def recognise(head: TableHead) -> ColumnMapping | None:
+    """Return the mapping of a table of this layout, else None."""
     time = next((name for name in head.header if name.lower().startswith("timestamp [")), None)
-    if time is None and has(head, "Timestamp", CORES, CAPACITY):
+    if time is None and has_columns(head, "Timestamp", CORES, CAPACITY):
         time = "Timestamp"  # Materna's are dates
-    if time is None or not has(head, PERCENT, "Memory usage [KB]"):
+    if time is None or not has_columns(head, PERCENT, "Memory usage [KB]"):
         return None
     share = MappedColumn(PERCENT, Role.CPU, "percent_of_machine")
     wanted = (
-        MappedColumn(USED, Role.CPU, "cores") if has(head, USED) else share,
+        MappedColumn(USED, Role.CPU, "cores") if has_columns(head, USED) else share,
         MappedColumn("Memory usage [KB]", Role.MEMORY, "kib"),
         MappedColumn(CORES, Role.CPU_LIMIT, "cores"),
         MappedColumn("Memory capacity provisioned [KB]", Role.MEMORY_LIMIT, "kib"),
@@ -41,8 +41,8 @@ def recognise(head: Head) -> ColumnMapping | None:
     return ColumnMapping(
         time=time,
         # the published files say [ms] and hold seconds: the values decide
-        time_unit=look_at("timestamp", head.column(time)).unit,
-        features=present(head, wanted),
+        time_unit=guess_time_unit("timestamp", head.column(time)).unit,
+        features=select_present(head, wanted),
     )
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.traces.layouts.base import Layout, has, present, timed
+from core.traces.layouts.base import Layout, has_columns, select_present, with_time
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
-    from core.traces.layouts.base import Head
+    from core.traces.layouts.base import TableHead
 
 
-def recognise(head: Head) -> ColumnMapping | None:
-    """The mapping of a table of this layout, or None."""
-    if not has(head, "name", "cpu_percent", "memory_bytes"):
+def recognise(head: TableHead) -> ColumnMapping | None:
+    """Return the mapping of a table of this layout, else None."""
+    if not has_columns(head, "name", "cpu_percent", "memory_bytes"):
         return None
     wanted = (
         MappedColumn("cpu_percent", Role.CPU, "percent_of_core"),
@@ -28,7 +28,7 @@ def recognise(head: Head) -> ColumnMapping | None:
         MappedColumn("write_bytes_per_s", Role.BLOCK_OUT, "bytes_per_s"),
         MappedColumn("pids"),
     )
-    return timed(ColumnMapping(execution="name", features=present(head, wanted)), head)
+    return with_time(ColumnMapping(execution="name", features=select_present(head, wanted)), head)
 
 
 LAYOUT = Layout(

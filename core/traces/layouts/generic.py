@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.traces.guessing import guess
+from core.traces.guessing import guess_mapping
 from core.traces.layouts.base import Layout
 
 if TYPE_CHECKING:
-    from core.traces.layouts.base import Head
+    from core.traces.layouts.base import TableHead
     from core.traces.mapping import ColumnMapping
 
 
-def recognise(head: Head) -> ColumnMapping | None:
-    """The mapping of a table of this layout, or None."""
-    return guess(head.header, head.rows)
+def recognise(head: TableHead) -> ColumnMapping | None:
+    """Return the mapping of a table of this layout, else None."""
+    return guess_mapping(head.header, head.rows)
 
 
 LAYOUT = Layout(

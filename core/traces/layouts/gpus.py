@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from core.traces.layouts.base import Layout, timed
+from core.traces.layouts.base import Layout, with_time
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
-    from core.traces.layouts.base import Head
+    from core.traces.layouts.base import TableHead
 
 _COLUMN = re.compile(r"gpu \S+ (utilization|memory_mib|power_watts|memory_bandwidth)")
 _KINDS = {
@@ -21,15 +21,15 @@ _KINDS = {
 }
 
 
-def recognise(head: Head) -> ColumnMapping | None:
-    """The mapping of a table of this layout, or None."""
+def recognise(head: TableHead) -> ColumnMapping | None:
+    """Return the mapping of a table of this layout, else None."""
     found = {name: match[1] for name in head.header if (match := _COLUMN.fullmatch(name))}
     features = tuple(
         MappedColumn(name, *_KINDS[kind]) for name, kind in found.items() if any(head.column(name))
     )
     if not features:
         return None
-    return timed(ColumnMapping(features=features), head)
+    return with_time(ColumnMapping(features=features), head)
 
 
 LAYOUT = Layout(

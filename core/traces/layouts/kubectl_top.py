@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.traces.layouts.base import Layout, has, present, timed
+from core.traces.layouts.base import Layout, has_columns, select_present, with_time
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
-    from core.traces.layouts.base import Head
+    from core.traces.layouts.base import TableHead
 
 SCRAPED = 15.0
 """Seconds between the samples of a metrics server, by its default."""
 
 
-def recognise(head: Head) -> ColumnMapping | None:
-    """The mapping of a table of this layout, or None."""
-    if not has(head, "execution", "CPU(cores)", "MEMORY(bytes)"):
+def recognise(head: TableHead) -> ColumnMapping | None:
+    """Return the mapping of a table of this layout, else None."""
+    if not has_columns(head, "execution", "CPU(cores)", "MEMORY(bytes)"):
         return None
     wanted = (
         MappedColumn("CPU(cores)", Role.CPU, "cores"),
@@ -25,8 +25,8 @@ def recognise(head: Head) -> ColumnMapping | None:
         MappedColumn("cpu_percent", Role.OTHER, "percent"),
         MappedColumn("memory_percent", Role.OTHER, "percent"),
     )
-    mapping = ColumnMapping(execution="execution", features=present(head, wanted))
-    return timed(mapping, head, period=SCRAPED)
+    mapping = ColumnMapping(execution="execution", features=select_present(head, wanted))
+    return with_time(mapping, head, period=SCRAPED)
 
 
 LAYOUT = Layout(

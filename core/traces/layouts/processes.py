@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.traces.layouts.base import Layout, has, present, timed
+from core.traces.layouts.base import Layout, has_columns, select_present, with_time
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
-    from core.traces.layouts.base import Head
+    from core.traces.layouts.base import TableHead
 
 
-def recognise(head: Head) -> ColumnMapping | None:
-    """The mapping of a table of this layout, or None."""
-    if not has(head, "timestamp", "command", "pid"):
+def recognise(head: TableHead) -> ColumnMapping | None:
+    """Return the mapping of a table of this layout, else None."""
+    if not has_columns(head, "timestamp", "command", "pid"):
         return None
     wanted = (
         MappedColumn("cpu_percent", Role.CPU, "percent_of_core"),
@@ -26,9 +26,9 @@ def recognise(head: Head) -> ColumnMapping | None:
         MappedColumn("read_kib_per_s", Role.BLOCK_IN, "kib_per_s"),
         MappedColumn("write_kib_per_s", Role.BLOCK_OUT, "kib_per_s"),
     )
-    features = present(head, wanted)
+    features = select_present(head, wanted)
     mapping = ColumnMapping(execution="command", execution_parts=("pid",), features=features)
-    return timed(mapping, head) if features else None
+    return with_time(mapping, head) if features else None
 
 
 LAYOUT = Layout(

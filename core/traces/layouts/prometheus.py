@@ -5,24 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.traces.guessing import guess
+from core.traces.guessing import guess_mapping
 from core.traces.guessing.cpu_and_memory_columns import LOOPBACK
-from core.traces.guessing.order import is_identity, telling_apart
+from core.traces.guessing.order import find_distinguishing_columns, is_identity_name
 from core.traces.guessing.units import is_computed
 from core.traces.layouts.base import Layout
 from core.traces.mapping import MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
-    from core.traces.layouts.base import Head
+    from core.traces.layouts.base import TableHead
     from core.traces.mapping import ColumnMapping
 
 
-def recognise(head: Head) -> ColumnMapping | None:
-    """The mapping of a table of this layout, or None."""
+def recognise(head: TableHead) -> ColumnMapping | None:
+    """Return the mapping of a table of this layout, else None."""
     if not any(name.startswith(_STARTS) for name in head.header):
         return None
-    guessed = guess(head.header, head.rows)
+    guessed = guess_mapping(head.header, head.rows)
     if guessed is None:
         return None
     names = [one.column for one in guessed.features]
@@ -34,15 +34,20 @@ def recognise(head: Head) -> ColumnMapping | None:
     return _of_measured(replace(guessed, features=features, assumed=assumed), head)
 
 
-def _of_measured(guessed: ColumnMapping, head: Head) -> ColumnMapping:
+def _of_measured(guessed: ColumnMapping, head: TableHead) -> ColumnMapping:
     """The mapping whose executions are the containers that were measured, not those that measured them."""
     pod, container = "exported_pod", "exported_container"
     if pod not in head.header or not any(head.column(pod)):
         return guessed
     several = container in head.header and len(set(head.column(container))) > 1
     parts = (container,) if several else ()
-    others = [name for name in head.header if is_identity(name) and name not in (pod, *parts, *_MEASURING)]
-    parts = (*parts, *telling_apart((pod, *parts), others, guessed.time, head.header, head.rows))
+    others = [
+        name for name in head.header if is_identity_name(name) and name not in (pod, *parts, *_MEASURING)
+    ]
+    parts = (
+        *parts,
+        *find_distinguishing_columns((pod, *parts), others, guessed.time, head.header, head.rows),
+    )
     return replace(
         guessed,
         execution=pod,

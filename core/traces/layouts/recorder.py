@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.traces.guessing import guess
-from core.traces.layouts.base import Layout, has, present, timed, told_apart
+from core.traces.guessing import guess_mapping
+from core.traces.layouts.base import (
+    Layout,
+    has_columns,
+    select_present,
+    with_distinguished_executions,
+    with_time,
+)
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
-    from core.traces.layouts.base import Head
+    from core.traces.layouts.base import TableHead
 
 RECORDER_FEATURES = (
     MappedColumn("cpu_cores", Role.CPU, "cores"),
@@ -22,12 +28,12 @@ RECORDER_FEATURES = (
 )
 
 
-def recognise(head: Head) -> ColumnMapping | None:
-    """The mapping of a table of this layout, or None."""
-    if not has(head, "execution", "timestamp", "cpu_cores", "memory_bytes"):
+def recognise(head: TableHead) -> ColumnMapping | None:
+    """Return the mapping of a table of this layout, else None."""
+    if not has_columns(head, "execution", "timestamp", "cpu_cores", "memory_bytes"):
         return None
-    known = present(head, RECORDER_FEATURES)
-    rest = guess(head.header, head.rows)
+    known = select_present(head, RECORDER_FEATURES)
+    rest = guess_mapping(head.header, head.rows)
     taken = {"execution", "timestamp", *(one.column for one in known)}
     more = tuple(f for f in (rest.features if rest else ()) if f.column not in taken)
     texts = tuple(name for name in (rest.attributes if rest else ()) if name not in taken)
@@ -37,7 +43,7 @@ def recognise(head: Head) -> ColumnMapping | None:
         attributes=texts,
         assumed=tuple(name for name in (rest.assumed if rest else ()) if name in {f.column for f in more}),
     )
-    return told_apart(timed(mapping, head), head)
+    return with_distinguished_executions(with_time(mapping, head), head)
 
 
 LAYOUT = Layout(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.traces.layouts.base import Layout, has, present, timed
+from core.traces.layouts.base import Layout, has_columns, select_present, with_time
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
-    from core.traces.layouts.base import Head
+    from core.traces.layouts.base import TableHead
 
 
-def recognise(head: Head) -> ColumnMapping | None:
-    """The mapping of a table of this layout, or None."""
-    if not has(head, "busy", "hostname"):
+def recognise(head: TableHead) -> ColumnMapping | None:
+    """Return the mapping of a table of this layout, else None."""
+    if not has_columns(head, "busy", "hostname"):
         return None
     share = MappedColumn("busy", Role.CPU, "percent_of_machine")
     wanted = (
@@ -32,10 +32,10 @@ def recognise(head: Head) -> ColumnMapping | None:
         *(MappedColumn(name) for name in ("bread/s", "bwrtn/s")),
     )
     execution = "hostname" if "hostname" in head.header else None
-    return timed(ColumnMapping(execution=execution, features=present(head, wanted)), head)
+    return with_time(ColumnMapping(execution=execution, features=select_present(head, wanted)), head)
 
 
-def _sized(head: Head) -> bool:
+def _sized(head: TableHead) -> bool:
     """Whether the usage of every row is known in cores."""
     if "busy_cores" not in head.header:
         return False

@@ -11,15 +11,15 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.traces.guessing.units import without_shares
-from core.traces.layouts.base import Layout, timed, told_apart
+from core.traces.guessing.units import clear_doubtful_percentages
+from core.traces.layouts.base import Layout, with_distinguished_executions, with_time
 from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.traces.layouts.base import Head
+    from core.traces.layouts.base import TableHead
 
 TRACKING = "tracking"
 _METRICS = tuple(
@@ -62,8 +62,8 @@ def is_chart(header: Sequence[str]) -> bool:
     return header[:1] in [(axis,) for axis in _RELATIVE] or any(name.endswith("__MIN") for name in header)
 
 
-def recognise(head: Head) -> ColumnMapping | None:
-    """The mapping of a table of this layout, or None."""
+def recognise(head: TableHead) -> ColumnMapping | None:
+    """Return the mapping of a table of this layout, else None."""
     if not any(name.startswith(("system.", "system/")) for name in head.header):
         return None
     if head.made != TRACKING and not any(map(_OWN.fullmatch, head.header)):
@@ -73,11 +73,11 @@ def recognise(head: Head) -> ColumnMapping | None:
         return None
     time = next((name for name in _TIMES if name in head.header), "")
     execution = next((name for name in _RUNS if name in head.header), None)
-    mapping = timed(ColumnMapping(execution=execution, features=features), head, time)
+    mapping = with_time(ColumnMapping(execution=execution, features=features), head, time)
     if head.made or time in _RELATIVE:
         mapping = _in_seconds(mapping, time)
-    mapping = told_apart(mapping, head)
-    return mapping if head.made else without_shares(mapping, head.header, head.rows)
+    mapping = with_distinguished_executions(mapping, head)
+    return mapping if head.made else clear_doubtful_percentages(mapping, head.header, head.rows)
 
 
 def _in_seconds(mapping: ColumnMapping, time: str) -> ColumnMapping:
@@ -87,7 +87,7 @@ def _in_seconds(mapping: ColumnMapping, time: str) -> ColumnMapping:
     return replace(mapping, time_unit="s", assumed=tuple(name for name in mapping.assumed if name != time))
 
 
-def _features(head: Head) -> tuple[MappedColumn, ...]:
+def _features(head: TableHead) -> tuple[MappedColumn, ...]:
     """The metrics that are known, in the order of the file."""
     features, taken = [], set[tuple[Role, str]]()
     for pattern, role, unit in _METRICS:

@@ -7,7 +7,7 @@ from core.engines.demo.host import ENGINE_ID, DemoHost
 from core.engines.demo.kind import DemoAddress
 from core.engines.demo.world import DemoWorld
 from core.engines.docker_host import MemoryKeeper
-from core.engines.values import EngineKey, labelled
+from core.engines.values import EngineKey, has_label
 from core.simulation.replay import Recording, ReplayPlan, StartingPlace
 
 KEY = EngineKey("demo", ENGINE_ID)
@@ -48,10 +48,10 @@ class Demo:
     def world(self) -> DemoWorld:
         return DemoWorld(self.folder, lambda: self.plan, self.clock, self.before)
 
-    def host(self, keeper=None, guard=labelled) -> DemoHost:
+    def host(self, keeper=None, guard=has_label) -> DemoHost:
         return DemoHost(DemoAddress(self.folder), self.world(), keeper or self.keeper, guard)
 
-    def engine(self, adopt=labelled, **more) -> DemoEngine:
+    def engine(self, adopt=has_label, **more) -> DemoEngine:
         return DemoEngine(self.host(), adopt, sleep=self.clock.sleep, **more)
 
 

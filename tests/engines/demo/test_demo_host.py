@@ -9,10 +9,10 @@ import pytest
 
 from core.engines.demo.host import DemoHost
 from core.engines.demo.kind import ENGINE, RECORDED, DemoAddress, bundled_plan
-from core.engines.demo.world import AWAKE
+from core.engines.demo.world import MAX_AWAKE
 from core.engines.docker_host import MemoryKeeper
 from core.engines.errors import ChangeRefused, ContainerGone, HostLost, NotOurs
-from core.engines.values import labelled
+from core.engines.values import has_label
 from tests.engines.demo.making import KEY, Demo, flat, job_of, plan_of
 
 # ---- what everybody sees ----
@@ -58,7 +58,7 @@ def test_a_change_that_fails_changes_nothing(demo):
 def test_a_host_that_nobody_looked_at_stood_still(demo):
     host = demo.host()
     before = host.look().replay
-    demo.clock.sleep(AWAKE + 5.0)
+    demo.clock.sleep(MAX_AWAKE + 5.0)
     later = host.look().replay
     assert (later.at, later.jobs) == (before.at, before.jobs)
     demo.clock.sleep(-3600.0)
@@ -191,7 +191,7 @@ def test_limits_are_kept_before_they_are_changed_and_restored_exactly(tmp_path):
 def test_only_what_the_guard_allows_is_changed_and_only_with_a_keeper(demo):
     for host in (
         demo.host(guard=lambda _: False),
-        DemoHost(DemoAddress(demo.folder), demo.world(), None, labelled),
+        DemoHost(DemoAddress(demo.folder), demo.world(), None, has_label),
     ):
         one = job_of(host, "one")
         with pytest.raises(NotOurs):

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.engines.docker_host import Address, Creation, Host, HostLost, connection, parse_addresses
+from core.engines.docker_host import Address, ContainerCreation, Host, HostLost, connection, parse_addresses
 from tests.live.engine.test_limits import until
 
 pytestmark = pytest.mark.live
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.live
 def over_ssh(docker_url, monkeypatch):
     """A host behind ssh, except that ssh itself is left out: the program that it would start runs here."""
     stdio = ["docker", "-H", docker_url, "system", "dial-stdio"]
-    monkeypatch.setattr(connection, "_ssh", lambda _: connection.through(stdio))
+    monkeypatch.setattr(connection, "_ssh", lambda _: connection.dial_command(stdio))
     with Host(Address("far", "ssh://me@there")) as host:
         yield host
 
@@ -99,7 +99,9 @@ def test_a_far_host_is_seen_counted_and_changed_through_its_api(way, request, li
     host.events(heard.append)
     program = "import time\nx = bytearray(20 << 20)\nprint('loss=0.5', flush=True)\n"
     program += "while time.process_time() < 0.3: pass\ntime.sleep(600)"
-    container = host.create(Creation(f"phasedock-test-{way}", light_image, ("python3", "-c", program)))
+    container = host.create(
+        ContainerCreation(f"phasedock-test-{way}", light_image, ("python3", "-c", program))
+    )
     try:
         host.start(container)
         found = next(each for each in host.containers() if each.id == container)
@@ -117,7 +119,7 @@ def test_a_far_host_is_seen_counted_and_changed_through_its_api(way, request, li
 
 
 def test_a_program_that_ends_at_once_is_a_host_that_is_lost(monkeypatch):
-    monkeypatch.setattr(connection, "_ssh", lambda _: connection.through(["false"]))
+    monkeypatch.setattr(connection, "_ssh", lambda _: connection.dial_command(["false"]))
     with (
         Host(Address("far", "ssh://me@there")) as host,
         pytest.raises(HostLost, match="no answer from") as caught,

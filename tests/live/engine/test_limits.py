@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from core.engines.docker_host import Address, ChangeRefused, ContainerGone, Creation, Host, Limits, NotOurs
+from core.engines.docker_host import (
+    Address,
+    ChangeRefused,
+    ContainerCreation,
+    ContainerGone,
+    Host,
+    Limits,
+    NotOurs,
+)
 
 pytestmark = pytest.mark.live
 
@@ -36,8 +44,8 @@ def host(docker_url):
 def sleeper(start_job, light_image):
     """Makes a container that sleeps, as somebody else would, but with our label."""
 
-    def start(labelled=True, **settings):
-        labels = {"phasedock": ""} if labelled else {}
+    def start(has_label=True, **settings):
+        labels = {"phasedock": ""} if has_label else {}
         return start_job(light_image, ["sleep", "600"], labels=labels, **settings).id
 
     return start
@@ -171,7 +179,7 @@ def test_a_part_of_a_change_that_reached_the_kernel_goes_back_with_the_rest(host
 def test_a_container_that_we_were_not_told_about_is_refused_before_anything_is_sent(
     host, sleeper, docker_client
 ):
-    container = sleeper(labelled=False)
+    container = sleeper(has_label=False)
     host.containers()
     before = docker_client.api.inspect_container(container)
     sent = []
@@ -195,7 +203,7 @@ def test_a_container_that_we_were_not_told_about_is_refused_before_anything_is_s
 
 
 def test_a_guard_may_allow_a_container_that_was_picked(docker_url, sleeper):
-    container = sleeper(labelled=False)
+    container = sleeper(has_label=False)
     with Host(Address("local", docker_url), guard=lambda found: found.id == container) as host:
         assert host.set_limits(container, Limits().with_cores(0.5)).cores == 0.5
         assert host.restore(container)
@@ -215,7 +223,10 @@ def test_the_list_follows_what_happens(host, docker_client, sleeper):
 def test_counters_of_fifty_containers_cost_at_most_ten_milliseconds(host, light_image):
     import time
 
-    made = [host.create(Creation(f"phasedock-test-{n}", light_image, ("sleep", "600"))) for n in range(50)]
+    made = [
+        host.create(ContainerCreation(f"phasedock-test-{n}", light_image, ("sleep", "600")))
+        for n in range(50)
+    ]
     try:
         for container in made:
             host.start(container)
@@ -235,7 +246,7 @@ def test_counters_of_fifty_containers_cost_at_most_ten_milliseconds(host, light_
 
 
 def test_the_kernel_and_dockers_api_say_the_same(host, docker_url, start_job, light_image):
-    from core.engines.docker_host.cgroups import from_api
+    from core.engines.docker_host.cgroups import parse_stats
 
     busy = "import time\nx = bytearray(30 << 20)\nwhile time.process_time() < 0.3: pass\ntime.sleep(600)"
     container = start_job(
@@ -246,7 +257,7 @@ def test_the_kernel_and_dockers_api_say_the_same(host, docker_url, start_job, li
     until(lambda: False, seconds=0.5)
     files = host.counters([found])[container]
     path = f"/containers/{container}/stats"
-    api = from_api(host._connection.get(path, stream=False, **{"one-shot": True}), files.time)
+    api = parse_stats(host._connection.get(path, stream=False, **{"one-shot": True}), files.time)
     assert settled
     assert files.cpu_seconds == pytest.approx(api.cpu_seconds, abs=0.02)
     assert files.memory == pytest.approx(api.memory, abs=4 * MIB)

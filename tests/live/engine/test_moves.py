@@ -73,9 +73,9 @@ def test_a_move_that_is_not_confirmed_goes_back_from_the_checkpoint(
 ):
     """Until it is confirmed the job does no step in its new container, so none is done twice."""
     migration = "core.engines.docker_host.migration"
-    monkeypatch.setattr(f"{migration}.CONFIRM_IN", 0.0)
+    monkeypatch.setattr(f"{migration}.CONFIRM_TIMEOUT", 0.0)
     # a container that is there before Docker says that it is started could still confirm
-    monkeypatch.setattr(f"{migration}._goes_on", lambda *_: False)
+    monkeypatch.setattr(f"{migration}._has_resumed", lambda *_: False)
     with opened(docker_url, tmp_path, planned(light_image, "a", 2.0, 40)) as engine:
         begun(engine, Start("a", "worker-0"))
         looked_until(engine, lambda job: (job.steps or 0) >= 3)
@@ -96,7 +96,7 @@ def test_a_move_that_is_not_confirmed_goes_back_from_the_checkpoint(
 
 
 def test_a_job_that_writes_no_checkpoint_in_time_stays(docker_url, light_image, tmp_path, monkeypatch):
-    monkeypatch.setattr("core.engines.docker_host.migration.CHECKPOINT_IN", 0.5)
+    monkeypatch.setattr("core.engines.docker_host.migration.CHECKPOINT_TIMEOUT", 0.5)
     deaf = PlannedJob("a", light_image, ("sleep", "30"), labels={"phasedock.test": "1"}, can_migrate=True)
     with opened(docker_url, tmp_path, deaf) as engine:
         begun(engine, Start("a", "worker-0"))
@@ -113,8 +113,8 @@ def test_a_job_that_computes_has_longer_to_go_on(docker_url, light_image, tmp_pa
 
     That holds on a busy machine too, on which every look takes its time.
     """
-    monkeypatch.setattr("core.engines.docker_host.migration.CONFIRM_IN", 1.5)
-    monkeypatch.setattr("core.engines.docker_host.migration._LOOK", 0.05)
+    monkeypatch.setattr("core.engines.docker_host.migration.CONFIRM_TIMEOUT", 1.5)
+    monkeypatch.setattr("core.engines.docker_host.migration._POLL_INTERVAL", 0.05)
     program = ("python3", "-m", "phasedock_jobs", "mlp", "--steps", "60", "--size", "2")
     job = PlannedJob("a", light_image, program, can_migrate=True, labels={"phasedock.test": "1"})
     with opened(docker_url, tmp_path, job) as engine:
@@ -129,7 +129,7 @@ def test_a_job_that_computes_has_longer_to_go_on(docker_url, light_image, tmp_pa
 def test_a_job_that_is_removed_while_it_moves_has_failed(
     docker_url, light_image, tmp_path, docker_client, monkeypatch
 ):
-    monkeypatch.setattr("core.engines.docker_host.migration.CHECKPOINT_IN", 5.0)
+    monkeypatch.setattr("core.engines.docker_host.migration.CHECKPOINT_TIMEOUT", 5.0)
     deaf = PlannedJob("a", light_image, ("sleep", "30"), labels={"phasedock.test": "1"}, can_migrate=True)
     with opened(docker_url, tmp_path, deaf) as engine:
         begun(engine, Start("a", "worker-0"))

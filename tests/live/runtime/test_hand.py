@@ -7,7 +7,7 @@ from sqlalchemy import update
 
 from core.bootstrap import open_workspace, worker_for
 from core.config import Settings
-from core.engines.docker_host.apply_limits import NONE
+from core.engines.docker_host.apply_limits import UNSET_VALUES
 from core.errors import ConflictError, InputError, RefusedError
 from core.sampling.values import ContainerAllowance, Mode
 from core.workspace.tables import SavedLimitsRow
@@ -91,7 +91,9 @@ def test_what_was_set_comes_back_digit_by_digit_and_what_was_not_means_the_same(
 
 def written_after(before, sent):
     """What Docker has once limits were given and taken away: only a 0 that had to be sent differs."""
-    return {name: NONE[name] if name in sent and not value else value for name, value in before.items()}
+    return {
+        name: UNSET_VALUES[name] if name in sent and not value else value for name, value in before.items()
+    }
 
 
 @pytest.fixture

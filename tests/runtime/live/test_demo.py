@@ -9,7 +9,7 @@ import pytest
 
 from core.bootstrap import open_workspace
 from core.engines.docker_host.connection import Address
-from core.engines.values import labelled
+from core.engines.values import has_label
 from core.errors import Cancelled, ConflictError
 from core.live.history.chunks import RecordedContainer
 from core.live.history.writer import HistoryWriter
@@ -88,12 +88,12 @@ def test_what_was_saved_of_a_container_that_has_ended_is_forgotten(space):
 
 def test_a_container_without_the_label_is_left_alone_until_it_is_picked(space, refuses):
     with space.live.engines.host("demo") as host:
-        other = next((each for each in host.containers() if not labelled(each)), None)
+        other = next((each for each in host.containers() if not has_label(each)), None)
         while other is None:  # its place is empty for a few seconds after each job
             host.world.change(
                 lambda now: replace(now.replay, due=tuple(min(due, now.replay.at) for due in now.replay.due))
             )
-            other = next((each for each in host.containers() if not labelled(each)), None)
+            other = next((each for each in host.containers() if not has_label(each)), None)
     with refuses(ConflictError):
         space.live.limits.set_limit("demo", other.id, 0.5)
     space.live.limits.pick("demo", other.id)
@@ -106,7 +106,7 @@ def test_a_container_without_the_label_is_left_alone_until_it_is_picked(space, r
 def test_what_a_killed_process_changed_is_restored_by_the_next(space):
     one = container(space)
     live = space.live
-    with live.engines.host("demo", live.saved_limits.keeper("dead"), labelled) as host:
+    with live.engines.host("demo", live.saved_limits.keeper("dead"), has_label) as host:
         host.set_limits(one.id, host.inspect(one.id).limits.with_cores(0.1))
     assert rows(space)[one.name].cpu_limit == 0.1
     assert live.limits.put_back_orphans().restored == (one.name,)

@@ -93,7 +93,7 @@ SAMPLES = [
     ids=["list", "indented", "inside", "one after the other", "cut", "several inside", "several lists"],
 )
 def test_lists_of_objects_are_read_as_lines_are(tmp_path, monkeypatch, text):
-    monkeypatch.setattr(json_lines, "MOST_LINE", 200)
+    monkeypatch.setattr(json_lines, "MAX_LINE", 200)
     traces, report = read_with_report(write(tmp_path, "own.json", text))
     assert traces.ids == ("a", "b")
     assert of(traces, Role.CPU, "b") == [0.25 * i for i in range(6)]
@@ -116,7 +116,7 @@ def test_what_breaks_off_in_a_list_is_told(tmp_path):
 
 
 def test_a_document_is_no_sample_of_a_list(tmp_path, monkeypatch, refuses):
-    monkeypatch.setattr(json_lines, "MOST_LINE", 300)
+    monkeypatch.setattr(json_lines, "MAX_LINE", 300)
     text = json.dumps([*SAMPLES, {**SAMPLES[0], "log": "x" * 1_000}])
     with refuses(InputError):
         read_with_report(write(tmp_path, "own.json", text))

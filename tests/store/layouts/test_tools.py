@@ -206,7 +206,7 @@ def test_metrics_behind_the_first_rows_are_seen(tmp_path):
 
 
 def test_a_metric_that_comes_too_late_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(long_table, "LOOKED_THROUGH", 1000)
+    monkeypatch.setattr(long_table, "MAX_SEARCHED_CHARS", 1000)
     _, report = read_with_report(write(tmp_path, "sorted.csv", by_metric(2500)))
     assert [(one.kind, one.column) for one in report.harmful] == [("late_column", "memory_bytes")]
 
