@@ -7,11 +7,11 @@ from typing import Literal, TypeAlias
 from core.errors import ConflictError, NotFoundError, RefusedError
 
 LossKind: TypeAlias = Literal["missing", "denied", "lost"]
-"""Why a host does not answer: nothing is there, its socket may not be opened, or it stopped answering."""
+"""Why a host does not answer: no listener, no permission, or a lost connection."""
 
 
 class HostLost(ConflictError):  # noqa: N818 - it says what happened
-    """A host that does not answer."""
+    """A host does not answer."""
 
     def __init__(self, message: str, hint: str = "", kind: LossKind = "lost") -> None:
         super().__init__(message, hint)
@@ -19,12 +19,12 @@ class HostLost(ConflictError):  # noqa: N818 - it says what happened
 
 
 class ContainerGone(NotFoundError):  # noqa: N818 - it says what happened
-    """A container that was there and is not any more."""
+    """A container no longer exists."""
 
 
 class ChangeRefused(ConflictError):  # noqa: N818 - it says what happened
-    """The host did not do what it was asked to do, or did something else."""
+    """The host refused a change, or made another one."""
 
 
 class NotOurs(ChangeRefused, RefusedError):  # noqa: N818 - it says what happened
-    """A container that PhaseDock was not told about was about to be changed."""
+    """PhaseDock may not change this container."""

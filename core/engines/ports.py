@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 
 class HostAddress(Protocol):
-    """One host of the settings: its name, and where it is, for the engine and for people."""
+    """The name and address of a host in the settings."""
 
     @property
     def name(self) -> str:
-        """What people call it; letters, digits, dots, dashes and underscores."""
+        """Its name: letters, digits, dots, dashes and underscores."""
 
     @property
     def url(self) -> str:
-        """Where it is; empty for the engine's own default."""
+        """Its URL; empty for the engine's default."""
 
     @property
     def shown(self) -> str:
-        """Where it is, for people."""
+        """Its address for people."""
 
 
 class Limits(Protocol):
-    """What a container may use, in an engine's own terms, so that it can be restored exactly."""
+    """The resource limits of a container in an engine's own terms, so that they can be restored exactly."""
 
     @property
     def cores(self) -> float | None:
@@ -58,15 +58,15 @@ class Limits(Protocol):
         """These limits with at most `memory` bytes."""
 
     def to_dict(self) -> Mapping[str, Any]:
-        """Plain values, for a database or a file; `SteeredHost.read_limits` reads them."""
+        """Return plain values for a database or a file; `SteeredHost.read_limits` reads them."""
 
 
 class Container(Protocol):
-    """One container as it was when its engine was last asked."""
+    """One container at the last request to its engine."""
 
     @property
     def id(self) -> str:
-        """Its full id, which no other container ever has."""
+        """Its full, unique id."""
 
     @property
     def name(self) -> str:
@@ -78,7 +78,7 @@ class Container(Protocol):
 
     @property
     def command(self) -> tuple[str, ...]:
-        """What it runs, as it was given or as its image says."""
+        """Its command, given explicitly or by its image."""
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -90,47 +90,47 @@ class Container(Protocol):
 
     @property
     def limits(self) -> Limits:
-        """What it may use."""
+        """Its resource limits."""
 
 
 class Readings(Protocol):
-    """What a job's agent reports."""
+    """The readings of a job's agent."""
 
     def news(self) -> list[Reading]:
-        """Unix seconds and E (the evaluation function) of every reading since the last call, oldest first."""
+        """Return Unix seconds and E (the evaluation function) of the new readings, oldest first."""
 
 
 class Keeper(Protocol):
-    """Saves limits durably, so that they can be restored even if the process that changed them dies."""
+    """Saves limits durably, so that they can be restored after a crash of the changing process."""
 
     def keep(self, engine: EngineKey, container: str, limits: Mapping[str, Any]) -> None:
         """Save a container's limits, unless some are saved already."""
 
     def kept(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
-        """A container's saved limits, or None if there are none."""
+        """Return a container's saved limits, or None."""
 
     def forget(self, engine: EngineKey, container: str) -> None:
-        """Forget a container's saved limits: they were restored, and that was verified."""
+        """Forget a container's saved limits once their restoration is verified."""
 
 
 @runtime_checkable
 class ShowsContainers(Protocol):
-    """An engine that says which container each job is in."""
+    """An engine with the containers of its jobs."""
 
     @property
     def containers(self) -> Mapping[str, str]:
-        """The container that each job is in now."""
+        """The current container of each job."""
 
 
 class LiveEngine(Engine, Protocol):
-    """An engine over containers; a context manager that leaves them as they were."""
+    """An engine over containers; a context manager that restores them."""
 
     @property
     def containers(self) -> Mapping[str, str]:
-        """The container that each job is in now."""
+        """The current container of each job."""
 
     def close(self) -> tuple[str, ...]:
-        """End the run; returns a sentence for each thing that could not be restored or removed."""
+        """End the run; return a sentence for each failure to restore or remove a container."""
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -142,7 +142,7 @@ class LiveEngine(Engine, Protocol):
 
 
 class WatchedHost(Protocol):
-    """A host that is looked at; one that does not answer raises `core.engines.errors.HostLost`."""
+    """A host to read from; raises `core.engines.errors.HostLost` if it does not answer."""
 
     @property
     def name(self) -> str:
@@ -150,59 +150,59 @@ class WatchedHost(Protocol):
 
     @property
     def address(self) -> HostAddress:
-        """Where it is."""
+        """Its address."""
 
     def info(self, within: float = inf) -> HostInfo:
-        """What it is, as it said at most so many seconds ago; without, whenever it was first asked."""
+        """Return its description, at most `within` seconds old."""
 
     def key(self) -> EngineKey:
-        """Which engine it is, whatever it is called."""
+        """Return the key of its engine, independent of its name."""
 
     def ping(self) -> None:
-        """Ask whether it is there."""
+        """Check that it answers."""
 
     def containers(self, running_only: bool = True) -> Sequence[Container]:
-        """Its containers, newest first."""
+        """Return its containers, newest first."""
 
     def inspect(self, container: str) -> Container:
-        """One container as it is now; raises `ContainerGone`."""
+        """Return the present state of a container; raises `ContainerGone`."""
 
     def known(self, container: str) -> Container | None:
-        """What was last seen of a container, without asking."""
+        """Return the last known state of a container without a request."""
 
     def counters(self, containers: Sequence[Any]) -> Mapping[str, Counters]:
-        """A reading of each running container of `containers`, by id."""
+        """Return a reading of each running container of `containers`, by id."""
 
     def logs_since(self, container: str, since: float, lines: int = ...) -> list[tuple[float, str]]:
-        """Unix seconds and text of lines that a container printed after `since`, at most the last `lines`."""
+        """Return Unix seconds and text of a container's last `lines` log lines after `since`."""
 
     def readings(self, container: Any) -> Readings | None:
-        """What a container's agent reports, where that can be read from here."""
+        """Return the readings of a container's agent, or None if they are unreadable here."""
 
     def close(self) -> None:
         """Close what is open."""
 
 
 class SteeredHost(WatchedHost, Protocol):
-    """A host whose containers may be changed, as far as its guard allows; limits are saved before that."""
+    """A host whose containers can be changed if its guard allows; saves their limits before."""
 
     def read_limits(self, plain: Mapping[str, Any]) -> Limits:
-        """Limits that `Limits.to_dict` wrote."""
+        """Return the limits that `Limits.to_dict` wrote."""
 
     def set_limits(self, container: str, limits: Any) -> Limits:
-        """Give a container other limits, verified; returns what it has now."""
+        """Change a container's limits, verify and return them."""
 
     def restore(self, container: str) -> bool:
-        """Restore the saved limits, verify that, and forget them; False if none were saved."""
+        """Restore, verify and forget the saved limits; False without saved limits."""
 
     def unpause(self, container: str) -> None:
         """Resume a container's processes."""
 
     def remove(self, container: str) -> None:
-        """End and remove a container; fine if it is gone."""
+        """Stop and remove a container; does nothing if it is gone."""
 
     def free_threads(self, container: Any) -> None:
-        """Let a job that followed its cores choose its threads again."""
+        """Let a job that follows its cores choose its threads again."""
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -215,7 +215,7 @@ class SteeredHost(WatchedHost, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """One run of one policy on one seed."""
+    """A run of one policy with one seed."""
 
     #: What is run.
     experiment: Experiment
@@ -236,7 +236,7 @@ class RunRequest:
 
 
 class Adopt(Protocol):
-    """Begins to follow containers, present and new, as jobs on one worker of the host's name."""
+    """Begins a run with present and new containers as jobs on one worker, named like the host."""
 
     def __call__(
         self,
@@ -251,7 +251,7 @@ class Adopt(Protocol):
 
 
 class Connect(Protocol):
-    """Opens a host for the caller alone, who has to close it."""
+    """Opens a host; the caller must close it."""
 
     def __call__(
         self,
@@ -265,7 +265,7 @@ class Connect(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EngineKind:
-    """A kind of engine, as the register has it."""
+    """A kind of engine, an entry of the register."""
 
     #: What experiments call it.
     name: str

@@ -1,8 +1,7 @@
-"""What PhaseDock asks of an engine that runs submitted jobs, beside what it asks of all (`ports`).
+"""Ports of an engine that runs submitted jobs, beside those of every engine (`ports`).
 
-A submitted job belongs to no run: it waits until a policy starts it, its container outlives the policy that
-started it, and the next one finds it again by its label. So there is never a second container of one job,
-whatever was killed at whatever moment.
+A submitted job belongs to no run: it waits until a policy starts it, its container outlives that policy, and
+the next one finds it by its label. So a job never has a second container, whatever crashes.
 """
 
 from __future__ import annotations
@@ -20,42 +19,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SubmittedJob:
-    """A job that a person submitted, as an engine needs it."""
+    """A submitted job for an engine."""
 
-    #: The id under which it was submitted, which its container carries (`core.engines.values.SUBMISSION`).
+    #: Its submission id, a label of its container (`core.engines.values.SUBMISSION`).
     id: str
-    #: What people call it.
+    #: Its name for people.
     name: str
-    #: What its container is called; the same at every attempt, and that of no other job.
+    #: The unique name of its container, the same at every attempt.
     container_name: str
-    #: When, seconds since 1970.
+    #: Submission time in seconds since 1970.
     submitted: float
-    #: What it runs; an empty command is the image's own.
+    #: Image and command; an empty command is the image's own.
     image: str
     command: tuple[str, ...] = ()
     #: Variables of its program.
     environment: Mapping[str, str] = field(default_factory=dict, hash=False)
-    #: Folders of the host and where its container sees them; ports of the host and those inside.
+    #: Folders of the host and their paths in the container; ports of the host and of the container.
     volumes: Mapping[str, str] = field(default_factory=dict, hash=False)
     ports: Mapping[str, str] = field(default_factory=dict, hash=False)
-    #: Bytes that it may use at most, or None.
+    #: Memory limit in bytes, or None.
     memory: int | None = None
-    #: Cores that its owner asked for, and what else was said of it.
+    #: Requested cores and terms.
     request: float | None = None
     terms: Terms | None = None
     #: Whether its program follows its cores with its threads.
     can_resize: bool = False
-    #: The bundled program that it runs; empty for any other.
+    #: Its bundled program; empty for any other.
     program: str = ""
-    #: The container that it runs in already, and since when, seconds since 1970; empty and None while it
-    #: waits.
+    #: Its running container and start time in seconds since 1970; empty and None while it waits.
     container: str = ""
     started: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a job ended: whether it was done, and why it ended, in a sentence."""
+    """The end of a job: whether it was done, and the reason in a sentence."""
 
     done: bool
     why: str
@@ -66,23 +64,23 @@ class QueueingEngine(LiveEngine, Protocol):
 
     @property
     def reasons(self) -> Mapping[str, str]:
-        """Why each job that has ended did, in one sentence."""
+        """The reason of each ended job, in one sentence."""
 
     def submit(self, job: SubmittedJob) -> str:
-        """Let a job arrive, or follow the container that it runs in; returns its name in the run."""
+        """Add a job to the run, or follow its running container; return its name in the run."""
 
     def revise(self, job: str, terms: Terms) -> None:
-        """Let the owner of a job say something else of it."""
+        """Change the terms of a job."""
 
     def withdraw(self, job: str) -> None:
-        """Let a job that waits leave, or end and remove the container of one that runs."""
+        """Remove a job from the run, with its container if it runs."""
 
 
 class JobHost(SteeredHost, Protocol):
     """A host that runs submitted jobs."""
 
     def has_image(self, image: str) -> bool:
-        """Whether a job with this image can be started."""
+        """Whether the host has an image."""
 
     def outcome(self, container: str) -> Outcome | None:
-        """How the program of a container ended; None while it has not."""
+        """Return how a container's program ended; None before its end."""

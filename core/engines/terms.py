@@ -1,14 +1,14 @@
-"""What the owner of a container says of it beside how it is steered: labels such as ``phasedock.request``.
+"""Scheduling terms in the labels of a container, such as ``phasedock.request``.
 
-| label | what it says |
+| label | meaning |
 |---|---|
-| ``phasedock.request`` | cores that it asks for |
-| ``phasedock.min``, ``phasedock.max`` | cores that it can run with at least and at most |
-| ``phasedock.memory`` | memory that it needs: ``2 GiB``, ``500 MiB``, or bytes |
+| ``phasedock.request`` | requested cores |
+| ``phasedock.min``, ``phasedock.max`` | minimum and maximum cores |
+| ``phasedock.memory`` | required memory: ``2 GiB``, ``500 MiB``, or bytes |
 | ``phasedock.priority`` | 0 to 9 |
-| ``phasedock.deadline`` | until when: ``2 h`` after it was created, or a date and time |
+| ``phasedock.deadline`` | ``2 h`` after its creation, or a date and time |
 
-A label that cannot be understood says nothing, and why is said beside the container.
+An invalid label is ignored, and the reason is shown beside the container.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ _MOST_CORES: Final = 4096.0
 
 
 class LabelTerms(NamedTuple):
-    """What labels say."""
+    """The terms in the labels of a container."""
 
-    #: Cores that it asks for, or None.
+    #: Requested cores, or None.
     request: float | None
-    #: What else; its deadline is that of `until` and is left out here.
+    #: The other terms, without the deadline, which is `until`.
     terms: Terms
-    #: When it has to be done, seconds since 1970, or None.
+    #: The deadline in seconds since 1970, or None.
     until: float | None
-    #: Labels that cannot be understood, each with a sentence.
+    #: A sentence for each invalid label.
     wrong: Mapping[str, str]
 
 
 def read_terms(labels: Mapping[str, str], created: float) -> LabelTerms:
-    """What the labels of a container say."""
+    """Read the terms in the labels of a container."""
     wrong: dict[str, str] = {}
 
     def read(name: str, how: Callable[[str], Any]) -> Any:
@@ -68,18 +68,18 @@ def _cores(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 < value <= _MOST_CORES:
-        raise ValueError(f"“{text[:40]}” is no number of cores; write one such as 1.5.")
+        raise ValueError(f"“{text[:40]}” is not a number of cores. Try 1.5.")
     return value
 
 
 def _memory(text: str) -> float:
     match = _SIZE.fullmatch(text)
     if match is None or float(match[1]) <= 0:
-        raise ValueError(f"“{text[:40]}” is no size; write one such as 2 GiB.")
+        raise ValueError(f"“{text[:40]}” is not a size. Try 2 GiB.")
     return float(match[1]) * SUFFIX_FACTORS[Unit.BYTES][(match[2] or "B").lower()]
 
 
 def _priority(text: str) -> int:
     if not text.isdecimal() or int(text) > HIGHEST_PRIORITY:
-        raise ValueError(f"“{text[:40]}” is no priority; write 0 to {HIGHEST_PRIORITY}.")
+        raise ValueError(f"“{text[:40]}” is not a priority. Use 0 to {HIGHEST_PRIORITY}.")
     return int(text)

@@ -1,4 +1,4 @@
-"""What every engine with containers reports of them, in terms that belong to no single engine."""
+"""Labels, descriptions and counters of containers and hosts, common to all engines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class HasLabels(Protocol):
-    """Whatever has labels."""
+    """Anything with labels."""
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -18,40 +18,40 @@ class HasLabels(Protocol):
 
 
 LOGS_EVERY: Final = 0.9
-"""Seconds between two reads of a container's log, where a policy goes by losses; each is a request."""
+"""Seconds between two reads of a container's log for a policy that uses losses; each is a request."""
 
 MIN_CORES: Final = 0.01
 """The smallest limit of cores: the kernel takes no quota below 1 ms in a period of 100 ms."""
 
 MANAGED: Final = "phasedock"
-"""The label whose presence lets PhaseDock change a container."""
+"""The label that allows PhaseDock to change a container."""
 
 RUN: Final = "phasedock.run"
-"""The label that names the run which a container belongs to."""
+"""The label with the run of a container."""
 
 JOB: Final = "phasedock.job"
-"""The label that names the job which a container runs."""
+"""The label with the job of a container."""
 
 SUBMISSION: Final = "phasedock.submission"
-"""The label with the id under which the job of a container was submitted."""
+"""The label with the submission id of a container's job."""
 
 DATA: Final = "phasedock.data"
-"""The label that says in a word what a container trains on, where its command does not say it."""
+"""The label with one word for a container's training data, if its command does not name them."""
 
 LOSS: Final = "phasedock.loss"
-"""The label that says how E (the evaluation function) is found in logs: a key, or a regex with one group."""
+"""The label with the key of E (the evaluation function) in logs, or a regular expression with one group."""
 
 GOAL: Final = "phasedock.goal"
-"""The label that says whether E is to fall (``min``), to rise (``max``) or is a distance from the best."""
+"""The label with the goal of E: to fall (``min``), to rise (``max``), or its best value."""
 
 AGENT: Final = "phasedock.agent"
-"""The label with the folder, on the host, in which the job's agent reads and writes."""
+"""The label with the folder of the job's agent on the host."""
 
 
 class EngineKey(NamedTuple):
-    """Which engine: what the settings call it today, and its own id, which does not change with the name.
+    """The identity of an engine: its name in the settings and its permanent id.
 
-    The id is empty where the engine has not been reached, or has none.
+    The id is empty before the first connection, or if the engine has none.
     """
 
     name: str
@@ -60,7 +60,7 @@ class EngineKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HostInfo:
-    """What a host is."""
+    """The description of a host."""
 
     #: Its name in the settings.
     name: str
@@ -72,40 +72,40 @@ class HostInfo:
     version: str
     #: The version of its control groups: 1 or 2.
     cgroup: int
-    #: True if its containers' control groups can be read from here.
+    #: Whether its containers' control groups are readable here.
     local: bool
-    #: Its own id, which it keeps for as long as it keeps its containers; empty where it has none.
+    #: Its id, permanent like its containers; empty without one.
     id: str = ""
 
     @property
     def key(self) -> EngineKey:
-        """Which engine this is."""
+        """The identity of its engine."""
         return EngineKey(self.name, self.id)
 
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """One reading of a container."""
+    """One reading of a container's counters."""
 
-    #: Seconds of this machine's monotonic clock when it was read.
+    #: Seconds of this machine's monotonic clock.
     time: float
     #: Core-seconds used.
     cpu_seconds: float
-    #: Bytes of its working set now.
+    #: Working set in bytes.
     memory: int
     #: Bytes from and to block devices.
     io_read: int = 0
     io_written: int = 0
-    #: Bytes over its own network interfaces, the loopback apart.
+    #: Bytes over its own network interfaces, without the loopback.
     net_received: int = 0
     net_sent: int = 0
-    #: Periods of its quota that passed, and those in which it was throttled.
+    #: Passed periods of its quota, and throttled ones.
     periods: int = 0
     throttled_periods: int = 0
-    #: Thread-seconds for which it was throttled.
+    #: Throttled thread-seconds.
     throttled_seconds: float = 0.0
 
 
 def has_label(container: HasLabels) -> bool:
-    """True if a container carries PhaseDock's label, whatever its value."""
+    """Whether a container has PhaseDock's label, with any value."""
     return MANAGED in container.labels

@@ -37,11 +37,12 @@ def test_without_labels_nothing_is_said():
 @pytest.mark.parametrize(
     ("name", "text", "why"),
     [
-        ("request", "two", "is no number of cores"), ("request", "0", "is no number of cores"),
-        ("request", "nan", "is no number of cores"), ("min", "-1", "is no number of cores"),
-        ("max", "1e9", "is no number of cores"), ("memory", "2 GB", "is no size"),
-        ("memory", "much", "is no size"), ("memory", "0", "is no size"), ("priority", "10", "is no priority"),
-        ("priority", "-1", "is no priority"), ("priority", "high", "is no priority"),
+        ("request", "two", "is not a number of cores"), ("request", "0", "is not a number of cores"),
+        ("request", "nan", "is not a number of cores"), ("min", "-1", "is not a number of cores"),
+        ("max", "1e9", "is not a number of cores"), ("memory", "2 GB", "is not a size"),
+        ("memory", "much", "is not a size"), ("memory", "0", "is not a size"),
+        ("priority", "10", "is not a priority"),
+        ("priority", "-1", "is not a priority"), ("priority", "high", "is not a priority"),
         ("deadline", "6", "is no time"), ("deadline", "2020-01-01 10:00", "is over"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Submitted jobs on the demo: they wait like all others, and when they begin a recorded job is replayed."""
+"""The demo as an engine: replayed jobs, and submitted jobs, for which a recording is replayed."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SubmittedEntry:
-    """A submitted job of a run, and when it was submitted, seconds of the run."""
+    """A submitted job of a run and its arrival in seconds of the run."""
 
     arrived: float
     job: SubmittedJob
 
 
 class SubmittedJobs:
-    """The submitted jobs that a run knows, by their names in it; those that wait, and all that do not."""
+    """The submitted jobs of a run by their names in it, waiting and started ones."""
 
     def __init__(self) -> None:
         self._known: dict[str, SubmittedEntry] = {}
@@ -56,39 +56,39 @@ class SubmittedJobs:
         return name in self._waiting
 
     def add(self, name: str, arrived: float, job: SubmittedJob) -> None:
-        """Take a job in; one without a container waits."""
+        """Add a job; one without a container waits."""
         self._known[name] = SubmittedEntry(arrived, job)
         if not job.container:
             self._waiting.add(name)
 
     def revise(self, name: str, terms: Terms) -> None:
-        """Let a job have other terms."""
+        """Change the terms of a job."""
         known = self._known[name]
         self._known[name] = replace(known, job=replace(known.job, terms=terms))
 
     def begun(self, container: DemoContainer) -> str | None:
-        """The name of the job that a container runs, which waits no more; None of the replay's own jobs."""
+        """Mark the job of a container as started and return its name; None for jobs of the replay."""
         said = container.labels.get(SUBMISSION)
         name = next((name for name, known in self._known.items() if known.job.id == said), None)
         self._waiting.discard(name or "")
         return name
 
     def shown(self) -> list[Job]:
-        """Those that wait, as a policy sees them."""
+        """Return the waiting jobs as a policy observes them."""
         return [self._shown(name, JobState.WAITING) for name in self._known if name in self._waiting]
 
     def leave(self, name: str, state: JobState) -> Job:
-        """Let a job go that is in no container now; how a policy sees its end."""
+        """Remove a job without a container; return its end as a policy observes it."""
         self._waiting.discard(name)
         return self._shown(name, state)
 
     def start(self, host: DemoHost, name: str, action: Action) -> DemoContainer:
-        """Start a job that waits.
+        """Start a waiting job.
 
         Raises
         ------
         Refused
-            If it is something else that is asked for, or impossible.
+            If the action is not a start, or is impossible.
         """
         if not isinstance(action, Start):
             raise ActionRefused(f"Job {name} has not been started.")
@@ -105,7 +105,7 @@ class SubmittedJobs:
 
 
 def _asked(job: SubmittedJob, plan: ReplayPlan) -> Submitted:
-    """What is replayed for a job: the recording of its program, or any, always the same, of an own image."""
+    """Choose the recording to replay for a job: its program's, else one by the job's id."""
     names = [each.name for each in plan.recordings]
     any_ = int.from_bytes(sha256(job.id.encode()).digest()[:4]) % len(names)
     return Submitted(
@@ -114,7 +114,7 @@ def _asked(job: SubmittedJob, plan: ReplayPlan) -> Submitted:
 
 
 PULSE: Final = 0.4
-"""Seconds between two looks while the engine waits."""
+"""Seconds between two updates while the engine waits."""
 
 CANCELLED: Final = "It was cancelled."
 
@@ -146,21 +146,21 @@ class DemoEngine:
 
     @property
     def containers(self) -> Mapping[str, str]:
-        """The container that each job is in now."""
+        """The current container of each job."""
         return {name: job.container.id for name, job in self._jobs.items()}
 
     @property
     def finished(self) -> bool:
-        """Never: there is always a next container."""
+        """Always False: the replay never ends."""
         return False
 
     @property
     def time(self) -> float:
-        """Seconds since the run's beginning, by the replay's own time."""
+        """Seconds since the beginning of the run, by the replay's clock."""
         return self._host.look().replay.at - self._begin
 
     def wait(self, until: float | None) -> None:
-        """Let time pass until a job begins or ends, or until `until` at the latest."""
+        """Wait until a job begins or ends, at the latest until `until`."""
         while True:
             self._idle()
             now = self._look()
@@ -169,7 +169,7 @@ class DemoEngine:
             self._sleep(PULSE if until is None else min(PULSE, max(until - now, 0.001)))
 
     def observe(self) -> Observation:
-        """Show everything that can be seen now; each reading, end and failure is shown once."""
+        """Return the present observation; each reading, end and failure is returned once."""
         now = self._look()
         trigger = next((kind for kind in _ORDER if kind in self._happened), Trigger.TICK)
         number, self._number = self._number, self._number + 1
@@ -190,7 +190,7 @@ class DemoEngine:
         return seen
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
-        """Do what was decided, in order; what cannot be done is returned, and observed next time."""
+        """Perform actions in order; return the failed ones, which the next observation repeats."""
         failed = []
         for action in actions:
             try:
@@ -214,7 +214,7 @@ class DemoEngine:
     # ---- submitted ----
 
     def submit(self, job: SubmittedJob) -> str:
-        """Let a job arrive, or follow the container that it runs in; returns its name in the run."""
+        """Add a job to the run, or follow its running container; return its name in the run."""
         moment, name = self._host.look(), self._new_name(job.name)
         arrived = moment.replay.at - self._begin + job.submitted - moment.seen
         self._submitted.add(name, arrived, job)
@@ -234,12 +234,12 @@ class DemoEngine:
         return name
 
     def revise(self, job: str, terms: Terms) -> None:
-        """Let the owner of a submitted job say something else of it."""
+        """Change the terms of a submitted job."""
         self._submitted.revise(job, terms)
         self._happened.add(Trigger.TICK)
 
     def withdraw(self, job: str) -> None:
-        """Let a submitted job leave; its container is ended and removed."""
+        """Remove a submitted job from the run, with its container."""
         if self._submitted.waits(job):
             self._leave(job, JobState.FAILED, CANCELLED)
         elif job in self._jobs:
@@ -254,7 +254,7 @@ class DemoEngine:
         self._happened.add(Trigger.DEPARTURE)
 
     def close(self) -> tuple[str, ...]:
-        """End the run: the jobs that it changed get their limits back; a sentence for each that did not."""
+        """End the run: restore the limits of changed jobs; return a sentence for each failure."""
         if self._closed:
             return ()
         self._closed = True
@@ -273,7 +273,7 @@ class DemoEngine:
     # ---- looking ----
 
     def _look(self) -> float:
-        """Bring the jobs up to date; returns the time."""
+        """Update the jobs and return the time."""
         now = self._host.look().replay.at
         there = {each.id: each for each in reversed(self._host.containers())}
         followed = {job.container.id for job in self._jobs.values()}
@@ -286,9 +286,9 @@ class DemoEngine:
         return self._host.seen.replay.at - self._begin
 
     def _follow(self, container: DemoContainer, begun: float) -> None:
-        """Take a container in, from its beginning or the run's, whichever came later.
+        """Follow a container from its start or the run's, whichever is later.
 
-        One whose job was submitted is that job.
+        The container of a submitted job becomes that job.
         """
         job = self._host.job(container)
         steps = 0 if job is None else self._host.world.plan.recording(job).steps
@@ -301,7 +301,7 @@ class DemoEngine:
             self._happened.add(Trigger.ARRIVAL)
 
     def _new_name(self, name: str) -> str:
-        """The name of a job that has ended is not used twice: one that comes back is ``name#2``."""
+        """Return a job's name in the run; a second job of one name is ``name#2``."""
         self._times[name] = times = self._times.get(name, 0) + 1
         return name if times == 1 else f"{name}#{times}"
 
@@ -343,7 +343,7 @@ class DemoEngine:
         self._happened.add(Trigger.DEPARTURE)
 
     def _all_shown(self) -> list[Job]:
-        """All jobs in order of submission."""
+        """Return all jobs in the order of arrival."""
         jobs = [*(self._shown(name, job) for name, job in self._jobs.items()), *self._submitted.shown()]
         return sorted(jobs, key=lambda job: job.arrived)
 

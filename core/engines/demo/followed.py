@@ -86,7 +86,7 @@ def restore_container(host: DemoHost, job: FollowedContainer) -> str:
 
 
 def forget_limits(host: DemoHost, job: FollowedContainer) -> None:
-    """Forget the saved limits of a container that has ended."""
+    """Forget the saved limits of an ended container."""
     try:
         host.restore(job.container.id)
     except ContainerGone:

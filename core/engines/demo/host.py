@@ -1,4 +1,4 @@
-"""The demo as a host: replayed jobs are listed, measured and given limits as containers of Docker are."""
+"""The demo as a host: lists, measures and limits replayed jobs like containers of Docker."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from core.simulation.replay import Recording, Submitted
 
 ENGINE_ID: Final = "phasedock-demo"
-"""The demo's own id, the same in every workspace: its containers' ids differ from replay to replay."""
+"""The demo's id, the same in every workspace; the ids of its containers differ between replays."""
 
 ENDING_SENTENCES: Final = {
     DONE: "It finished.",
     KILLED: "It needed more memory than its limit, and was killed.",
     STOPPED: "It was stopped.",
 }
-"""Why a replayed job ended, by how it did."""
+"""The sentence for the end of a replayed job, by its outcome."""
 
 _PERIODS: Final = 10.0
-"""Periods of a quota in a second, as the kernel has them by default."""
+"""Periods of a quota per second, the kernel's default."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayEnding:
-    """How a replayed job ended, for a policy that followed it."""
+    """The end of a replayed job, for a policy that followed it."""
 
     outcome: str
     job: ReplayedJob
@@ -71,34 +71,34 @@ class DemoHost:
     # ---- watched ----
 
     def info(self, within: float = inf) -> HostInfo:
-        """What it is."""
+        """Return its description."""
         plan = self.world.plan
         return HostInfo(self.name, plan.cores, int(plan.memory), "", 2, local=False, id=ENGINE_ID)
 
     def key(self) -> EngineKey:
-        """Which engine it is."""
+        """Return the identity of its engine."""
         return self.info().key
 
     def ping(self) -> None:
-        """Ask whether there is anything to replay; where nobody looks at the demo, it writes nothing."""
+        """Check that there is a replay; writes nothing, unlike a look at it."""
         self.info()
 
     def look(self) -> ReplayMoment:
-        """The replay as it is now."""
+        """Advance the replay to the present and return it."""
         return self._saw(self.world.look())
 
     @property
     def seen(self) -> ReplayMoment:
-        """The replay as it was at the last look."""
+        """The replay at the last look."""
         return self._moment or self.look()
 
     def containers(self, running_only: bool = True) -> tuple[DemoContainer, ...]:
-        """Its containers, newest first; one that has ended is gone, unless its job was submitted."""
+        """Return its containers, newest first; ended ones only of submitted jobs."""
         self.look()
         return tuple(each for each in self._known.values() if each.state != "exited" or not running_only)
 
     def inspect(self, container: str) -> DemoContainer:
-        """One container as it is now."""
+        """Return the present state of a container."""
         self.look()
         found = self._known.get(container)
         if found is None:
@@ -106,11 +106,11 @@ class DemoHost:
         return found
 
     def known(self, container: str) -> DemoContainer | None:
-        """What was last seen of a container."""
+        """Return the last known state of a container."""
         return self._known.get(container)
 
     def counters(self, containers: Sequence[DemoContainer]) -> dict[str, Counters]:
-        """A reading of each container that still runs, by id."""
+        """Return a reading of each running container, by id."""
         replay = self.look().replay
         wanted = ((each.id, self.job(each)) for each in containers)
         return {key: self._counted(replay, job) for key, job in wanted if job is not None}
@@ -128,12 +128,12 @@ class DemoHost:
         )
 
     def logs_since(self, container: str, since: float, lines: int = 400) -> list[tuple[float, str]]:
-        """Unix seconds and text of what a container printed after `since`."""
+        """Return Unix seconds and text of a container's log lines after `since`."""
         printed = self.printed(self.inspect(container))
         return [(at, f"loss={value:g}") for at, value in printed if at > since][-lines:]
 
     def printed(self, container: DemoContainer) -> list[Reading]:
-        """Unix seconds and losses of one job, by the last look."""
+        """Return Unix seconds and losses of a job at the last look."""
         moment = self.seen
         job = _find(moment, container)
         if job is None:
@@ -142,7 +142,7 @@ class DemoHost:
         return [(moment.unix(at), value) for at, value in lines]
 
     def ending(self, container: DemoContainer) -> ReplayEnding | None:
-        """How a job ended, by the last look; None while it runs, and once that is forgotten."""
+        """Return how a job ended by the last look; None while it runs or once it is forgotten."""
         job = _find(self.seen, container)
         return (
             None
@@ -151,25 +151,25 @@ class DemoHost:
         )
 
     def job(self, container: DemoContainer) -> ReplayedJob | None:
-        """A container's job while it has not ended, by the last look."""
+        """Return a container's running job at the last look; None after its end."""
         job = _find(self.seen, container)
         return None if job is None or job.ended is not None else job
 
     def readings(self, container: DemoContainer) -> DemoReadings:
-        """What a container's job reports."""
+        """Return the readings of a container's job."""
         return DemoReadings(lambda: self.printed(container))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: the host has no connection."""
 
     # ---- steered ----
 
     def read_limits(self, plain: Mapping[str, Any]) -> DemoLimits:
-        """Limits that `DemoLimits.to_dict` wrote."""
+        """Return the limits that `DemoLimits.to_dict` wrote."""
         return DemoLimits(**plain)
 
     def set_limits(self, container: str, limits: DemoLimits) -> DemoLimits:
-        """Give a container other limits, after those of before were saved."""
+        """Save a container's limits, then change them."""
         now = self._mine(container)
         if self._keeper is None:
             raise self._refused(now)
@@ -184,7 +184,7 @@ class DemoHost:
         return limits
 
     def restore(self, container: str) -> bool:
-        """Restore the saved limits and forget them; of a container that has ended they are forgotten, too."""
+        """Restore and forget the saved limits; those of an ended container are only forgotten."""
         kept = None if self._keeper is None else self._keeper.kept(self.key(), container)
         if self._keeper is None or kept is None:
             return False
@@ -197,11 +197,11 @@ class DemoHost:
         return True
 
     def pause(self, container: str) -> None:
-        """Let a container's job stand still."""
+        """Pause a container's job."""
         self._edit(self._mine(container), paused=True)
 
     def unpause(self, container: str) -> None:
-        """Let a container's job go on."""
+        """Resume a container's job."""
         self._edit(self._mine(container), paused=False)
 
     def stop(self, container: str) -> None:
@@ -209,7 +209,7 @@ class DemoHost:
         self._change(self._mine(container), self._stopped)
 
     def remove(self, container: str) -> None:
-        """End a container, by id or name; that of a submitted job is forgotten. Fine if it is gone."""
+        """Stop a container by id or name and forget it; does nothing if it is gone."""
         self.look()
         found = next((each for each in self._known.values() if container in (each.id, each.name)), None)
         if found is None:
@@ -219,7 +219,7 @@ class DemoHost:
         self._saw(self.world.change(lambda now: now.replay.without(found.number)))
 
     def start(self, asked: Submitted, limits: DemoLimits, first: DemoLimits) -> DemoContainer:
-        """Let a submitted job begin."""
+        """Start a submitted job."""
 
         def begin(now: ReplayMoment) -> Replay:
             if self._keeper is not None:
@@ -233,16 +233,16 @@ class DemoHost:
         return self._known[make_id(moment.world, moment.replay.begun - 1)]
 
     def has_image(self, image: str) -> bool:
-        """Whatever is submitted, a recording is replayed for it."""
+        """Return True: a recording is replayed for any image."""
         return True
 
     def outcome(self, container: str) -> Outcome | None:
-        """How a container's job ended; None while it runs."""
+        """Return how a container's job ended; None while it runs."""
         ending = self.ending(self.inspect(container))
         return None if ending is None else Outcome(ending.outcome == DONE, ENDING_SENTENCES[ending.outcome])
 
     def free_threads(self, container: DemoContainer) -> None:
-        """Replayed jobs have the threads that they had."""
+        """Do nothing: replayed jobs have fixed threads."""
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -275,7 +275,7 @@ class DemoHost:
         return replay.stopped(self.world.plan, number, STOPPED)
 
     def _change(self, container: DemoContainer, edit: Callable[[Replay, int], Replay]) -> None:
-        """Change one job, if its container is still there at that very moment."""
+        """Change one job if its container still exists."""
 
         def change(now: ReplayMoment) -> Replay:
             job = _find(now, container)
@@ -295,7 +295,7 @@ class DemoHost:
         if holds > limits.memory_bytes:
             raise ChangeRefused(
                 f"{container.name} holds {format_bytes(holds)}, so it would be killed at once.",
-                "Allow it more memory than it holds.",
+                "Set a limit above the memory that it holds.",
             )
 
     def _mine(self, container: str) -> DemoContainer:
@@ -312,7 +312,7 @@ class DemoHost:
 
 
 def _find(moment: ReplayMoment, container: DemoContainer) -> ReplayedJob | None:
-    """The job of a container, ended or not; a job of another replay is not taken for it."""
+    """Return the job of a container, running or ended; None for containers of another replay."""
     if make_id(moment.world, container.number) != container.id:
         return None
     return next((job for job in moment.replay.jobs if job.number == container.number), None)

@@ -1,4 +1,4 @@
-"""One Docker host: what runs there, what it uses and may use, and careful changes."""
+"""One Docker host: reads and verified changes of its containers, and how they are created and end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOG_LINES: Final = 3
 
 
 def describe_ending(host: HostReading, container: Container, agent_state: str) -> Outcome:
-    """How a program ended."""
+    """Describe how a program ended."""
     if container.exit_code == 0 and agent_state in ("", "done"):
         return Outcome(True, "It finished.")
     if container.oom_killed:
@@ -50,31 +50,31 @@ def _describe_last_line(host: HostReading, container: Container) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ContainerCreation:
-    """A container to be created."""
+    """The request to create a container."""
 
-    #: Its name; no other container may have it.
+    #: Its unique name.
     name: str
-    #: An image that the host has.
+    #: An image of the host.
     image: str
-    #: What it runs; empty: what the image says.
+    #: Its command; empty for the image's own.
     command: tuple[str, ...] = ()
-    #: Beside PhaseDock's own, which it always carries.
+    #: Labels beside PhaseDock's, which it always has.
     labels: Mapping[str, str] = field(default_factory=dict)
-    #: Variables of its program.
+    #: Environment variables of its program.
     environment: Mapping[str, str] = field(default_factory=dict)
-    #: What it may use, with a quota rather than billionths of cores, so that it can be changed freely.
+    #: Its limits, with a quota rather than billionths of cores, so that they can be changed freely.
     limits: Limits = field(default_factory=Limits)
-    #: Processors that it may use, such as ``"0-1"``; empty: all.
+    #: Its processors, such as ``"0-1"``; empty for all.
     cpuset: str = ""
-    #: Folders of the host, and where the container sees them.
+    #: Folders of the host and their paths in the container.
     volumes: Mapping[str, str] = field(default_factory=dict)
     #: ``"none"``, ``"host"`` or a network's name.
     network: str = "none"
-    #: Ports of the host, of its loopback address only, and the ports inside that they lead to.
+    #: Ports of the host's loopback address and ports in the container.
     ports: Mapping[str, str] = field(default_factory=dict)
 
     def body(self) -> dict[str, Any]:
-        """The body of Docker's request."""
+        """Return the body of Docker's request."""
         limits = self.limits
         memory = (
             {"Memory": limits.memory_bytes, "MemorySwap": limits.swap_bytes or 2 * limits.memory_bytes}
@@ -130,16 +130,16 @@ class Host(HostReading):
         self.guard = guard
 
     def set_limits(self, container: str, limits: Limits, hold: bool = True) -> Limits:
-        """Give a container other limits, and make sure that it has them.
+        """Change a container's limits and verify them.
 
         Raises
         ------
         NotOurs
-            If the guard does not allow it; nothing was sent.
+            If the guard forbids it; nothing is sent.
         ChangeRefused
-            If the host refused, or set other limits.
+            If the host refuses, or sets other limits.
         ContainerGone, HostLost
-            If the container or the host is not there.
+            If the container or the host is gone.
         """
         self._check_guard(container)
         now = self.inspect(container)
@@ -148,16 +148,16 @@ class Host(HostReading):
         return apply_limits(self._connection, self._reader, self.info(), now, limits, self.inspect)
 
     def restore(self, container: str) -> bool:
-        """Restore the limits that a container had before they were first changed, and forget them.
+        """Restore and forget a container's limits from before the first change.
 
-        The guard is not asked: a container with saved limits was changed by us.
+        The guard is not applied, because saved limits prove that PhaseDock changed the container.
 
         Raises
         ------
         ContainerGone
-            If it is not there any more; its saved limits are forgotten.
+            If the container is gone; its saved limits are forgotten.
         ChangeRefused, HostLost
-            If they could not be restored; they are still saved.
+            If the limits cannot be restored; they stay saved.
         """
         engine = self.key()
         saved = self.keeper.kept(engine, container)
@@ -175,26 +175,26 @@ class Host(HostReading):
         return True
 
     def create(self, creation: ContainerCreation) -> str:
-        """Create a container that carries PhaseDock's label, not yet started; returns its id."""
+        """Create a container with PhaseDock's label without starting it; return its id."""
         answer = self._connection.post("/containers/create", creation.body(), name=creation.name)
         return str(answer["Id"])
 
     def start(self, container: str) -> None:
-        """Start a container that we may change."""
+        """Start a container that PhaseDock may change."""
         self._post_verb(container, "start")
 
     def stop(self, container: str, grace: float = 10.0) -> None:
-        """Ask a container's program to end, and kill it after `grace` seconds."""
+        """Stop a container's program, and kill it after `grace` seconds."""
         self._post_verb(container, "stop", request_timeout=grace, t=round(grace))
 
     def kill(self, container: str) -> None:
-        """End a container's program at once."""
+        """Kill a container's program."""
         self._post_verb(container, "kill")
 
     def pause(self, container: str) -> None:
-        """Freeze a container's processes; asked again where the kernel could not stop them all in time.
+        """Freeze a container's processes; retries if the kernel cannot stop them all in time.
 
-        On cgroup v1 that happens when a process waits for its quota; runc gives up, and nothing has changed
+        On cgroup v1 this happens when a process waits for its quota; runc gives up without a change
         (libcontainer, cgroups/fs/freezer.go).
         """
         for attempts_left in reversed(range(FREEZE_ATTEMPTS)):
@@ -211,7 +211,7 @@ class Host(HostReading):
         self._post_verb(container, "unpause")
 
     def remove(self, container: str) -> None:
-        """End and remove a container that we may change, with its unnamed volumes; fine if it is gone."""
+        """Stop and remove a container with its unnamed volumes; does nothing if it is gone."""
         try:
             self._check_guard(container)
             self._connection.delete(f"/containers/{container}", force=True, v=True)
@@ -221,12 +221,12 @@ class Host(HostReading):
             self._cache.mark_stale(container)
 
     def outcome(self, container: str) -> Outcome | None:
-        """How a container's program ended; None while it runs, or has not begun.
+        """Return how a container's program ended; None before its end.
 
         Raises
         ------
         ContainerGone, HostLost
-            If the container or the host is not there.
+            If the container or the host is gone.
         """
         now = self.inspect(container)
         if now.running or now.state in ("created", "restarting"):
@@ -235,11 +235,11 @@ class Host(HostReading):
         return describe_ending(self, now, "" if folder is None else AgentFolder(folder).read_report().state)
 
     def read_limits(self, plain: Mapping[str, Any]) -> Limits:
-        """Limits that `Limits.to_dict` wrote."""
+        """Return the limits that `Limits.to_dict` wrote."""
         return Limits.from_dict(plain)
 
     def free_threads(self, container: Container) -> None:
-        """Let a job that followed its cores choose its threads again."""
+        """Let a job that follows its cores choose its threads again."""
         folder = self._agent_folder(container)
         agent = None if folder is None else AgentFolder(folder)
         if agent is not None and agent.request.threads is not None:
@@ -255,7 +255,7 @@ class Host(HostReading):
             self._cache.mark_stale(container)
 
     def _check_guard(self, container: str) -> None:
-        """Refuse what the guard does not allow; labels never change, so what was last seen is enough."""
+        """Raise unless the guard allows a change; labels never change, so the last state is enough."""
         found = self._cache.known(container) or self.inspect(container)
         if not self.guard(found):
             raise NotOurs(

@@ -1,8 +1,8 @@
-"""A container's resource limits, in Docker's own fields and as cores and bytes.
+"""A container's resource limits, in Docker's fields and as cores and bytes.
 
-Docker says the same limit in several ways: cores as a quota per period or as billionths of a CPU, "no limit"
-as 0, as −1 or as a number beyond any machine, weight 1 as 0 or as 1024 shares. `Limits` keeps the values as
-they were found, so that they can be restored; `Limits.agrees` compares what they do.
+Docker has several spellings of the same limit: cores as a quota per period or as billionths of a CPU, "no
+limit" as 0, −1 or a number beyond any machine, weight 1 as 0 or as 1024 shares. `Limits` keeps the values
+found, so that they can be restored; `Limits.agrees` compares their effect.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from core.engines.values import EngineKey
 
 DEFAULT_PERIOD: Final = 100_000
-"""Microseconds that a quota is counted over by default (CFS)."""
+"""Microseconds of a quota's default period (CFS)."""
 
 DEFAULT_SHARES: Final = 1024
-"""CPU shares of a container that was given none."""
+"""Default CPU shares of a container."""
 
 UNLIMITED_BYTES: Final = 1 << 60
 """Memory limits of this many bytes or more count as none; the kernel's own "no limit" is just below 2^63."""
@@ -36,18 +36,18 @@ class Limits:
     #: Microseconds of processor time per period, and the period's microseconds; a quota of −1 is none.
     cpu_quota: int = 0
     cpu_period: int = 0
-    #: Weight against others where cores are scarce; 1024 is usual.
+    #: Weight against others while cores are scarce; the default is 1024.
     cpu_shares: int = 0
-    #: Bytes at most.
+    #: Memory limit in bytes.
     memory: int = 0
-    #: Bytes of memory and swap together at most; −1 is no limit of swap.
+    #: Limit of memory and swap together in bytes; −1 is no limit of swap.
     memory_swap: int = 0
-    #: Bytes that it is pushed back to where memory is scarce.
+    #: Soft memory limit in bytes, enforced while memory is scarce.
     memory_reservation: int = 0
 
     @classmethod
     def of(cls, host_config: dict[str, Any]) -> Limits:
-        """The limits in a ``HostConfig`` of Docker's API."""
+        """Return the limits in a ``HostConfig`` of Docker's API."""
         return cls(
             int(host_config.get("NanoCpus") or 0),
             int(host_config.get("CpuQuota") or 0),
@@ -64,48 +64,48 @@ class Limits:
         return cls(**{name: int(value) for name, value in values.items()})
 
     def to_dict(self) -> dict[str, int]:
-        """Names and values, for a database or a file."""
+        """Return names and values for a database or a file."""
         return asdict(self)
 
     @property
     def cores(self) -> float | None:
-        """Cores at most, or None without a limit."""
+        """The limit of cores, or None without one."""
         if self.nano_cpus > 0:
             return self.nano_cpus / 1e9
         return self.cpu_quota / (self.cpu_period or DEFAULT_PERIOD) if self.cpu_quota > 0 else None
 
     @property
     def memory_bytes(self) -> int | None:
-        """Bytes at most, or None without a limit."""
+        """The memory limit in bytes, or None without one."""
         return self.memory if 0 < self.memory < UNLIMITED_BYTES else None
 
     @property
     def swap_bytes(self) -> int | None:
-        """Bytes of memory and swap together at most, or None without a limit."""
+        """The limit of memory and swap together in bytes, or None without one."""
         return self.memory_swap if 0 < self.memory_swap < UNLIMITED_BYTES else None
 
     @property
     def reserved_bytes(self) -> int | None:
-        """Bytes that it is pushed back to where memory is scarce, or None."""
+        """The soft memory limit in bytes, or None without one."""
         return self.memory_reservation if 0 < self.memory_reservation < UNLIMITED_BYTES else None
 
     @property
     def weight(self) -> float:
-        """Its weight where cores are scarce; 1 is usual."""
+        """The weight while cores are scarce; the default is 1."""
         return (self.cpu_shares or DEFAULT_SHARES) / DEFAULT_SHARES
 
     def with_cores(self, cores: float | None) -> Limits:
-        """These limits with at most `cores` (None: without a limit), in the field that they use now."""
+        """Return these limits with a limit of `cores` (None for no limit), in the field in use."""
         if self.nano_cpus > 0:
             return replace(self, nano_cpus=0 if cores is None else round(max(cores, MIN_CORES) * 100) * 10**7)
         if cores is None:
             return replace(self, cpu_quota=-1 if self.cpu_quota else 0)
-        # a period that was not set is left unset: once sent, it could not be unset again
+        # an unset period stays unset, because it could not be unset again
         period = self.cpu_period or DEFAULT_PERIOD
         return replace(self, cpu_quota=max(round(cores * period), 1000))
 
     def with_memory(self, memory: int | None) -> Limits:
-        """These limits with at most `memory` bytes (None: without a limit); swap on top of it is kept."""
+        """Return these limits with a memory limit in bytes (None for no limit), with the same swap on top."""
         if memory is None:
             return replace(self, memory=0, memory_swap=0)
         if self.memory_bytes is None:
@@ -114,19 +114,19 @@ class Limits:
         return replace(self, memory=memory, memory_swap=-1 if swap is None else memory + swap - self.memory)
 
     def with_weight(self, weight: float) -> Limits:
-        """These limits with a weight, of which 1 is usual."""
+        """Return these limits with a weight; the default is 1."""
         shares = max(round(DEFAULT_SHARES * weight), 2)
         return replace(self, cpu_shares=0 if shares == DEFAULT_SHARES and not self.cpu_shares else shares)
 
     def agrees(self, other: Limits, cores: float) -> bool:
-        """True if both do the same on a machine of `cores` cores."""
+        """Whether both have the same effect on a machine of `cores` cores."""
         return self.effect(cores) == other.effect(cores)
 
     def effect(self, cores: float) -> tuple[object, ...]:
-        """What these limits do on a machine of `cores` cores, in one canonical form.
+        """Return the effect of these limits on a machine of `cores` cores, in a canonical form.
 
-        Billionths of a CPU at all the machine's cores count as no limit, because a container that was created
-        with them can express it in no other way; a quota counts, however large, because it can be removed.
+        Billionths of a CPU for all the machine's cores count as no limit, because a container created with
+        them has no other spelling of it; a quota counts, however large, because it can be removed.
         """
         limit = self.cores
         most = None if limit is None or (self.nano_cpus > 0 and limit >= cores) else round(limit, 4)
@@ -138,7 +138,7 @@ class Limits:
 
 
 class MemoryKeeper:
-    """Keeps limits for as long as the process lives; for scripts and tests."""
+    """Saves limits in memory, for scripts and tests."""
 
     def __init__(self) -> None:
         self.kept_limits: dict[tuple[str, str], Mapping[str, Any]] = {}
@@ -148,7 +148,7 @@ class MemoryKeeper:
         self.kept_limits.setdefault((engine.id or engine.name, container), limits)
 
     def kept(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
-        """A container's saved limits, or None if there are none."""
+        """Return a container's saved limits, or None."""
         return self.kept_limits.get((engine.id or engine.name, container))
 
     def forget(self, engine: EngineKey, container: str) -> None:

@@ -1,4 +1,4 @@
-"""Docker's log format: frames of several streams, lines that begin with their time."""
+"""Reads from a Docker host: containers, their usage, logs and events, cached until an event changes them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HEADER: Final = struct.Struct(">BxxxL")
 
 
 def parse_logs(content: bytes) -> list[tuple[float, str]]:
-    """Lines with the Unix seconds of each, in the order of time."""
+    """Parse Docker's log format to lines with their Unix seconds, in the order of time."""
     lines: list[tuple[float, str]] = []
     for text in _split_streams(content):
         for line in text.split(b"\n"):
@@ -45,7 +45,7 @@ def parse_logs(content: bytes) -> list[tuple[float, str]]:
 
 
 def _split_streams(content: bytes) -> list[bytes]:
-    """The text of each stream; a line may be spread over frames, but never over streams."""
+    """Split frames into the text of each stream; a line may span frames, but not streams."""
     if not _is_framed(content):
         return [content]
     found: dict[int, list[bytes]] = {}
@@ -69,7 +69,7 @@ _MAX_LIST_AGE: Final = 10.0
 
 
 class ContainerCache:
-    """The containers of one host as they were last seen."""
+    """The last known containers of a host."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -80,7 +80,7 @@ class ContainerCache:
         self._is_following = False
 
     def handle_event(self, event: HostEvent) -> None:
-        """Take notice of an event."""
+        """Update the cache by an event."""
         with self._lock:
             if event.kind in ("found", "lost"):
                 self._is_following = event.kind == "found"
@@ -91,23 +91,23 @@ class ContainerCache:
                 self._lists.clear()
 
     def mark_stale(self, container: str) -> None:
-        """Ask again for a container that was just changed, since its event may come later than the answer."""
+        """Mark a just changed container for a new request, since its event may follow the answer."""
         with self._lock:
             self._stale.add(container)
             self._lists.clear()
 
     def known(self, container: str) -> Container | None:
-        """What was last seen of a container, or None."""
+        """Return the last known state of a container, or None."""
         with self._lock:
             return self._known.get(container)
 
     def inspect(self, container: str) -> Container:
-        """Ask for one container.
+        """Request one container.
 
         Raises
         ------
         ContainerGone
-            If it is not there.
+            If it does not exist.
         HostLost
             If the host does not answer.
         """
@@ -154,7 +154,7 @@ class ContainerCache:
         return ids
 
     def _compare(self, entries: list[dict[str, Any]]) -> None:
-        """Mark containers whose state is not what we know for inspection; all of them, if unsure."""
+        """Mark containers with a changed state as stale; all of them while events are not followed."""
         for entry in entries:
             known = self._known.get(entry["Id"])
             if known is not None and (not self._is_following or known.state != entry["State"]):
@@ -165,7 +165,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class HostReading:
-    """Looks at a Docker host and changes nothing; safe to use from several threads."""
+    """Reads from a Docker host without changes; safe to use from several threads."""
 
     def __init__(self, address: Address, request_timeout: float = REQUEST_TIMEOUT) -> None:
         self.address = address
@@ -187,7 +187,7 @@ class HostReading:
         return self.address.name
 
     def info(self, within: float = inf) -> HostInfo:
-        """What the host is, as it said at most so many seconds ago; without, whenever it was first asked.
+        """Return the description of the host, at most `within` seconds old.
 
         Raises
         ------
@@ -203,7 +203,7 @@ class HostReading:
         return known
 
     def key(self) -> EngineKey:
-        """Which engine this is; asked again after it was lost, since another one may answer now.
+        """Return the identity of the engine; requested again after a loss, since another may answer.
 
         Raises
         ------
@@ -213,7 +213,7 @@ class HostReading:
         return self.info(0.0 if self._is_unsure else inf).key
 
     def ping(self) -> None:
-        """Ask whether the host is there.
+        """Check that the host answers.
 
         Raises
         ------
@@ -223,7 +223,7 @@ class HostReading:
         self._connection.get_bytes("/_ping")
 
     def containers(self, running_only: bool = True) -> tuple[Container, ...]:
-        """The host's containers, newest first; asks only for what may have changed since the last call.
+        """Return the host's containers, newest first; requests only changed ones.
 
         Raises
         ------
@@ -237,12 +237,12 @@ class HostReading:
         return found
 
     def inspect(self, container: str) -> Container:
-        """One container as it is now, by id or name.
+        """Return the present state of a container, by id or name.
 
         Raises
         ------
         ContainerGone
-            If it is not there.
+            If it does not exist.
         HostLost
             If the host does not answer.
         """
@@ -263,21 +263,21 @@ class HostReading:
         return True
 
     def known(self, container: str) -> Container | None:
-        """What was last seen of a container, without asking."""
+        """Return the last known state of a container without a request."""
         return self._cache.known(container)
 
     def counters(self, containers: Sequence[Container]) -> dict[str, Counters]:
-        """A reading of each running container by id; those that have just ended are left out.
+        """Return a reading of each running container by id.
 
         Raises
         ------
         HostLost
-            If the host had to be asked and does not answer.
+            If a request is needed and the host does not answer.
         """
         return self._usage.counters(containers)
 
     def logs_since(self, container: str, since: float, lines: int = 100_000) -> list[tuple[float, str]]:
-        """Times and lines that a container printed after `since` (Unix seconds), at most the last `lines`."""
+        """Return times and a container's last `lines` log lines after `since` (Unix seconds)."""
         content = self._connection.get_bytes(
             f"/containers/{container}/logs",
             stdout=True,
@@ -289,7 +289,7 @@ class HostReading:
         return [(when, line) for when, line in parse_logs(content) if when > since]
 
     def readings(self, container: Container) -> AgentReadings | None:
-        """What a container's agent reports, as it was printed, where its folder is on this machine."""
+        """Return the readings of a container's agent, or None if its folder is not on this machine."""
         folder = self._agent_folder(container)
         return None if folder is None else AgentReadings(folder / "readings.csv")
 
@@ -298,9 +298,9 @@ class HostReading:
         return Path(label) if label and self.info().local and Path(label).is_dir() else None
 
     def events(self, callback: Callable[[HostEvent], None]) -> Callable[[], None]:
-        """Call `callback` with every event, in the host's own thread, until the returned function is called.
+        """Call `callback` with every event in the host's thread; return the function that unsubscribes.
 
-        A lost host is tried again for as long as it takes; that it is lost or found again is an event too.
+        A lost host is retried forever; its loss and return are events, too.
         """
         with self._lock:
             self._listeners.append(callback)
@@ -314,7 +314,7 @@ class HostReading:
         return unsubscribe
 
     def close(self) -> None:
-        """End the thread that follows events, and close what is open."""
+        """End the thread that follows events and close the connection."""
         with self._lock:
             stream, self._stream = self._stream, None
             self._listeners.clear()

@@ -9,7 +9,7 @@ import pytest
 
 from core.engines.docker_host import Address, Host
 from core.sampling.sampler import usage_between
-from core.scheduling.policies.autopilot.cpu import would_use
+from core.scheduling.policies.autopilot.cpu import estimate_unlimited_use
 
 pytestmark = pytest.mark.live
 
@@ -45,6 +45,6 @@ def test_what_is_used_and_what_is_withheld_make_what_would_be_used(
         before = host.counters([container])[container.id]
         time.sleep(SECONDS)
         usage = usage_between(before, host.counters([container])[container.id])
-        wanted.append(would_use(usage.cpu, usage.withheld, float(os.cpu_count())))
+        wanted.append(estimate_unlimited_use(usage.cpu, usage.withheld, float(os.cpu_count())))
     assert max(wanted) <= 1.1 * processes
     assert limit > 0.5 or max(wanted) >= 0.6 * processes
