@@ -39,14 +39,14 @@ def test_a_container_that_cannot_be_frozen_is_asked_again(host, monkeypatch, tim
 
 
 def test_one_that_never_can_is_refused(host, monkeypatch, refuses):
-    monkeypatch.setattr(host, "_do", doing := Refusing(BUSY, 99))
+    monkeypatch.setattr(host, "_post_verb", doing := Refusing(BUSY, 99))
     with refuses(ChangeRefused):
         host.pause("a")
     assert doing.asked == hosts.FREEZE_ATTEMPTS
 
 
 def test_any_other_refusal_stands(host, monkeypatch, refuses):
-    monkeypatch.setattr(host, "_do", doing := Refusing("Container a is not running.", 1))
+    monkeypatch.setattr(host, "_post_verb", doing := Refusing("Container a is not running.", 1))
     with refuses(ChangeRefused):
         host.pause("a")
     assert doing.asked == 1
