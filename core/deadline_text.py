@@ -78,7 +78,7 @@ def _read_moment(written: str, said: str, now: float, zone: str) -> float:
     if match is not None and (match[3] or match[4]):
         hour, minute = _read_hour(int(match[2]), match[4] or "", written), int(match[3] or 0)
         if hour > 23 or minute > 59:
-            raise ValueError(f"“{written[:40]}” is no time of day. {EXAMPLES}")
+            raise ValueError(f"“{written[:40]}” is not a time of day. {EXAMPLES}")
         day = today + timedelta(days=match[1] == "tomorrow")
         until = day.replace(hour=hour, minute=minute, second=0, microsecond=0).timestamp()
         if until <= now:
@@ -87,7 +87,7 @@ def _read_moment(written: str, said: str, now: float, zone: str) -> float:
     try:
         then = datetime.fromisoformat(written)
     except ValueError:
-        raise ValueError(f"“{written[:40]}” is no time. {EXAMPLES}") from None
+        raise ValueError(f"“{written[:40]}” is not a time. {EXAMPLES}") from None
     if len(written) <= len("2026-12-24"):
         raise ValueError(f"“{written}” has no time of day: write {then:%Y-%m-%d} 18:00.")
     return (then if then.tzinfo is not None else then.replace(tzinfo=here)).timestamp()
@@ -98,7 +98,7 @@ def _read_hour(hour: int, half: str, written: str) -> int:
     if not half:
         return hour
     if not 1 <= hour <= 12:
-        raise ValueError(f"“{written[:40]}” is no time of day. {EXAMPLES}")
+        raise ValueError(f"“{written[:40]}” is not a time of day. {EXAMPLES}")
     return hour % 12 + (12 if half == "pm" else 0)
 
 

@@ -110,7 +110,7 @@ def _compiled(text: str) -> re2._Regexp:
     try:
         compiled = re2.compile(text.encode(), options)
     except UnicodeEncodeError:
-        raise UnusableExpression("has half a surrogate pair, which is no character") from None
+        raise UnusableExpression("has half a surrogate pair, which is not a character") from None
     except re2.error as error:
         raise UnusableExpression(_error_reason(error.args[0].decode("utf-8", "replace"))) from None
     if compiled.programsize > MOST_STEPS:

@@ -56,9 +56,9 @@ class Paper:
 def declaration(policy: SchedulingPolicy) -> str | None:
     """Check that a policy's name and description are complete."""
     if not NAME.fullmatch(policy.name):
-        return f"“{policy.name}” is no name: use small letters, digits, dots and hyphens."
+        return f"“{policy.name}” is not a valid name. Use small letters, digits, dots and hyphens."
     if not policy.about.endswith("."):
-        return "What it says about itself is no sentence that ends with a full stop."
+        return "Its description is not a sentence. End it with a full stop."
     return (
         None
         if policy.build_settings() == policy.build_settings({})
@@ -99,7 +99,7 @@ def ignores_stale_observations(paper: Paper) -> str | None:
         state = paper.policy.decide(state, entry.observation).state
         for older in {place, place // 2, 0}:
             if not _is_unchanged(paper.policy.decide(state, paper.entries[older].observation), state):
-                return "It acts on an observation that is no newer than the last: look at its number."
+                return "It acts on an observation that is not newer than the last. Compare its number."
     return None
 
 

@@ -1,7 +1,7 @@
-"""What an action does in the simulated world, or the sentence that says why it cannot be done.
+"""Performs actions in the simulated world, or refuses them with a sentence.
 
-Everything impossible is refused here as a real engine would refuse it: the world is left as it was, and the
-policy sees a `Failure`.
+Impossible actions are refused as a real engine refuses them: the world stays as it was, and the policy sees a
+`Failure`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from core.simulation.world import World
 
 
-# A migration's stages: checkpoint, stop, start on the target, go on; or back to where it came from.
+# The stages of a migration: checkpoint, stop, start on the target, go on; or return to the origin.
 #
-# The job does nothing from the request until it goes on, so no work is lost or done twice: it goes on with
-# exactly the work that it had. A job that does not answer in time goes on where it is; one that does not
-# start on its target is restored where it came from (docs/scheduling/specon.md).
+# The job does nothing from the request until it goes on, so no work is lost or done twice. A job that does
+# not answer in time goes on where it is; one that does not start on its target is restored at its origin
+# (docs/scheduling/specon.md).
 
 
 def begin_migration(world: World, job: SimulatedJob, move: Migrate, to: Node) -> None:
@@ -89,7 +89,7 @@ def _run_again(world: World, job: SimulatedJob, node: Node | None) -> None:
 
 
 def perform(world: World, actions: Sequence[Action]) -> tuple[Failure, ...]:
-    """Do `actions` in order, then share the cores of every worker that they touched."""
+    """Perform actions in order, then share the cores of every worker that they changed."""
     failed = []
     for action in actions:
         try:

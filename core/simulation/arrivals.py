@@ -34,7 +34,7 @@ def _require_not_negative(what: str, *values: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FixedTimes:
-    """Moments one by one, typed in or read from a file."""
+    """Given submission times."""
 
     #: Seconds, in any order; at least as many as there are jobs.
     arrivals: tuple[float, ...]
@@ -43,7 +43,7 @@ class FixedTimes:
         _require_not_negative("A time of submission", *self.arrivals)
 
     def times(self, n: int, seed: int) -> tuple[float, ...]:  # noqa: ARG002 - one signature for all schedules
-        """Give the first n of them in ascending order.
+        """Return the first n times in ascending order.
 
         Raises
         ------
@@ -70,18 +70,18 @@ class Spaced:
         _require_not_negative("The first submission", self.first)
 
     def times(self, n: int, seed: int) -> tuple[float, ...]:  # noqa: ARG002 - one signature for all schedules
-        """Count up from the first by the spacing."""
+        """Return n times at the spacing."""
         return tuple(self.first + self.spacing * i for i in range(n))
 
 
 SPREADS = 3.0
-"""A gap is at least so many standard deviations above zero: of 740 gaps, fewer than one is drawn below it."""
+"""The mean gap is at least so many standard deviations: of 740 gaps, fewer than one would be negative."""
 
 
 def normal_times(
     spacing: float, spread: float, n: int, rng: np.random.Generator, first: float = 0.0
 ) -> NDArray[np.float64]:
-    """Seconds of n submissions whose gaps are N(spacing, spread); a gap drawn below zero is zero.
+    """Return n submission times with gaps from N(spacing, spread); a negative gap counts as zero.
 
     Parameters
     ----------
@@ -97,13 +97,13 @@ def normal_times(
 
 
 def check_spread(spacing: float, spread: float) -> bool:
-    """Whether gaps of this mean and spread are normal ones: nearly none is below zero."""
+    """Refuse gaps that would often be negative."""
     return spread * SPREADS <= spacing
 
 
 @dataclass(frozen=True, slots=True)
 class NormalGaps:
-    """One job after another with gaps of N(`spacing`, `spread`) seconds, the first at `first`."""
+    """Jobs with gaps of N(`spacing`, `spread`) seconds, the first at `first`."""
 
     #: Mean and standard deviation of a gap; the mean is at least `SPREADS` times the deviation.
     spacing: float
@@ -129,7 +129,7 @@ class NormalGaps:
 
 @dataclass(frozen=True, slots=True)
 class UniformIn:
-    """Each job at a moment of its own, drawn evenly from `first` to `last` seconds."""
+    """Jobs at independent uniform times from `first` to `last` seconds."""
 
     last: float
     first: float = 0.0
@@ -145,7 +145,7 @@ class UniformIn:
 
 @dataclass(frozen=True, slots=True)
 class Poisson:
-    """Poisson arrivals at a mean `rate` per second; the first job has a waiting time, too."""
+    """Poisson arrivals at a mean `rate` per second; the first job also waits."""
 
     #: Jobs per second, above zero.
     rate: float

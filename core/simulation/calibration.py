@@ -44,14 +44,14 @@ _MIN_IDLE_SHARE: Final = (
 
 
 class Costs(NamedTuple):
-    """What of their usage jobs lose: γ to contention, and p to threads that have no core."""
+    """The loss of speed: γ by contention, and p by excess threads."""
 
     gamma: float = 0.0
     penalty: float = 0.0
 
 
 class _Stretch(NamedTuple):
-    """A job between two observations: until when, how it used its worker, and what was in its way."""
+    """A job between two observations: its usage and its neighbours."""
 
     until: float
     begun: float
@@ -63,9 +63,9 @@ class _Stretch(NamedTuple):
 
 @dataclass(frozen=True)
 class JobTrace:
-    """One job from its start to its end."""
+    """The recorded life of one job."""
 
-    #: The job as it was shown last.
+    #: The final state of the job.
     final: Job
     #: Start and ends of its stretches, seconds, shape (n + 1,).
     time: Floats
@@ -80,29 +80,29 @@ class JobTrace:
     is_training: np.ndarray[tuple[int], np.dtype[np.bool_]]
     #: Whether its worker had cores to spare, shape (n,).
     has_idle_cores: np.ndarray[tuple[int], np.dtype[np.bool_]]
-    #: When it printed E, and the values, shape (m,).
+    #: The times of its printed values, and the values, shape (m,).
     read_at: Floats
     values: Floats
 
     def work_at(self, when: Floats, costs: Costs) -> Floats:
-        """Core-seconds of work done at moments `when`, linear within a stretch.
+        """Return the core-seconds of work done at times `when`, linear within a stretch.
 
-        Σ ΔC/((1 + γ(n_e − 1))·(1 + p·x)) with x threads too many for each core.
+        Σ ΔC/((1 + γ(n_e − 1))·(1 + p·x)) with x excess threads per core.
         """
         waste = (1 + costs.gamma * (self.crowd - 1)) * (1 + costs.penalty * self.excess)
         done = np.concatenate([[0.0], np.cumsum(self.usage / waste)])
         return np.asarray(np.interp(when, self.time, done))
 
     def work(self, costs: Costs) -> float:
-        """Core-seconds of its whole work."""
+        """Return the core-seconds of its whole work."""
         return float(self.work_at(self.time[-1:], costs)[0])
 
     @property
     def demand(self) -> float | None:
-        """Cores that it uses where it may use more, or None where that hardly ever happened.
+        """The cores that it uses where it may use more; None where that hardly ever happened.
 
-        What it used in the busiest tenth of its life, at least: while its container is created, it reads its
-        data with one thread, or waits for a disk, it uses less than it could, and that is not its demand.
+        It is the usage in the busiest tenth of its life: while a container is created, reads data with one
+        thread or waits for a disk, it uses less than its demand.
         """
         spans = np.diff(self.time)
         if spans[self.has_idle_cores].sum() < _MIN_IDLE_SHARE * spans.sum():
@@ -111,10 +111,10 @@ class JobTrace:
 
 
 def effective_cores(observations: Sequence[Observation]) -> dict[str, float]:
-    """Cores that each worker's jobs really had together while none were idle.
+    """Return the cores that each worker's jobs had together while none were idle.
 
-    The median over time, at most its capacity; that itself where its jobs never waited for each other. A host
-    has other work, too.
+    That is the median over time, at most the capacity; the capacity itself where jobs never waited for each
+    other. The rest is other work of the host.
     """
     found: dict[str, list[tuple[float, float]]] = {worker.id: [] for worker in observations[0].workers}
     last: dict[str, float] = {}
@@ -142,14 +142,14 @@ def _effective_capacity(capacity: float, busy: Floats) -> float:
 
 
 def _quantile(rates: Floats, spans: Floats, share: float) -> float:
-    """The rate that is not exceeded for a share of the time, each lasting as long as its span."""
+    """Return the rate that is not exceeded for a share of the time, weighted by spans."""
     order = np.argsort(rates)
     passed = np.cumsum(spans[order])
     return float(rates[order][min(np.searchsorted(passed, share * passed[-1]), len(rates) - 1)])
 
 
 def extract_traces(observations: Sequence[Observation], contention: Contention) -> tuple[JobTrace, ...]:
-    """Every job that ran, in order of its start."""
+    """Return the traces of all jobs that ran, in order of start."""
     stretches: dict[str, list[_Stretch]] = defaultdict(list)
     readings: dict[str, list[Reading]] = defaultdict(list)
     last: dict[str, Job] = {}
@@ -189,7 +189,7 @@ def _stretches(
 
 
 def _build_trace(job: Job, lines: Sequence[_Stretch], readings: Sequence[Reading]) -> JobTrace:
-    """One job's arrays; its stretches are parted where its training began and ended."""
+    """Return a job's trace; its stretches are split where training began and ended."""
     read_at = np.array([when for when, _ in readings])
     edges = np.array([lines[0].begun, *(line.until for line in lines)])
     # its first value took as long as its second
@@ -216,7 +216,7 @@ _GOLDEN: Final = (sqrt(5) - 1) / 2
 
 
 def golden_section(cost: Callable[[float], float], low: float, high: float, steps: int = 60) -> float:
-    """Where `cost` is least between two bounds; a step leaves 0.618 of the interval (Kiefer, 1953)."""
+    """Return where `cost` is least between two bounds; a step leaves 0.618 of the interval (Kiefer, 1953)."""
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = cost(left), cost(right)
     for _ in range(steps):
@@ -300,7 +300,7 @@ def _search_shape(
 
 
 def _fit_line(reduction: Floats, values: Floats) -> tuple[float, float, float]:
-    """a, b and the root mean square of values − a − b(1 − r)."""
+    """Return a, b and the root mean square of values − a − b(1 − r)."""
     fallen = 1 - reduction
     spread = fallen - fallen.mean()
     fall = float(spread @ values / max(float(spread @ spread), 1e-300))
@@ -317,17 +317,17 @@ _MIN_READINGS: Final = 5
 _MAX_GAMMA: Final = 2.0
 _MAX_PENALTY: Final = 30.0  # up to 17 was measured (docs/docker/jobs.md)
 _PENALTY_STEPS: Final = 25
-"""Of the search for p: it is then known to 30·0.618²⁵ = 0.0002."""
+"""Steps of the search for p, which give it to 30·0.618²⁵ = 0.0002."""
 
 _MIN_GAMMA: Final = 1e-6
 _MIN_CHANGE: Final = 0.05
 _ALL_THREADS_SHARE: Final = 0.8
-"""Share of its threads from which on a job that could have more cores is taken to use all of them."""
+"""Share of its threads from which a job with idle cores counts as using all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What a recorded run says about its machines and jobs."""
+    """The constants of a recorded run."""
 
     #: The same workers, with the cores that their jobs really had, and the same jobs, with fitted constants.
     scenario: Scenario
@@ -337,12 +337,12 @@ class Calibration:
     curve_errors: tuple[float, ...]
     #: Root mean square of the printed values' distances from even positions, as shares of the work.
     progress_error: float
-    #: False where no job's number of neighbours ever changed while it trained with no thread too many, so
-    #: that γ is only assumed 0: what comes with threads too many is put down to them.
+    #: Whether γ is measured: False where no job's neighbours changed while it trained without excess threads;
+    #: then γ is 0 and their effect counts as that of excess threads.
     gamma_known: bool
-    #: False where no job's threads too many changed in number while it trained, so that p is only assumed.
+    #: Whether p is measured: False where no job's excess threads changed while it trained.
     penalty_known: bool
-    #: Jobs that did not complete, printed too little, or all at one moment.
+    #: Jobs that did not complete, or printed too few values.
     left_out: tuple[str, ...]
 
 
@@ -371,7 +371,7 @@ def calibrate(observations: Sequence[Observation], contention: Contention = "cou
     ]
     jobs = tuple(_job_spec(one, costs, fit, span) for one, fit, span in zip(used, fits, trained, strict=True))
     had = effective_cores(observations)
-    # requests and limits are of the whole machine, so that is what policies have to see
+    # policies must see the whole machine, because requests and limits refer to it
     workers = tuple(
         WorkerSpec(worker.id, worker.capacity, lost=worker.capacity - had[worker.id])
         for worker in observations[0].workers
@@ -388,7 +388,7 @@ def calibrate(observations: Sequence[Observation], contention: Contention = "cou
 
 
 def _fit_costs(used: Sequence[JobTrace], crowds: bool, exceeds: bool) -> Costs:
-    """γ and p for which printed values come most evenly; each is only looked for where it shows."""
+    """Fit γ and p so that printed values come most evenly; each only where it shows."""
 
     def gamma(penalty: float) -> float:
         if not crowds:
@@ -415,7 +415,7 @@ def _is_usable(one: JobTrace) -> bool:
 
 
 def _unevenness(histories: Sequence[JobTrace], costs: Costs) -> float:
-    """Mean square of how far printed values are from even positions between a job's first and its last."""
+    """Return the mean square distance of printed values from even positions."""
     return float(
         np.mean(np.concatenate([_offsets(one.work_at(one.read_at, costs)) for one in histories]) ** 2)
     )
@@ -428,14 +428,14 @@ def _offsets(work: Floats) -> Floats:
 
 
 def _training_span(one: JobTrace, costs: Costs) -> tuple[float, float]:
-    """After how much of its work a job began to train, and after how much it had ended."""
+    """Return the work done before a job's training, and by its end."""
     first, last = one.work_at(one.read_at[[0, -1]], costs).tolist()
     each = (last - first) / (len(one.values) - 1)
     return max(first - each, 0.0), last
 
 
 def _demand_of(one: JobTrace) -> float | None:
-    """Most cores that a job can use; None where that is not known, or is as many as it has threads."""
+    """Return the most cores that a job can use; None if unknown, or if its threads limit it."""
     demand, threads = one.demand, one.final.threads
     return (
         None if demand is None or (threads is not None and demand > _ALL_THREADS_SHARE * threads) else demand

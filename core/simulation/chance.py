@@ -1,7 +1,7 @@
-"""Everything random, drawn from the seed and a job's id alone.
+"""All random numbers of a simulation, drawn from the seed and the job's id alone.
 
-No draw depends on the order of events, so two policies that are compared under one seed meet the same noise
-and the same failures, and adding a job changes nothing for the others.
+No draw depends on the order of events, so policies compared under one seed meet the same noise and the same
+failures, and an additional job changes nothing for the others.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _generator(seed: int, job: str, *purpose: int) -> np.random.Generator:
 
 
 def sample_noise(job: JobSpec, seed: int) -> Floats:
-    """Noise of each printed value: AR(1), n_i = φ n_{i−1} + √(1 − φ²) σ ε_i, each of standard deviation σ.
+    """Return the noise of each printed value: AR(1), n_i = φ n_{i−1} + √(1 − φ²) σ ε_i, standard deviation σ.
 
     It is summed up as Σ_k φ^k ε_{i−k}, without powers of φ that are too small to change a double.
     """
@@ -54,13 +54,13 @@ def _powers(phi: float, most: int) -> Floats:
 
 
 def sample_values(job: JobSpec, seed: int) -> list[float]:
-    """E as the job prints it: value i of n at i/n of its training, with noise."""
+    """Return E as the job prints it: value i of n at i/n of its training, with noise."""
     printed: list[float] = (_noiseless_values(job.loss, job.values) + sample_noise(job, seed)).tolist()
     return printed
 
 
 def sample_printed_values(jobs: Iterable[JobSpec], seed: int) -> Iterator[list[float]]:
-    """`printed_values` of one job after the other, drawn for some ahead: alone each takes twice as long."""
+    """Yield `sample_values` of each job, drawn in batches, which halves the time."""
     rest = iter(jobs)
     while block := list(islice(rest, _BATCH)):
         yield from [sample_values(job, seed) for job in block]
@@ -72,7 +72,7 @@ def _noiseless_values(loss: LossCurve, values: int) -> Floats:
 
 
 def migration_fails(job: str, seed: int, attempt: int, stage: int, probability: float) -> bool:
-    """Whether this stage (0 checkpoint, 1 restore) of a job's attempt to migrate fails."""
+    """Return whether this stage (0 checkpoint, 1 restore) of a migration attempt fails."""
     if probability <= 0:
         return False
     return bool(_generator(seed, job, _MIGRATION, attempt, stage).random() < probability)

@@ -1,8 +1,8 @@
-"""A job while it lives in the simulated world: how far it is, and what it prints on the way.
+"""A job in the simulated world: its progress and its printed values.
 
-Between two changes of its speed everything is a straight line from `at`: the work is `done` + rate·(t − at),
-the counter of its usage `cpu_seconds` + share·(t − at). Looking at a job changes neither, so how often a
-policy looks cannot move a completion by a rounding error.
+Between two changes of its speed everything is linear from `at`: the work is `done` + rate·(t − at), the usage
+`cpu_seconds` + share·(t − at). Observing a job changes neither, so the frequency of observations cannot move
+a completion by a rounding error.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from core.simulation.scenario import JobSpec, WorkerSpec
 
 NANOSECOND: Final = 1e-9
-"""Times closer than this count as the same."""
+"""Times closer than this are equal."""
 
 ROUNDING: Final = 1e-9
-"""Part of a printed value, or of a training step, that rounding may leave undone at its boundary."""
+"""Part of a printed value or a training step that rounding may leave undone at its boundary."""
 
 
 @dataclass(eq=False, slots=True)
 class Node:
     """A worker with the jobs that run on it."""
 
-    #: What was given.
+    #: As specified.
     spec: WorkerSpec
     #: Its index among all workers.
     place: int
@@ -37,24 +37,24 @@ class Node:
     running: dict[SimulatedJob, None] = field(default_factory=dict)
     #: Jobs that hold a place here, running or not.
     members: set[SimulatedJob] = field(default_factory=set)
-    #: Bytes that the jobs which hold a place here take, running or not.
+    #: Bytes of the jobs that hold a place here.
     memory_used: float = 0.0
-    #: Number of the plan that its next completion belongs to; older ones are void.
+    #: The version of its plan; events of older versions are void.
     plan: int = 0
 
 
 @dataclass(eq=False, slots=True)
 class LineSegment:
-    """A job between two changes, as observations keep it; all but `value` stays as it was made.
+    """A job between two changes, as observations keep it; only `value` changes later.
 
-    It is what `core.scheduling.lookup.standing` shows.
+    `core.scheduling.lookup.job_positions` returns these.
     """
 
-    #: The job; only what never changes of it is looked at.
+    #: The job; only its constant attributes are read.
     job: SimulatedJob
-    #: Of the first observation that shows it.
+    #: The first observation that shows it.
     number: int
-    #: As `core.scheduling.model.Job` shows them.
+    #: As in `core.scheduling.model.Job`.
     id: str
     state: JobState
     worker: str | None
@@ -63,36 +63,36 @@ class LineSegment:
     limit: float | None
     weight: float
     threads: int | None
-    #: The straight line itself; see the module.
+    #: The straight line; see the module.
     at: float
     done: float
     cpu_seconds: float
     share: float
     rate: float
-    #: Values that were shown before, or are in `news`.
+    #: Values shown before or in `news`.
     printed: int
-    #: Values to be shown by the first observation, beside those of this line.
+    #: Values that the first observation shows besides those of this segment.
     news: tuple[Reading, ...]
-    #: Seconds per training step, or None while it does not run or says no steps.
+    #: Seconds per training step; None while it does not run or prints no steps.
     step_seconds: float | None
     memory_limit: float | None = None
-    #: What is shown of it, once that no longer depends on the observation.
+    #: The observed job, once it no longer depends on the observation.
     value: Job | None = None
 
     def readings(self, since: float, now: float, number: int) -> tuple[Reading, ...]:
-        """Values for the observation of this number, made at `now`; the one before it was made at `since`."""
+        """Return the readings for an observation at `now`, after the previous one at `since`."""
         news = self.news if number == self.number else ()
         shown, last = self._printed(since, now, number)
         return (*news, *readings_between(self.job, self, shown, last, now)) if last > shown else news
 
     def values(self, since: float, now: float, number: int) -> list[float]:
-        """The same without their moments."""
+        """Return the same values without their times."""
         shown, last = self._printed(since, now, number)
         found = self.job.levels[shown:last] if last > shown else []
         return [*(value for _, value in self.news), *found] if self.news and number == self.number else found
 
     def _printed(self, since: float, now: float, number: int) -> tuple[int, int]:
-        """Which values were printed on this line after `since` and by `now`: the first, and the one after."""
+        """Return the range of values printed on this segment after `since` and by `now`."""
         if self.rate <= 0:
             return 0, 0
         job, shown = self.job, self.printed
@@ -101,7 +101,7 @@ class LineSegment:
         return shown, job.count_values(self.done + self.rate * (now - self.at))
 
     def count_shown(self, now: float) -> int:
-        """How many values are shown in all by an observation made at `now`."""
+        """Return the number of values shown in total by an observation at `now`."""
         if self.rate <= 0:
             return self.printed
         reached = self.job.count_values(self.done + self.rate * (now - self.at))
@@ -111,7 +111,7 @@ class LineSegment:
 def readings_between(
     job: SimulatedJob, line: LineSegment | SimulatedJob, first: int, last: int, now: float
 ) -> list[Reading]:
-    """Values `first`…`last` − 1, at the moments when they were printed on a line, `now` at the latest."""
+    """Return values `first`…`last` − 1 with the times at which they were printed, `now` at the latest."""
     per_value, levels = job.work_per_value / line.rate, job.levels
     begin = line.at + (job.training_begins - line.done) / line.rate + per_value
     found = [(begin + per_value * i, levels[i]) for i in range(first, last)]
@@ -124,13 +124,13 @@ def readings_between(
 
 @dataclass(eq=False, slots=True)
 class SimulatedJob:
-    """One job that was submitted."""
+    """A submitted job."""
 
-    #: What was given.
+    #: As specified.
     spec: JobSpec
-    #: E as it prints it, value by value.
+    #: The values of E that it prints.
     levels: list[float]
-    #: As `core.scheduling.model.Job` shows them.
+    #: As in `core.scheduling.model.Job`.
     state: JobState = JobState.WAITING
     node: Node | None = None
     started: float | None = None
@@ -138,39 +138,39 @@ class SimulatedJob:
     weight: float = 1.0
     threads: int | None = None
     memory_limit: float | None = None
-    #: The straight line that it is on; see the module.
+    #: Its straight line; see the module.
     at: float = 0.0
     done: float = 0.0
     cpu_seconds: float = 0.0
     share: float = 0.0
     rate: float = 0.0
-    #: Values that were already collected.
+    #: Values already collected.
     printed: int = 0
-    #: Values collected but not shown yet.
+    #: Values collected and not yet shown.
     readings: list[Reading] = field(default_factory=list)
-    #: The migration under way, where it came from, and how many there were.
+    #: The pending migration, its origin, and the number of migrations.
     migration: Migrate | None = None
     origin: Node | None = None
     moves: int = 0
-    #: Number of what is planned for it; raised whenever it stops to run.
+    #: The version of its scheduled stages; raised whenever it stops running.
     plan: int = 0
-    #: How many were submitted before it.
+    #: The number of jobs submitted before it.
     number: int = 0
-    #: Core-seconds of work at which it ends, by completion or by its own fault.
+    #: Core-seconds of work at which it ends, completed or failed.
     goal: float = field(init=False)
-    #: Core-seconds of work before its training begins, and for each printed value after that.
+    #: Core-seconds of work before its training, and per printed value.
     training_begins: float = field(init=False)
     work_per_value: float = field(init=False)
-    #: Whether all of its threads compute; before its training and after it only one does.
+    #: Whether all its threads compute; before and after training only one does.
     is_training: bool = field(init=False)
     #: Core-seconds of work at which that changes next, or it ends.
     next_turn: float = field(init=False)
-    #: What its owner says of it beside its request, or None.
+    #: Its terms, or None.
     terms: Terms | None = field(init=False)
-    #: Training steps for each core-second of training, and how many it says it has in all, true or not.
+    #: Training steps per core-second of training, and the number of steps that it claims.
     steps_per_work: float | None = field(init=False, default=None)
     claimed_steps: int | None = field(init=False, default=None)
-    #: Whether its threads are as many as its cores.
+    #: Whether its threads follow its cores.
     threads_follow: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -190,7 +190,7 @@ class SimulatedJob:
 
     @property
     def cap(self) -> float:
-        """Most cores that it may and can use."""
+        """The most cores that it may and can use."""
         most = inf if self.limit is None else self.limit
         if self.spec.demand is not None and self.spec.demand < most:
             most = self.spec.demand
@@ -201,16 +201,16 @@ class SimulatedJob:
         return most if self.threads_follow else min(most, float(self.threads or 1))
 
     def set_threads(self, threads: int) -> None:
-        """Compute with so many threads from now on, as its policy says."""
+        """Compute with this many threads."""
         self.threads, self.threads_follow = threads, False
 
     @property
     def next_turn_at(self) -> float:
-        """When it comes to its next turn if nothing changes; infinite while it does not run."""
+        """When its next turn comes at the present speed; infinite while it does not run."""
         return self.at + (self.next_turn - self.done) / self.rate if self.rate > 0 else inf
 
     def take_turn(self) -> bool:
-        """Go on to its training or to what comes after it, and return whether it has ended instead."""
+        """Begin or end training; returns True if the job has ended instead."""
         if self.next_turn >= self.goal:
             return True
         self.is_training = not self.is_training
@@ -218,32 +218,32 @@ class SimulatedJob:
         return False
 
     def done_at(self, now: float) -> float:
-        """Core-seconds of work done by `now`."""
+        """Return the core-seconds of work done by `now`."""
         return min(self.done + self.rate * (now - self.at), self.goal)
 
     def used_at(self, now: float) -> float:
-        """Core-seconds used by `now`."""
+        """Return the core-seconds used by `now`."""
         return self.cpu_seconds + self.share * (now - self.at)
 
     def count_values(self, done: float) -> int:
-        """How many values are printed once so many core-seconds of work are done."""
+        """Return how many values are printed after this much work."""
         count, most = int((done - self.training_begins) / self.work_per_value + ROUNDING), len(self.levels)
         return count if count < most else most
 
     def note_shown(self, until: float) -> None:
-        """Count what was printed by `until` as shown; its line was shown then, and ends now."""
+        """Count the values printed by `until` as shown."""
         if self.rate > 0:
             self.printed = max(self.printed, self.count_values(self.done + self.rate * (until - self.at)))
 
     def collect(self, now: float, done: float) -> None:
-        """Note the values printed since the last collection, at the moments when they were printed."""
+        """Collect the values printed since the last collection, with their times."""
         last = self.count_values(done)
         if last > self.printed and self.rate > 0:
             self.readings += readings_between(self, self, self.printed, last, now)
             self.printed = last
 
     def segment(self, number: int) -> LineSegment:
-        """Its straight line, first shown by the observation of this number; takes the collected readings."""
+        """Return its segment for an observation with this number; takes the collected readings."""
         node, per_work, rate = self.node, self.steps_per_work, self.rate
         news, self.readings = tuple(self.readings), []
         return LineSegment(
@@ -269,12 +269,12 @@ class SimulatedJob:
         )
 
     def steps_at(self, done: float) -> int:
-        """Training steps when so much work is done, for a job that says so."""
+        """Return the training steps after this much work."""
         steps = int((done - self.training_begins) * (self.steps_per_work or 0.0) + ROUNDING)
         return min(max(steps, 0), self.spec.steps or 0)
 
     def settle(self, now: float, share: float, rate: float) -> None:
-        """End the straight line at `now` and begin one with another share and speed."""
+        """End the straight line at `now`, and begin one with another share and speed."""
         if self.rate > 0:
             done = self.done_at(now)
             self.collect(now, done)
@@ -282,7 +282,7 @@ class SimulatedJob:
         self.at, self.share, self.rate = now, share, rate
 
     def reach_goal(self, now: float) -> None:
-        """End the straight line at `now` with all of its work done, however it was rounded."""
+        """End the straight line at `now` with all work done, whatever the rounding."""
         self.collect(now, self.goal)
         self.settle(now, 0.0, 0.0)
         self.done = self.goal

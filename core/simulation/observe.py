@@ -1,8 +1,8 @@
-"""What a scheduler is shown of the simulated world: values of `core.scheduling.model`, nothing more.
+"""Observations of the simulated world: values of `core.scheduling.model`.
 
-Between two changes a job moves on a straight line, so an observation only keeps the lines: one tuple, copied
-from what the world keeps, in which only the lines of jobs that changed are new. The `Job` values are made
-when somebody looks at them, from the line and the observation's time, and are the same whenever that is.
+Between two changes a job moves on a straight line, so an observation keeps segments only: a tuple copied from
+the world's index, in which only changed jobs are new. `Job` values are built on access, from the segment and
+the observation's time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 USE_INTERVAL = 1.0
 """Seconds between two samples."""
 _FULL_SHARE = 0.999
-"""Share of what it can use below which a limit holds a job back."""
+"""Share of its demand below which a limit throttles a job."""
 
 
 class _LastUse(NamedTuple):
@@ -38,10 +38,10 @@ class _LastUse(NamedTuple):
 
 
 class UsageWrapper(EngineWrapper):
-    """An engine whose jobs are shown with what they used, as sampling them once a second would.
+    """Adds to every job the usage that a sampler would show once a second.
 
-    A job's memory is what its owner said that it needs; of its quota's periods all are throttled while it
-    could use more than its limit, and none while it could not. What it could use more is withheld.
+    Memory is the requested memory; all periods of the quota are throttled while the limit is below the
+    demand.
     """
 
     def __init__(self, engine: Engine, demands: Mapping[str, float]) -> None:
@@ -50,7 +50,7 @@ class UsageWrapper(EngineWrapper):
         self._seen: dict[str, _LastUse] = {}
 
     def observe(self) -> Observation:
-        """Show what the engine shows, with what its jobs used."""
+        """Return the engine's observation with the usage of its jobs."""
         seen = self._engine.observe()
         before, self._seen = self._seen, {}
         most = {each.id: each.capacity for each in seen.workers}
@@ -80,7 +80,7 @@ _SUBMITTED: Final = attrgetter("number")
 
 
 def observe(world: World, number: int, *, hidden: bool) -> Observation:
-    """Show the world as it is now, and each reading, end and failure once."""
+    """Return an observation; each reading, end and failure appears once."""
     trigger = next(kind for kind in _ORDER if kind in world.happened) if world.happened else Trigger.TICK
     now = world.now
     ended = tuple([_build_job(job.segment(number), now, now, number, hidden) for job in world.ended])
@@ -93,7 +93,7 @@ def observe(world: World, number: int, *, hidden: bool) -> Observation:
 
 
 def _observed_jobs(world: World, number: int, hidden: bool) -> ObservedJobs:
-    """All jobs as they are now; what changed since the last observation gets a new line."""
+    """Return all jobs; those that changed since the last observation get a new segment."""
     index, jobs, changed = world.index, world.jobs, world.changed_nodes
     lines, waiting = index.segments, index.waiting
     for job in world.stale:
@@ -117,7 +117,7 @@ def _observed_jobs(world: World, number: int, hidden: bool) -> ObservedJobs:
 
 
 class ObservedJobs(LazyTuple[Job], IndexedJobs):
-    """The jobs of one observation; each is made when it is looked at."""
+    """The jobs of one observation, built on access."""
 
     __slots__ = (
         "_all",
@@ -141,30 +141,30 @@ class ObservedJobs(LazyTuple[Job], IndexedJobs):
         self._counts: dict[str, int] | None = None
 
     def waiting_jobs(self) -> tuple[Job, ...]:
-        """Jobs that wait, in order of submission."""
+        """Return the waiting jobs, in order of submission."""
         return self._build_jobs(self._waiting) if self._waiting else ()
 
     def jobs_on(self, worker: str) -> tuple[Job, ...]:
-        """Jobs that hold a place on a worker, in order of submission."""
+        """Return the jobs that hold a place on a worker, in order of submission."""
         place = self._places.get(worker)
         return () if place is None else self._build_jobs(self._on[place])
 
     def count_by_worker(self) -> Mapping[str, int]:
-        """How many jobs hold a place on each worker."""
+        """Return the number of jobs that hold a place on each worker."""
         return dict(zip(self._places, map(len, self._on), strict=True))
 
     def job_positions(self) -> Sequence[JobPosition]:
-        """Where all jobs are, in order of submission."""
+        """Return the positions of all jobs, in order of submission."""
         return self._lines
 
     def new_values(self) -> PrintedValues:
-        """The values of E that jobs printed since the observation before."""
+        """Return the values of E printed since the previous observation."""
         now, since, number = self._now, self._since, self._number
         values = [(line.id, line.values(since, now, number)) for line in self._lines]
         return [each for each in values if each[1]]
 
     def values_since(self, earlier: ObservedJobs, names: Collection[str]) -> Mapping[str, Sequence[float]]:
-        """The values of E that these jobs printed after an earlier observation of the same run."""
+        """Return the values of E that these jobs printed after an earlier observation of the same run."""
         before, after, found = earlier._shown(), self._shown(), {}
         for line in self._lines:
             name = line.id
@@ -173,7 +173,7 @@ class ObservedJobs(LazyTuple[Job], IndexedJobs):
         return found
 
     def _shown(self) -> Mapping[str, int]:
-        """How many values of each job were shown, this observation included."""
+        """Return how many values of each job were shown, including this observation."""
         if self._counts is None:
             self._counts = {line.id: line.count_shown(self._now) for line in self._lines}
         return self._counts

@@ -1,4 +1,4 @@
-"""Recorded jobs, replayed as the containers of one host: state and time give usage, without a real one."""
+"""Recorded jobs, replayed as the containers of one host without a real one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recording:
-    """One job, step by step; every column has one value per step.
+    """One recorded job; every column has one value per step.
 
     Raises
     ------
@@ -25,21 +25,21 @@ class Recording:
         If there is no step, or a column has another length than the others.
     """
 
-    #: What the job is.
+    #: Its name.
     name: str
-    #: Seconds that a step took.
+    #: Seconds per step.
     period: float
-    #: Cores used in each step: what the job makes use of, if it gets them.
+    #: Cores used in each step: the demand.
     cores: tuple[float, ...]
     #: Bytes held in each step.
     memory: tuple[float, ...]
-    #: The last value that was printed by the end of each step; NaN before the first.
+    #: The last value printed by the end of each step; NaN before the first.
     loss: tuple[float, ...]
     #: Bytes per second read and written in each step.
     io: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be followed."""
+        """Refuse columns of different lengths."""
         if not self.cores or len({len(self.cores), len(self.memory), len(self.loss), len(self.io)}) > 1:
             raise ValueError(f"the columns of {self.name} are not of one length above 0")
         if self.period <= 0 or min(self.cores) < 0:
@@ -57,11 +57,11 @@ class Recording:
 
     @cached_property
     def io_total(self) -> tuple[float, ...]:
-        """Bytes read and written before each step, and at the end, shape (steps + 1,)."""
+        """Bytes read and written before each step and at the end, shape (steps + 1,)."""
         return tuple(accumulate((rate * self.period for rate in self.io), initial=0.0))
 
     def values_at(self, moments: Sequence[float]) -> list[tuple[float, float]]:
-        """When each loss was printed, and the loss: one for each step that brought another value.
+        """Return (time, loss) for each step that printed a new value.
 
         Parameters
         ----------
@@ -77,65 +77,65 @@ class Recording:
 
 
 KEEP_SECONDS: Final = 60.0
-"""Seconds for which a job that has ended can still be asked how it ended."""
+"""Seconds for which an ended job keeps its outcome."""
 
 NO_PLACE: Final = -1
-"""The place of jobs that were submitted: they begin beside those of the plan."""
+"""The place of submitted jobs, which run beside those of the plan."""
 
 DONE, STOPPED, KILLED = "done", "stopped", "killed"
-"""How a job ends: it has finished, was stopped, or needed more memory than it was allowed."""
+"""Outcomes of a job: finished, stopped, or killed for lack of memory."""
 
 
-# A host that replays recordings: what it is, and how far each of its jobs is, as frozen values.
+# A host that replays recordings, and the progress of its jobs, as frozen values.
 #
-# Time is the replay's own, in seconds: it begins at 0 and only passes where somebody lets it pass.
+# Time is the replay's own, in seconds: it begins at 0 and passes only when the caller advances it.
 
 
 @dataclass(frozen=True, slots=True)
 class StartingPlace:
-    """Where jobs run, one after the other, and what each is allowed when it begins."""
+    """A place where jobs run one after the other, with their initial limits."""
 
-    #: Cores at most; None without a limit.
+    #: Limit in cores, or None.
     cores: float | None = None
-    #: Bytes at most; None without a limit.
+    #: Limit in bytes, or None.
     memory: float | None = None
     #: When its first job begins, seconds.
     first: float = 0.0
-    #: Whether its jobs are meant to be steered.
+    #: Whether its jobs carry the label for steering.
     labelled: bool = True
 
 
 @dataclass(frozen=True)
 class ReplayPlan:
-    """A host and what is replayed on it."""
+    """A host and its recordings."""
 
     #: Its processors.
     cores: float
     #: Its bytes of memory.
     memory: float
-    #: Taken in turn, as jobs begin.
+    #: The recordings in order of use.
     recordings: tuple[Recording, ...]
-    #: How many jobs there can be at once, and what is allowed to them.
+    #: The places.
     places: tuple[StartingPlace, ...]
-    #: Seconds between the end of a job and the beginning of the next in its place; infinite: there is none.
+    #: Seconds between the end of a job and the next start in its place; infinite: no next one.
     pause: float = 10.0
 
     def recording(self, job: ReplayedJob) -> Recording:
-        """What a job follows."""
+        """Return the recording of a job."""
         asked = job.submitted
         return self.recordings[(job.number if asked is None else asked.recording) % len(self.recordings)]
 
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """What somebody asked for who let a job begin beside those of the plan."""
+    """The request of a submitted job."""
 
-    #: The id under which it was submitted, and what it is called.
+    #: Its id and name.
     id: str
     name: str
-    #: What its container is called.
+    #: The name of its container.
     container: str
-    #: Which recording it follows.
+    #: The index of its recording.
     recording: int
 
 
@@ -143,48 +143,48 @@ class Submitted:
 class ReplayedJob:
     """One job of a replay."""
 
-    #: Counts the jobs from 0; says which recording it follows.
+    #: Counts the jobs from 0; selects the recording.
     number: int
-    #: Which of the places it has; `NO_PLACE` of one that was submitted.
+    #: The index of its place; `NO_PLACE` for submitted jobs.
     place: int
     #: When it began, seconds.
     begun: float
-    #: Cores at most (None: no limit), and its weight where cores are scarce; 1 is usual.
+    #: Limit in cores (None: none), and weight; 1 by default.
     limit: float | None = None
     weight: float = 1.0
-    #: Bytes at most, or None.
+    #: Memory limit in bytes, or None.
     memory_limit: float | None = None
-    #: Whether it stands still.
+    #: Whether it is paused.
     paused: bool = False
-    #: When each step that is over ended, seconds.
+    #: When each finished step ended, seconds.
     left: tuple[float, ...] = ()
-    #: How much of the present step is done, 0 to 1.
+    #: The share of the present step that is done, 0 to 1.
     part: float = 0.0
     #: Core-seconds used.
     used: float = 0.0
     #: Seconds for which it ran under a limit.
     limited: float = 0.0
-    #: Seconds for which that limit was less than it would have used.
+    #: Seconds for which that limit was below its demand.
     held_back: float = 0.0
-    #: Core-seconds by which it was less.
+    #: Core-seconds that the limit withheld.
     withheld: float = 0.0
-    #: When it ended, and how; None and empty before.
+    #: When and how it ended; None and empty before.
     ended: float | None = None
     outcome: str = ""
-    #: What was asked for, of a job that is remembered until it is removed; None of a job of the plan.
+    #: The request of a submitted job; None for jobs of the plan.
     submitted: Submitted | None = None
 
     @property
     def runs(self) -> bool:
-        """Whether it makes progress, if it gets cores."""
+        """Whether it progresses if it gets cores."""
         return self.ended is None and not self.paused
 
     def memory(self, recording: Recording) -> float:
-        """Bytes that it holds now."""
+        """Return the bytes that it holds now."""
         return recording.memory[min(len(self.left), recording.steps - 1)]
 
     def io_total(self, recording: Recording) -> float:
-        """Bytes that it has read and written."""
+        """Return the bytes that it has read and written."""
         step = len(self.left)
         if step >= recording.steps:
             return recording.io_total[-1]
@@ -197,24 +197,24 @@ class Replay:
 
     #: Seconds of its own time.
     at: float
-    #: When the next job of each place begins; infinite while one is there.
+    #: When the next job of each place starts; infinite while one runs.
     due: tuple[float, ...]
-    #: Those that run, and those that ended within `KEPT` seconds, in order of their beginnings.
+    #: Running jobs, and those that ended within `KEEP_SECONDS`, in order of start.
     jobs: tuple[ReplayedJob, ...] = field(default=())
-    #: How many have begun in all.
+    #: The number of jobs started.
     begun: int = 0
 
     @classmethod
     def start(cls, plan: ReplayPlan) -> Replay:
-        """The replay of a plan at its beginning."""
+        """Return the replay of a plan at its start."""
         return cls(0.0, tuple(place.first for place in plan.places))
 
     def job(self, number: int) -> ReplayedJob | None:
-        """A job that has not ended, or None."""
+        """Return a job that has not ended, or None."""
         return next((job for job in self.jobs if job.number == number and job.ended is None), None)
 
     def changed(self, number: int, **values: Any) -> Replay:
-        """The same with other values of one job that has not ended."""
+        """Return the replay with other values of one job."""
         return replace(
             self,
             jobs=tuple(
@@ -224,7 +224,7 @@ class Replay:
         )
 
     def stopped(self, plan: ReplayPlan, number: int, outcome: str = STOPPED) -> Replay:
-        """The same with one job ended; the next one in its place comes after the plan's pause."""
+        """Return the replay with one job ended; the next job of its place starts after the pause."""
         job = self.job(number)
         if job is None:
             return self
@@ -236,23 +236,23 @@ class Replay:
     def with_submitted(
         self, asked: Submitted, limit: float | None, weight: float, memory: float | None
     ) -> Replay:
-        """The same with one job more, which begins now; its number is `begun`."""
+        """Return the replay with one more job, which starts now; its number is `begun`."""
         job = ReplayedJob(self.begun, NO_PLACE, self.at, limit, weight, memory_limit=memory, submitted=asked)
         return replace(self, jobs=(*self.jobs, job), begun=self.begun + 1)
 
     def without(self, number: int) -> Replay:
-        """The same without a job that was submitted."""
+        """Return the replay without a submitted job."""
         left = (job for job in self.jobs if job.number != number or job.submitted is None)
         return replace(self, jobs=tuple(left))
 
     @property
     def next_due(self) -> float:
-        """When the next job begins; infinite where none is to come before another ends."""
+        """When the next job starts; infinite if none is due before another ends."""
         return min(self.due, default=math.inf)
 
 
 _ROUNDING: Final = 1e-9
-"""Part of a limit by which rounding may miss it."""
+"""Share of a limit that rounding may miss."""
 
 
 # Letting time pass on a host that replays recordings.
@@ -268,7 +268,7 @@ _ROUNDING: Final = 1e-9
 
 
 def advance_replay(plan: ReplayPlan, now: Replay, until: float) -> Replay:
-    """Let time pass until `until`; what lies behind changes nothing."""
+    """Let time pass until `until`; a time in the past changes nothing."""
     while True:
         now = _forget_ended(_begin_jobs(plan, now))
         if now.at >= until:
@@ -279,7 +279,7 @@ def advance_replay(plan: ReplayPlan, now: Replay, until: float) -> Replay:
 
 
 def share_cores(plan: ReplayPlan, now: Replay) -> list[tuple[ReplayedJob, float]]:
-    """The cores that each job which runs has at this moment."""
+    """Return the cores of each running job."""
     running = [job for job in now.jobs if job.runs]
     caps = [_capped(demand_of(plan, job), job.limit) for job in running]
     filled = water_fill(plan.cores, caps, [job.weight for job in running])
@@ -287,7 +287,7 @@ def share_cores(plan: ReplayPlan, now: Replay) -> list[tuple[ReplayedJob, float]
 
 
 def demand_of(plan: ReplayPlan, job: ReplayedJob) -> float:
-    """The cores that a job would use now if it got them."""
+    """Return the cores that a job would use now."""
     return plan.recording(job).cores[len(job.left)]
 
 
@@ -296,7 +296,7 @@ def _capped(wanted: float, limit: float | None) -> float:
 
 
 def _pace(plan: ReplayPlan, job: ReplayedJob, share: float) -> float:
-    """Steps per second."""
+    """Return steps per second."""
     recording, wanted = plan.recording(job), demand_of(plan, job)
     return (share / wanted if wanted > 0 else 1.0) / recording.period
 
@@ -313,7 +313,7 @@ def _pass_time(
     ends: list[float],
     moment: float,
 ) -> Replay:
-    """Everything at `moment`, until which no job goes beyond its present step."""
+    """Advance all jobs to a time at which no job is beyond its present step."""
     seconds = moment - now.at
     moved = {
         job.number: _work_job(plan, job, share, seconds, moment if end <= moment else None)
@@ -328,7 +328,7 @@ def _pass_time(
 def _work_job(
     plan: ReplayPlan, job: ReplayedJob, share: float, seconds: float, over: float | None
 ) -> ReplayedJob:
-    """A job after some seconds of one step; `over` is when the step ended, if it did."""
+    """Return a job after some seconds of one step; `over` is when the step ended, or None."""
     limited = 0.0 if job.limit is None else seconds
     wanted = demand_of(plan, job)
     binds = job.limit is not None and share >= job.limit * (1.0 - _ROUNDING) and share < wanted
@@ -344,7 +344,7 @@ def _work_job(
 
 
 def _end_jobs(plan: ReplayPlan, now: Replay, job: ReplayedJob) -> Replay:
-    """End a job whose recording is over, or which needs more memory than it may have."""
+    """End a job whose recording is over or whose memory exceeds its limit."""
     recording = plan.recording(job)
     if len(job.left) >= recording.steps:
         return now.stopped(plan, job.number, DONE)
@@ -354,7 +354,7 @@ def _end_jobs(plan: ReplayPlan, now: Replay, job: ReplayedJob) -> Replay:
 
 
 def _begin_jobs(plan: ReplayPlan, now: Replay) -> Replay:
-    """Begin the jobs that are due."""
+    """Start the jobs that are due."""
     if now.next_due > now.at:
         return now
     due, jobs, begun = list(now.due), list(now.jobs), now.begun

@@ -1,7 +1,7 @@
-"""What a simulation is given: workers, jobs and the rules of their world, as frozen and validated values.
+"""The input of a simulation: workers, jobs and the rules of their world, as frozen and validated values.
 
-Nothing here is random. Chance enters with the seed of `core.engines.simulated.simulated`, and what is drawn
-for a job depends on that seed and the job's id only, so that two policies meet the same jobs.
+Chance enters with the seed of `core.engines.simulated.simulated`. What schedulers see of a job is decided by
+`core.simulation.observe`.
 """
 
 from __future__ import annotations
@@ -50,10 +50,9 @@ class WorkerSpec:
     id: str
     #: Its processors, above zero.
     cores: float
-    #: Its bytes; None: as many as are needed.
+    #: Bytes of memory; None: unlimited.
     memory: float | None = None
-    #: Processors, less than all, that other work of the machine takes while jobs use all the rest; not seen
-    #: by schedulers.
+    #: Cores that other work of the machine takes while jobs use the rest; schedulers do not see them.
     lost: float = 0.0
 
     def __post_init__(self) -> None:
@@ -62,13 +61,13 @@ class WorkerSpec:
 
     @property
     def for_jobs(self) -> float:
-        """Processors that its jobs can have together."""
+        """The cores that its jobs can have together."""
         return self.cores - self.lost
 
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """One training job as it really is; a scheduler is shown only part of it."""
+    """A training job as it is; schedulers see only a part of it."""
 
     #: Its name.
     id: str
@@ -76,54 +75,54 @@ class JobSpec:
     work: float
     #: When it is submitted, seconds.
     arrival: float = 0.0
-    #: Most cores that it can use; None without a bound.
+    #: The most cores that it can use; None: unlimited.
     demand: float | None = None
     #: Its loss against the share of its training that is done.
     loss: LossCurve = _VAE
-    #: How many values of E it prints; value i (1…values) is printed when i/values of the training is done.
+    #: The number of values of E; value i is printed after i/values of the training.
     values: int = 200
     #: Standard deviation of the noise of a printed value.
     noise_sigma: float = 0.003
     #: Correlation of the noise of one printed value with that of the next (AR(1)).
     noise_phi: float = 0.5
-    #: Cores that its owner asked for, or None.
+    #: Requested cores, or None.
     request: float | None = None
-    #: Seconds to write a checkpoint and to start from it; `checkpoint_s` None: it writes none.
+    #: Seconds to write a checkpoint (None: it writes none) and to start from it.
     checkpoint_s: float | None = 1.5
     restore_s: float = 2.0
-    #: Training steps in all; None: it does not say how many it did and has to do.
+    #: Training steps in total; None: it prints no steps.
     steps: int | None = 200
-    #: Steps that it claims to have, as a factor of `steps`; 1 tells the truth.
+    #: The steps that it claims, as a factor of `steps`.
     size_error: float = 1.0
-    #: Seconds after its arrival within which it should end, or None.
+    #: Seconds from its arrival to its deadline, or None.
     deadline: float | None = None
-    #: Threads that it computes with, or None: as many as it has cores.
+    #: Its threads; None: as many as its cores.
     threads: int | None = None
     #: Whether it adapts its threads to its cores (has the agent).
     resizable: bool = False
-    #: Whether it does so by itself, one thread for each core that it can have, until its policy says how
-    #: many; `threads` mean nothing then.
+    #: Whether it sets one thread per available core itself until its policy sets them; `threads` then has no
+    #: effect.
     follows: bool = False
     #: Its speed on its cores; None: proportional to them.
     speedup: Scaling | None = None
-    #: Seconds lost per useful second and per thread too many for each core (`core.simulation.speedup`).
+    #: Seconds lost per useful second and excess thread per core (`core.simulation.speedup`).
     thread_penalty: float = PENALTY
-    #: Share of the work at which it fails by itself, or None.
+    #: Share of its work at which it fails, or None.
     crash_at: float | None = None
     #: Name of its kind in tables.
     model: str = ""
-    #: Core-seconds of the work before its first training step and after its last, in which it prints nothing:
-    #: it loads libraries and data, it tests and saves. What lies between is its training.
+    #: Core-seconds before its first and after its last training step: it loads libraries and data, tests and
+    #: saves, and prints nothing.
     prepare: float = 0.0
     finish: float = 0.0
-    #: Cores that it can run with at least and at most, as its owner says, or None.
+    #: The fewest and the most cores of its terms, or None.
     min: float | None = None
     max: float | None = None
-    #: Bytes that it takes while it is on a worker, or None.
+    #: Bytes that it takes on a worker, or None.
     memory: float | None = None
     #: From 0 to 9.
     priority: int = 0
-    #: What schedulers are told of the speed of its kind, true or not, or None.
+    #: The profile that schedulers are given, accurate or not, or None.
     profile: Profile | None = None
 
     def __post_init__(self) -> None:
@@ -162,14 +161,14 @@ class JobSpec:
 
     @property
     def terms(self) -> Terms | None:
-        """What its owner says of it beside its request; None if nothing."""
+        """Its terms; None without any."""
         said = Terms(self.min, self.max, self.memory, self.priority, self.deadline, self.profile)
         return None if said == NO_TERMS else said
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A simulated world: its workers, its jobs, and how it treats them."""
+    """A simulated world: workers, jobs and rules."""
 
     #: At least one of each; every id once.
     workers: tuple[WorkerSpec, ...]
@@ -180,11 +179,11 @@ class Scenario:
     contention: Contention = "count"
     #: Seconds of a migration besides checkpoint and restore.
     control_s: float = 1.1
-    #: Probability that a job does not answer the request for a checkpoint; it goes on where it is.
+    #: Probability that a job does not answer the request for a checkpoint and goes on.
     checkpoint_failure: float = 0.0
-    #: Probability that a migrated job does not start on its target; it is restored where it came from.
+    #: Probability that a migrated job does not start on its target and is restored at its origin.
     restore_failure: float = 0.0
-    #: Seconds after which a run without an end is given up.
+    #: Seconds after which a run that does not end is stopped.
     horizon: float = 1e7
 
     def __post_init__(self) -> None:

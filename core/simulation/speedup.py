@@ -17,7 +17,7 @@ from typing import Final, Protocol
 from core.errors import InputError
 
 PENALTY: Final = 2.4
-"""Seconds lost per useful second and thread too many for each core, between the 1.8 and 3.0 measured."""
+"""Seconds lost per useful second and excess thread per core, between the measured 1.8 and 3.0."""
 
 
 class Scaling(Protocol):
@@ -31,11 +31,11 @@ class Scaling(Protocol):
 class SpeedUp:
     """Time per step on c ≥ 1 cores: t(c) = a + b/c + d·c (docs/simulator.md), a, b, d ≥ 0."""
 
-    #: a: the part that no core makes shorter.
+    #: a: not shortened by cores.
     fixed: float = 0.0
-    #: b: the part that cores share.
+    #: b: shared by the cores.
     parallel: float = 1.0
-    #: d: what every further core costs.
+    #: d: the cost of each further core.
     overhead: float = 0.0
 
     def __post_init__(self) -> None:
@@ -46,17 +46,17 @@ class SpeedUp:
             )
 
     def seconds(self, cores: float) -> float:
-        """Give t(c), in the unit of its parts."""
+        """Return t(c), in the unit of its parts."""
         return self.fixed + self.parallel / cores + self.overhead * cores
 
     def speed(self, cores: float) -> float:
-        """Speed on `cores`, 1 on one core: t(1)/t(c), and in proportion below one core."""
+        """Return the speed on `cores`, 1 on one core: t(1)/t(c), proportional below one core."""
         return cores if cores <= 1 else self.seconds(1.0) / self.seconds(cores)
 
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """Speed as it was measured at some numbers of cores, and a straight line between two of them."""
+    """Speed by measurements, linear between two numbers of cores."""
 
     #: (cores, steps per second) by rising cores, each above zero; what is measured may also fall.
     points: tuple[tuple[float, float], ...]
@@ -96,17 +96,17 @@ class Throughput:
 
 
 def excess_threads(threads: int, cores: float) -> float:
-    """Threads too many for each core: (k/max(c, 1) − 1)⁺ of k threads on c cores."""
+    """Return the excess threads per core: (k/max(c, 1) − 1)⁺ of k threads on c cores."""
     return max(0.0, threads / max(cores, 1.0) - 1.0)
 
 
 def thread_efficiency(threads: int | None, cores: float, penalty: float) -> float:
-    """Share of its speed that k threads on c cores leave: 1/(1 + penalty·(k/max(c, 1) − 1)⁺)."""
+    """Return the share of its speed that k threads keep on c cores: 1/(1 + penalty·(k/max(c, 1) − 1)⁺)."""
     return 1.0 if threads is None else 1.0 / (1.0 + penalty * excess_threads(threads, cores))
 
 
 def speed_of(cores: float, speedup: Scaling | None, threads: int | None, penalty: float) -> float:
-    """Core-seconds of work done per second on `cores`, without contention."""
+    """Return the core-seconds of work per second on `cores`, without contention."""
     if cores <= 0:
         return 0.0
     if speedup is None and threads is None:

@@ -44,26 +44,27 @@ def contention_efficiency(shares: Sequence[float], gamma: float, contention: Con
 
 
 Event: TypeAlias = tuple[float, int, "Callable[[World, Any], None]", Any, int | None]
-"""When, a number that breaks ties, what happens to whom, and the plan that it belongs to.
+"""Time, a number that breaks ties, the stage, its subject, and the plan's version.
 
-It is void once the node or job that it happens to has another plan; an arrival always happens."""
+An event is void once its node or job has another plan; arrivals are never void.
+"""
 
 _ARRIVAL: Final = attrgetter("arrival")
 
 
 @dataclass(slots=True)
 class SegmentIndex:
-    """The lines of all jobs as they were shown last, so that an observation copies what did not change."""
+    """The segments of all jobs as last shown, so that an observation copies what did not change."""
 
-    #: Of the jobs on each worker, by its place, in order of submission.
+    #: The jobs of each worker, by its place, in order of submission.
     by_worker: list[tuple[LineSegment, ...]]
-    #: Of all jobs that have not ended, and of those that wait, by their ids in order of submission.
+    #: All jobs that have not ended, and the waiting ones, by id in order of submission.
     segments: dict[str, LineSegment] = field(default_factory=dict)
     waiting: dict[str, LineSegment] = field(default_factory=dict)
 
 
 class World:
-    """Everything that is true in a simulation at `now`."""
+    """The complete state of a simulation at `now`."""
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
         self.scenario, self.seed, self.now = scenario, seed, 0.0
@@ -88,7 +89,7 @@ class World:
         self._printed = sample_printed_values(sorted(scenario.jobs, key=_ARRIVAL), seed)
 
     def advance(self, until: float | None) -> None:
-        """Let time pass until something happens that a scheduler should see, or until `until`.
+        """Let time pass until the next event for the scheduler, or until `until`.
 
         Raises
         ------
@@ -109,21 +110,21 @@ class World:
     def schedule(
         self, moment: float, stage: Callable[[World, SimulatedJob], None], job: SimulatedJob
     ) -> None:
-        """Ask for `stage` to be called at `moment`, unless the job has left what it does now by then."""
+        """Schedule `stage` at `moment`; it is void if the job's plan changes before."""
         heappush(self._events, (moment, next(self._numbers), stage, job, job.plan))
 
     def mark_changed(self, node: Node) -> None:
-        """Note that a worker's cores must be shared again."""
+        """Mark a worker whose cores must be shared again."""
         self._changed[node] = None
 
     def mark_stale(self, job: SimulatedJob) -> None:
-        """Note that a job is about to change; what was shown of it until now stays shown."""
+        """Mark a job that is about to change; its values so far count as shown."""
         if job not in self.stale:
             self.stale[job] = None
             job.note_shown(self.shown_at)
 
     def is_shown_unchanged(self, job: SimulatedJob) -> bool:
-        """Whether the next observation would show a job that does not run as the last one did."""
+        """Return whether the next observation shows a job that does not run as the last one did."""
         line = self.index.segments.get(job.spec.id)
         return job not in self.stale and line is not None and not (line.news and line.number == self.shown)
 

@@ -77,7 +77,7 @@ def test_a_deadline_is_told_before_and_followed_after(page: Page, fresh: Server)
     deadline.fill("2 h")
     expect(told).to_contain_text("no job of this kind has run here")
     deadline.fill("6")
-    expect(told).to_contain_text("“6” is no time.")
+    expect(told).to_contain_text("“6” is not a time.")
     deadline.fill("")
     expect(told).to_be_empty()
     assert unfit(page, *WIDTHS) == []

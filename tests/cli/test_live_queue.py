@@ -54,7 +54,7 @@ def test_a_deadline_is_answered_before_it_is_submitted():
     assert listed.count("to be done by ") == 2
     assert "(in 1 h 59 min)" in listed or "(in 2 h 00 min)" in listed
     refused = run_json(*asked[:-1], "6", code=1)["error"]["message"]
-    assert "deadline: “6” is no time." in refused
+    assert "deadline: “6” is not a time." in refused
 
 
 def test_what_cannot_be_done_says_why():

@@ -91,7 +91,7 @@ POLICIES = (replace(GOOD, fit=lambda t, s, p: beside),)
         "POLICIES = (replace(GOOD, defaults={'factor': 10.0}),)",
         "Factor (factor) cannot be “10.0”",
     ),
-    "its name is no name": ("POLICIES = (replace(GOOD, name='My, own'),)", "is no name"),
+    "its name is no name": ("POLICIES = (replace(GOOD, name='My, own'),)", "is not a valid name"),
     "its name is taken": ("POLICIES = (replace(GOOD, name='vpa'),)", "taken by a policy of PhaseDock"),
     "it is something else": ("POLICIES = ('outside',)", "neither a Policy nor a SchedulingPolicy"),
     "nothing is declared": ("", "has no attribute 'POLICIES'"),

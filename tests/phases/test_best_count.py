@@ -41,7 +41,7 @@ def test_what_says_nothing_of_its_own_is_left_out_and_said_why():
     assert {one.name: one.reason for one in found.left_out} == {
         "cpu_percent": "it says the same as cpu",
         "constant": "it never changes",
-        "limit": "it is no usage",
+        "limit": "it is not a usage",
         "net": "it is missing in some samples",
     }
 

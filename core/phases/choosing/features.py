@@ -120,7 +120,7 @@ def measure_persistence(traces: TraceSet, values: FloatArray) -> float:
 def _why_excluded(feature: Feature, values: FloatArray, chosen: list[tuple[Feature, FloatArray]]) -> str:
     """Why a feature is not read, after those that are; "" where nothing speaks against it."""
     if feature.role in EXCLUDED_ROLES:
-        return "it is no usage"
+        return "it is not a usage"
     if not np.isfinite(values).all():
         return "it is missing in some samples"
     if not len(values) or values.min() == values.max():

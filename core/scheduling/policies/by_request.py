@@ -1,4 +1,4 @@
-"""Policies that give every job its request or nothing: the baselines of ``deadline``."""
+"""Policies that run every job with its request or not at all: the baselines of ``deadline``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RequestSettings:
-    """What a job gets that says nothing."""
+    """The request of a job without one."""
 
     unasked: float = default_request_setting()
     memory: float = memory_setting()
@@ -33,7 +33,7 @@ class RequestSettings:
 
 @dataclass(frozen=True)
 class LaxitySettings(RequestSettings):
-    """Also when laxities are looked at."""
+    """With the interval at which laxities are compared."""
 
     interval: float = setting(
         30.0, label="Interval", low=1.0, high=3600, unit="s", help="Time after which the order is found anew."
@@ -45,22 +45,22 @@ TINY = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class RequestState:
-    """What is remembered between two decisions."""
+    """The state between two decisions."""
 
-    #: As chosen.
+    #: As configured.
     settings: RequestSettings
-    #: Of the last observation.
+    #: The number of the last observation.
     number: int = -1
-    #: Starts that were not confirmed, by the names of their jobs.
+    #: Unconfirmed starts, by job name.
     pending_starts: Mapping[str, PendingStart] = field(default_factory=dict)
-    #: Why the first of the queue waits, as it was said last.
+    #: The last reason of the first waiting job.
     last_text: str = ""
-    #: When it last asked to be woken.
+    #: The last requested wake-up time.
     wake: float | None = None
 
 
 class RequestContext:
-    """What is seen now; decisions change `free`, `memory` and `wanted`."""
+    """One decision: the observation, and the cores and memory still free."""
 
     def __init__(self, state: RequestState, seen: Observation) -> None:
         self.settings, self.seen, self.now = state.settings, seen, seen.time
@@ -80,23 +80,23 @@ class RequestContext:
             self._count_job(job)
 
     def request(self, job: Job) -> float:
-        """Cores that a job asks for, at most those of the largest worker."""
+        """Return the requested cores, at most those of the largest worker."""
         return min(job.request or self.settings.unasked, self.largest_capacity)
 
     def seconds_left(self, job: Job) -> float:
-        """Seconds to its end with its request; infinite where that is not known."""
+        """Return the seconds to a job's end with its request; infinite if unknown."""
         found = estimate_seconds_left(job, self.request(job))
         return inf if found is None else found
 
     def fits(self, job: Job, worker: str) -> bool:
-        """Whether a worker has what a job asks for."""
+        """Return whether a worker has the requested cores and memory."""
         room = (
             job.state is not JobState.WAITING or (job.terms_or_default.memory or 0.0) <= self.memory[worker]
         )
         return room and self.request(job) <= self.free[worker] + TINY
 
     def choose_worker(self, job: Job) -> str | None:
-        """The worker that a job would run on: its own, or the least requested one on which it fits."""
+        """Return the worker for a job: its own, or the least requested one on which it fits."""
         if job.worker is not None:
             return job.worker if job.worker in self.free and self.fits(job, job.worker) else None
         able = [worker for worker in self.free if self.fits(job, worker)]
@@ -105,7 +105,7 @@ class RequestContext:
         return max(others or able, key=lambda each: self.free[each] / self.capacity[each], default=None)
 
     def run_job(self, job: Job, worker: str, rule: str) -> None:
-        """Let a job run with its request."""
+        """Run a job with its request."""
         cores = self.request(job)
         self.free[worker] -= cores
         self.wanted.append((job, worker, cores))
@@ -119,7 +119,7 @@ class RequestContext:
             self.reasons.append(Reason(rule, text, job.id, worker))
 
     def pause_job(self, job: Job, rule: str) -> None:
-        """Let a job that runs be paused; any other stays where it is."""
+        """Pause a running job; any other stays as it is."""
         if job.state is JobState.RUNNING and job.worker is not None:
             self.wanted.append((job, job.worker, 0.0))
             self.reasons.append(Reason(rule, f"{job.id} is paused for others.", job.id, job.worker))
@@ -138,15 +138,15 @@ class RequestContext:
         self.jobs.append(job)
 
 
-# Who may begin before the first of the queue without delaying it (EASY backfilling; Lifka 1995).
+# EASY backfilling (Lifka 1995): jobs that may start before the first of the queue without delaying it.
 #
-# The first one gets a reservation: where and when its request is free, by the predicted ends of those that
-# run. Another may begin now on that worker if it ends before, or needs only what is left beside the
-# reservation.
+# The first job gets a reservation: where and when its request is free, by the predicted ends of running jobs.
+# Another job may start now on that worker if it ends before, or needs only cores that the reservation leaves
+# free.
 
 
 class Reservation(NamedTuple):
-    """A reservation: on which worker, from when on, and how many cores it leaves free there."""
+    """A reservation: the worker, its start, and the cores that it leaves free."""
 
     worker: str
     begin: float
@@ -154,7 +154,7 @@ class Reservation(NamedTuple):
 
 
 def reserve_first(context: RequestContext, first: Job) -> Reservation | None:
-    """The reservation of the first one; None where nobody's end is known."""
+    """Return the reservation of the first job; None where no end is known."""
     running: dict[str, list[tuple[float, float]]] = {worker: [] for worker in context.free}
     for job, worker, cores in context.wanted:
         running[worker].append((context.now + context.seconds_left(job), cores))
@@ -175,33 +175,31 @@ def reserve_first(context: RequestContext, first: Job) -> Reservation | None:
 def try_backfill(
     context: RequestContext, job: Job, worker: str, reserved: Reservation
 ) -> tuple[Reservation, bool]:
-    """Whether a job may begin on a worker now without delaying the first one, and what is left then."""
+    """Return whether a job may start now without delaying the first one, and the updated reservation."""
     if worker != reserved.worker or context.now + context.seconds_left(job) <= reserved.begin:
         return reserved, True
     spare = reserved.spare - context.request(job)
     return (reserved._replace(spare=spare), True) if spare >= -TINY else (reserved, False)
 
 
-# ``fifo``, ``fifo.backfill``, ``kube.default``, ``edf``, ``edf.preemptive`` and ``least.laxity``.
-#
-# Every job runs with its request or not at all. They differ in the order of the queue, in whether one that
-# does not fit holds up those behind it, and in whether running jobs are paused for others
+# ``fifo``, ``fifo.backfill``, ``kube.default``, ``edf``, ``edf.preemptive`` and ``least.laxity`` differ in
+# the order of the queue, in whether a job that does not fit blocks it, and in preemption
 # (docs/scheduling/by_request.md).
 
 
 @dataclass(frozen=True, slots=True)
 class QueueRule:
-    """How such a policy differs from the others."""
+    """How one of these policies differs from the others."""
 
     #: The policy's name.
     name: str
-    #: Those with the least come first; of equal ones, those that were submitted first.
+    #: The sort key, least first; ties by submission.
     key: Callable[[RequestContext, Job], float]
-    #: Whether one that does not fit holds up all behind it.
+    #: Whether a job that does not fit blocks the queue.
     blocks: bool = False
-    #: Whether those behind it may begin nevertheless if that does not delay it.
+    #: Whether later jobs may backfill.
     backfills: bool = False
-    #: Whether jobs that run are paused for others.
+    #: Whether running jobs are paused for others.
     preempts: bool = False
 
 
@@ -214,18 +212,18 @@ def _by_deadline(_: RequestContext, job: Job) -> float:
 
 
 def _by_laxity(context: RequestContext, job: Job) -> float:
-    """How long a job could rest and still be in time."""
+    """Return how long a job could pause and still end in time."""
     left, until = context.seconds_left(job), deadline_of(job)
     return inf if until == inf else until - context.now - (left if left < inf else 0.0)
 
 
 def begin(settings: RequestSettings, seed: int) -> RequestState:  # noqa: ARG001 - nothing is left to chance
-    """The state before the first observation."""
+    """Return the initial state."""
     return RequestState(settings)
 
 
 def decide(rule: QueueRule, state: RequestState, seen: Observation) -> Decision[RequestState]:
-    """Let jobs run in the order of the rule, as far as cores suffice."""
+    """Run jobs in the order of the rule while cores suffice."""
     if seen.number <= state.number:
         return Decision(state, wake=state.wake)
     context = RequestContext(state, seen)
@@ -254,7 +252,7 @@ def decide(rule: QueueRule, state: RequestState, seen: Observation) -> Decision[
 
 
 def _serve_queue(rule: QueueRule, context: RequestContext, queue: list[Job]) -> str:
-    """Go through the queue; a sentence of the first one that has to wait."""
+    """Go through the queue; returns the reason of the first job that has to wait."""
     text, reserved = "", None
     for job in queue:
         worker = context.choose_worker(job)
@@ -286,7 +284,7 @@ POLICIES = (
     _make_policy(
         QueueRule("fifo", _by_arrival, blocks=True),
         "FIFO",
-        "Jobs run in order of submission, with their requests; whoever does not fit holds up all behind it.",
+        "Jobs run in order of submission with their requests; a job that does not fit blocks the queue.",
     ),
     _make_policy(
         QueueRule("fifo.backfill", _by_arrival, backfills=True),
@@ -296,7 +294,7 @@ POLICIES = (
     _make_policy(
         QueueRule("kube.default", _by_arrival),
         "Kubernetes’ default",
-        "Jobs start in order of submission wherever their request fits; whoever does not fit stays pending.",
+        "Jobs start in order of submission where their request fits; a job that does not fit stays pending.",
     ),
     _make_policy(
         QueueRule("edf", _by_deadline),
@@ -311,7 +309,7 @@ POLICIES = (
     _make_policy(
         QueueRule("least.laxity", _by_laxity, preempts=True),
         "Least laxity first",
-        "Whoever can wait least runs, with its request; others are paused for it.",
+        "The job with the least laxity runs with its request; others are paused for it.",
         LaxitySettings,
     ),
 )

@@ -28,7 +28,7 @@ _LOOKS_PER_STAGE = 4
 
 @dataclass(frozen=True)
 class ResizesSettings:
-    """The cores that every job gets, one number after the other."""
+    """The numbers of cores that every job runs with, in order."""
 
     cores: str = setting(
         "2 1 0.5 1 2", label="Cores", help="Numbers with spaces between them; the last one stays to the end."
@@ -57,27 +57,27 @@ class ResizesSettings:
 
 @dataclass(frozen=True, slots=True)
 class ResizesState:
-    """Whose turn it is, and since when."""
+    """The job being measured, and its stage."""
 
-    #: What was chosen.
+    #: As configured.
     settings: ResizesSettings
-    #: Of the last observation.
+    #: The number of the last observation.
     number: int = -1
-    #: Whose turn it is; empty before the first.
+    #: The job being measured; empty before the first.
     job: str = ""
-    #: When its turn began, seconds of the run's clock.
+    #: When its measurement began, seconds of the run's clock.
     turn_began: float = 0.0
-    #: How many of the numbers it was given.
+    #: The number of stages that it has gone through.
     stages_done: int = 0
 
 
 def begin(settings: ResizesSettings, _seed: int) -> ResizesState:
-    """The state before the first observation."""
+    """Return the initial state."""
     return ResizesState(settings)
 
 
 def decide(state: ResizesState, seen: Observation) -> Decision[ResizesState]:
-    """Give the job whose turn it is the cores of this moment; the next one's turn is when it has ended."""
+    """Give the job being measured the cores of its stage; the next job starts when it has ended."""
     if seen.number <= state.number:
         return Decision(state)
     state = replace(state, number=seen.number)
@@ -100,7 +100,7 @@ def decide(state: ResizesState, seen: Observation) -> Decision[ResizesState]:
 
 
 def _change_cores(job: Job, cores: float, seen: Observation) -> tuple[Action, float]:
-    """A start or a change of cores, at most those of the worker."""
+    """Return a start or a change of cores, at most those of the worker."""
     place = next((worker for worker in seen.workers if worker.id == job.worker), seen.workers[0])
     cores = min(cores, place.capacity)
     waits = job.state is JobState.WAITING

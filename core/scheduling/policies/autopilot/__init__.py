@@ -1,4 +1,4 @@
-"""``autopilot``: each container is given what its phase needs, as a fitted provisioning policy says."""
+"""``autopilot``: gives each container what its phase needs, by a fitted provisioning policy."""
 
 from __future__ import annotations
 

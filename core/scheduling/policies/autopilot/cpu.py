@@ -1,11 +1,10 @@
-"""The cores of one container: what its policy says, and what keeps it from being held back for long.
+"""The cores of one container: the provisioning policy's advice, and a guard against throttling.
 
-It is given what the policy says when that decides anew: at the beginning of a cycle, or by the own rule of a
-policy that acts on events. So it is never resized more often than the policy means to.
+The container gets the advice when the policy decides anew: at the beginning of a cycle, or by the rule of an
+event-driven policy. So it is resized no more often than the policy intends.
 
-What is used under a limit does not show what would be used without. Where the limit is this policy's own, the
-time for which its threads were throttled does (`would_use`). A limit that holds it back for long grows at
-once.
+Usage under a limit hides what would be used without it. Where the limit is this policy's own, the throttled
+time of the threads shows it (`estimate_unlimited_use`). A limit that throttles for long grows at once.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ MAX_GAP_PERIODS = 3.0
 """Periods without a sample that are a gap."""
 
 
-# Asking a policy, at a sample, what a container is given until the next one.
+# The advice for the next sample.
 #
-# A policy says what is given for a sample once that comes, when it is known how long the one before has
-# lasted (`core.provisioning.advice`). Here it is asked twice: with the sample that came, so that it remembers
-# what an evaluation of the recording would; and for the one to come, which is expected a period later.
+# A policy advises for a sample when that arrives and the length of the previous one is known
+# (`core.provisioning.advice`). Here it is asked twice: with the sample that arrived, so that its state equals
+# that of an evaluation on the recording; and for the next one, which is expected one period later.
 
 
 def begin_advice(adviser: Adviser, use: Use, value: float, period: float) -> tuple[Any, float]:
-    """The state at a container's first sample, and what it is given until the next one."""
+    """Return the state and the advice at a container's first sample."""
     inner, given = adviser.begin(use.time)
     return inner, _advise_next(adviser, inner, given, use, value, period)
 
@@ -45,7 +44,7 @@ def continue_advice(
     samples: tuple[tuple[Use, float], tuple[Use, float]],
     period: float,
 ) -> tuple[Any, float]:
-    """The state at a further sample, and what the container is given until the next one."""
+    """Return the state and the advice at a further sample."""
     (last, before), (use, value) = samples
     passed = use.time - last.time
     seconds = period if passed > MAX_GAP_PERIODS * period else passed
@@ -60,32 +59,32 @@ def _advise_next(adviser: Adviser, inner: Any, given: float, use: Use, value: fl
 
 
 DECIDED, ROLLBACK = "autopilot, cores", "autopilot, rollback step"
-"""By which rule a container gets other cores: because the policy says so, or because it was held back."""
+"""The rules that change a container's cores: the policy's advice, or throttling."""
 
 
 class CpuState(NamedTuple):
-    """What is remembered of a container's cores."""
+    """The state of a container's cores."""
 
     #: The policy's state, with all samples but the last.
     inner: Any
-    #: What the policy said last.
+    #: The policy's last advice.
     last_advice: float
-    #: What the container is to have.
+    #: The target allocation.
     target: float
-    #: The last sample, and the cores that it would have used in it.
+    #: The last sample, and its estimated use without a limit.
     last: Use
     used: float
-    #: When its first sample came, and the cycle that the next one is in.
+    #: The time of the first sample, and the cycle of the next one.
     first_seen: float
     number: int = 0
-    #: Since when it has been held back too much, seconds; None while it is not.
+    #: When excessive throttling began, seconds, or None.
     throttled_since: float | None = None
 
 
 def begin_cpu(
     adviser: Adviser, clock: Clock, settings: AutopilotSettings, use: Use, capacity: float
 ) -> CpuState:
-    """A container's first sample; parameters as in `step`."""
+    """Return the state at a container's first sample; parameters as in `step_cpu`."""
     inner, advised = begin_advice(adviser, use, use.cores, clock.period)
     number = cycle_number(use.time + clock.period, use.time, clock.cycle)
     wanted = min(max(advised, settings.floor), capacity)
@@ -102,7 +101,7 @@ def step_cpu(
     *,
     limited: bool,
 ) -> tuple[CpuState, str, str]:
-    """The next sample of a container: what it is to have until the one after.
+    """Return the state after a sample, the rule for changed cores, and its reason.
 
     Parameters
     ----------
@@ -144,10 +143,10 @@ def step_cpu(
 
 
 def estimate_unlimited_use(cores: float, withheld: float, capacity: float) -> float:
-    """What a container would use without its limit, as far as can be told.
+    """Return the cores that a container would use without its limit, as far as known.
 
-    The kernel counts on each processor for how long threads that could run were throttled there. Had they
-    run, they would have used that time as well, or less if they had slept in it.
+    The kernel counts on each processor for how long runnable threads were throttled. Without the limit they
+    would have used at most that time as well.
 
     Parameters
     ----------

@@ -1,8 +1,7 @@
-"""Fitting a provisioning policy to steer by: it learns from all containers of a trace set.
+"""Fits a provisioning policy for steering on all containers of a trace set.
 
-As in a comparison at the same violation (`core.provisioning.evaluation.comparison`), what it gives is
-multiplied by the factor with which it falls short, on what it learned from, for the share of time that is
-tolerated.
+As in a comparison at equal violation (`core.provisioning.evaluation.comparison`), its advice is multiplied by the
+factor with which it falls short for the tolerated share of time on its training data.
 """
 
 from __future__ import annotations
@@ -38,15 +37,15 @@ _UNITS = {Resource.CPU: Unit.CORES, Resource.MEMORY: Unit.BYTES}
 
 @dataclass(frozen=True)
 class Lesson:
-    """What is learned."""
+    """What a policy is fitted on."""
 
     #: The provisioning policy's name.
     policy: str
     #: Seconds of a rescaling cycle.
     cycle: float
-    #: The share of time that may fall short.
+    #: The tolerated share of time with too little.
     tolerance: float
-    #: Whether bytes are learned beside cores.
+    #: Whether memory is fitted beside CPU.
     memory: bool
 
 
@@ -105,7 +104,7 @@ def _fit_advisers(
 
 
 def _best_reactive(demand: Demand, lesson: Lesson) -> Policy:
-    """The reactive rule that gives least where all fall short for the time that is tolerated."""
+    """Return the reactive rule with the smallest allocation at the tolerated share of time."""
     rules = [each for _, each in POLICIES.items() if each.kind is PolicyKind.REACTIVE]
 
     def given(policy: Policy) -> float:

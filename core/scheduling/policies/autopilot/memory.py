@@ -1,7 +1,7 @@
 """The memory of one container: a limit that is too low kills, so it shrinks slowly and grows at once.
 
-While it is young it has not shown yet what it needs: it only shrinks to what recorded containers of its age
-could still come to, and where nothing says that, not before ten minutes were seen.
+A young container has not shown its need yet: its limit shrinks only to what recorded containers of its age
+still grew to; without such records it does not shrink in the first ten minutes.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ _MIN_SMALLER_CYCLES = 2
 
 
 class MemoryState(NamedTuple):
-    """What is remembered of a container's memory."""
+    """The state of a container's memory."""
 
-    #: The policy's state with all samples but the last, and what it said last.
+    #: The policy's state with all samples but the last, and its last advice.
     inner: Any
     last_advice: float
-    #: Bytes that the container is to have; None while it has no limit and gets none.
+    #: The target limit in bytes; None while it has none.
     target: float | None
     #: The last sample.
     last: Use
-    #: When its first sample came, and the cycle that the next one is in.
+    #: The time of the first sample, and the cycle of the next one.
     first_seen: float
     number: int = 0
-    #: (time, bytes) of the samples that nothing later reached, of the last ten minutes, the largest first.
+    #: (time, bytes) of the samples of the last ten minutes that no later one reached, the largest first.
     peaks: tuple[tuple[float, float], ...] = ()
-    #: For how many cycles in a row less would have done.
+    #: Consecutive cycles for which less would have sufficed.
     smaller_cycles: int = 0
 
 
 def begin_memory(
     adviser: Adviser, clock: Clock, use: Use, limit: float | None, before: MemoryState | None = None
 ) -> MemoryState:
-    """A container's first sample under a policy; it keeps the limit that it has.
+    """Return the state at a container's first sample under a policy; it keeps its limit.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def step_memory(
     *,
     growth_at: Callable[[float], float],
 ) -> tuple[MemoryState, str]:
-    """The next sample of a container: what limit it is to have, and why another one; empty where it is not.
+    """Return the state after a sample, and the reason for a changed limit or an empty text.
 
     Parameters
     ----------
@@ -114,11 +114,11 @@ def step_memory(
 def safe_limit(
     peaks: tuple[tuple[float, float], ...], settings: AutopilotSettings, growth: float = 1.0
 ) -> float:
-    """The least limit that does not endanger a container with these peaks, bytes, which may grow so much."""
+    """Return the smallest safe limit for these peaks, in bytes, which may still grow by a factor."""
     return peaks[0][1] * growth * (1.0 + settings.margin) + SPARE_BYTES
 
 
 def _update_peaks(peaks: tuple[tuple[float, float], ...], use: Use) -> tuple[tuple[float, float], ...]:
-    """The peaks of the last ten minutes, also with this sample."""
+    """Return the peaks of the last ten minutes, with this sample."""
     kept = [peak for peak in peaks if peak[0] >= use.time - PEAK_SECONDS and peak[1] > use.memory]
     return (*kept, (use.time, use.memory))

@@ -157,7 +157,7 @@ class DeadlineAdmission:
         if not estimate.is_predictable:
             text = f"Nothing is known yet of the speed of {estimate.job}."
             if estimate.prediction is not None:
-                text = f"{estimate.job} does not say how many steps it has, so nobody knows when it will end."
+                text = f"{estimate.job} does not print its number of steps, so its end cannot be predicted."
             context.explain("not profiled", text, estimate.job)
             return
         cost = self._cost_alone(estimate)

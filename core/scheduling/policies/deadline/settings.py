@@ -23,7 +23,7 @@ class DeadlineSettings:
     grain: float = grain_setting(0.25)
     choosy: bool = setting(
         True,
-        label="Choose whom to promise",
+        label="Limit guarantees",
         help="While more is asked for than there is, jobs that need most core-time are promised nothing.",
     )
     rest: str = setting(
@@ -31,16 +31,16 @@ class DeadlineSettings:
         label="Without a promise",
         choices={
             "left-over": "Run with what is left over",
-            "refuse-hopeless": "Refuse whom no cores bring to the end in time",
+            "refuse-hopeless": "Refuse if no number of cores suffices",
             "refuse": "Refuse",
         },
         help="What becomes of jobs with a deadline that cannot be promised.",
     )
     spare: str = setting(
         "speed",
-        label="What is left over",
-        choices={"speed": "To whom it speeds up most", "core-time": "To whose core-time it saves most"},
-        help="Who gets cores that no promise needs.",
+        label="Spare cores",
+        choices={"speed": "Where they speed up most", "core-time": "Where they save most core-time"},
+        help="Which jobs get cores that no guarantee needs.",
     )
     worth: float = setting(
         0.5,

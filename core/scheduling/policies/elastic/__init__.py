@@ -1,4 +1,4 @@
-"""``elastic``: requests, a queue, and cores and threads that bend together (Libutti)."""
+"""``elastic``: a queue of requests, with cores and threads that change while jobs run (Libutti)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def plan_actions(context: ElasticContext) -> tuple[Action, ...]:
-    """What was changed on the workers that were looked at, and who is turned away."""
+    """Return the actions for the workers that changed, and the refusals."""
     wanted = (
         (context.jobs[job], name, 0.0 if held.is_paused else held.cores)
         for name in context.changed
@@ -29,19 +29,17 @@ def plan_actions(context: ElasticContext) -> tuple[Action, ...]:
 __all__ = ["ELASTIC", "POLICIES", "ElasticSettings"]
 
 
-# ``elastic``: jobs wait for cores, and cores and threads bend together while they run.
-#
 # Source: Libutti, "Scheduling Elastic Machine Learning Process through Containers" (thesis overview, 2023),
-# and the public scheduler of its author; what is ours is named in docs/scheduling/elastic.md.
+# and the public scheduler of its author; docs/scheduling/elastic.md names what differs.
 
 
 def begin(settings: ElasticSettings, seed: int) -> ElasticState:  # noqa: ARG001 - nothing is left to chance
-    """The state before the first observation."""
+    """Return the initial state."""
     return ElasticState(settings)
 
 
 def decide(state: ElasticState, seen: Observation) -> Decision[ElasticState]:
-    """Let those that wait begin, in their order, and give free cores away."""
+    """Start waiting jobs in order, and distribute free cores."""
     if seen.number <= state.number:
         return Decision(state, wake=state.wake)
     context = ElasticContext(state, seen)

@@ -1,6 +1,6 @@
-"""With how many cores a waiting job begins on a worker, and whose cores are taken back for it.
+"""The cores of jobs on one worker: admission of a waiting job, and reassignment of free cores.
 
-``strict``, ``proportional`` and ``attend`` are the rules of the public scheduler of Libutti's thesis,
+``strict``, ``proportional`` and ``attend`` are the rules of the public scheduler of Libutti's thesis;
 ``equal`` is ours (docs/scheduling/elastic.md).
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class AdmissionResult(NamedTuple):
-    """A job's cores on a worker, and the book of that worker with what was taken back for it."""
+    """The cores of an admitted job, and its worker's book with the cores reclaimed for it."""
 
     cores: float
     book: WorkerBook
@@ -27,18 +27,18 @@ class AdmissionResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The rule by which jobs begin."""
+    """The admission rule."""
 
     #: One of `settings.ADMISSIONS`.
     rule: str
-    #: Whether what running jobs hold beyond their due is taken back for those that wait.
+    #: Whether cores beyond a job's entitlement are reclaimed for waiting jobs.
     reclaims: bool
-    #: Cores that jobs which run and wait ask for, in relation to all that there are; at least 1. Only
-    #: ``proportional`` looks at it.
+    #: Requested over available cores, running and waiting jobs together, at least 1; for ``proportional``
+    #: only.
     factor: float = 1.0
 
     def try_admit(self, claim: Claim, book: WorkerBook) -> AdmissionResult | None:
-        """The cores that a job begins with, or None if it has to wait for others."""
+        """Return the cores that a job starts with; None if it has to wait."""
         shares = self._equal_shares(claim, book) if self.rule == "equal" else None
         if self.rule == "equal" and shares is None:
             return None
@@ -60,14 +60,14 @@ class Admission:
         return None if cores < enough - TINY or cores <= 0 else AdmissionResult(cores, book)
 
     def entitled_cores(self, claim: Claim, grain: float) -> float:
-        """Cores that a job has a claim to while others wait."""
+        """Return the cores that a job is entitled to while others wait."""
         if self.rule != "proportional" or self.factor <= 1.0:
             return min(claim.request, claim.max_cores)
         part = round_down(claim.request / self.factor, grain)
         return min(max(part, claim.min_cores), claim.max_cores)
 
     def _equal_shares(self, claim: Claim, book: WorkerBook) -> Mapping[str, float] | None:
-        """Equal shares of a worker for its jobs and one more; None where somebody would have too little."""
+        """Return equal shares for a worker's jobs and one more; None where one gets too little."""
         claims = sorted(
             [claim, *(each.claim for each in book.running)], key=lambda each: (each.arrived, each.job)
         )
@@ -77,7 +77,7 @@ class Admission:
         return None if short else shares
 
     def _reclaim(self, book: WorkerBook, missing: float, dues: Mapping[str, float]) -> WorkerBook:
-        """The book after cores beyond their due were taken, grain by grain, from whom holds most of them."""
+        """Return the book after reclaiming cores beyond entitlements, from the largest surplus first."""
         grain = book.grain
         beyond = {
             each.claim.job: round_down(each.cores - max(dues[each.claim.job], each.claim.min_cores), grain)
@@ -99,7 +99,7 @@ class Admission:
 
 
 def equal_shares(capacity: float, claims: Sequence[Claim], grain: float) -> dict[str, float]:
-    """Equal shares in multiples of `grain`, capped at what each job can use."""
+    """Return equal shares in multiples of `grain`, capped at each job's maximum."""
     shares = {each.job: 0.0 for each in claims}
     left = capacity
     while left >= grain - TINY:
@@ -116,11 +116,11 @@ def equal_shares(capacity: float, claims: Sequence[Claim], grain: float) -> dict
 
 _MIN_GAIN_RATIO = 1.25
 _UNMEASURED = StepTime(0.0, 1.0)
-"""What is expected of a job that was not measured: cores share all of its work."""
+"""Assumed for unmeasured jobs: cores share all of the work."""
 
 
 def reassign_free_cores(book: WorkerBook, rule: str, speeds: Mapping[str, StepTime]) -> WorkerBook:
-    """A worker's book after its free cores were given away."""
+    """Return a worker's book with its free cores reassigned."""
     if book.free < book.grain - TINY or rule == "none":
         return book
     allocated = _RULES[rule](book.running, book.free, book.grain, speeds)
@@ -156,7 +156,7 @@ def _oldest_first(
 def _proportional(
     running: Sequence[Holding], free: float, grain: float, _: Mapping[str, StepTime]
 ) -> dict[str, float]:
-    """⌊free / n⌋ to each of the n that can use it, again while that is a grain or more."""
+    """Give ⌊free / n⌋ to each of the n jobs that can use it, while that is at least a grain."""
     cores = {each.claim.job: each.cores for each in running}
     allocated: dict[str, float] = {}
     while hungry := [
@@ -176,7 +176,7 @@ def _proportional(
 def _speedup(
     running: Sequence[Holding], free: float, grain: float, speeds: Mapping[str, StepTime]
 ) -> dict[str, float]:
-    """One grain at a time, to whom it shortens a step by most; nobody gets cores that would cost time."""
+    """Give one grain at a time to the job whose step it shortens most, while it shortens one."""
     cores = {each.claim.job: each.cores for each in running}
     gains = {each.claim.job: _gain(each, each.cores, grain, speeds) for each in running}
     by_name = {each.claim.job: each for each in running}
@@ -199,10 +199,10 @@ def _gain(each: Holding, cores: float, grain: float, speeds: Mapping[str, StepTi
 
 
 def move_grain(book: WorkerBook, speeds: Mapping[str, StepTime], dues: Mapping[str, float]) -> WorkerBook:
-    """One grain from the job that loses least by it to the one that gains most, if that is clearly better.
+    """Move one grain from the job that loses least to the one that gains most, if that is clearly better.
 
-    Only cores beyond a job's due are moved, one grain at a time, and only for a gain of `_BETTER` times the
-    loss, so that measurements which waver move nothing.
+    Only cores beyond a job's entitlement move, and only for a gain of `_MIN_GAIN_RATIO` times the loss, so
+    that noisy measurements move nothing.
     """
     running, grain = book.running, book.grain
     gains = {each.claim.job: _gain(each, each.cores, grain, speeds) for each in running}

@@ -1,7 +1,7 @@
-"""Who holds how many cores of a worker: read from what is seen, changed by decisions, compared at the end.
+"""The allocation of one worker's cores: read from the observation, changed by decisions.
 
-Cores are multiples of the grain wherever a decision made them. A paused job holds its place and its memory,
-and no cores.
+Decisions allocate cores in multiples of the grain. A paused job keeps its place and its memory, without
+cores.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ _ORDER = attrgetter("order")
 
 
 def round_down(cores: float, grain: float) -> float:
-    """The largest multiple of `grain` that is not above `cores`."""
+    """Return the largest multiple of `grain` that is not above `cores`."""
     return floor(cores / grain + TINY) * grain
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a job asks for, on a worker of a certain size."""
+    """The request of a job on a worker of a given size."""
 
     #: Its name.
     job: str
     #: When it was submitted, seconds.
     arrived: float
-    #: Cores that it asks for, and that it can run with at least and at most.
+    #: The requested, fewest and most cores.
     request: float
     min_cores: float
     max_cores: float
-    #: Bytes.
+    #: Requested bytes.
     memory: float = 0.0
-    #: From 0 to 9.
+    #: Priority, 0 to 9.
     priority: int = 0
 
 
 def make_claim(job: Job, settings: ElasticSettings, capacity: float, found: float | None = None) -> Claim:
-    """What a job asks for where there are `capacity` cores; `found`: what it had when it was found running.
+    """Return a job's claim on `capacity` cores; `found` is its limit if it was found running.
 
     A program that cannot change its threads uses no more cores than it has threads.
     """
@@ -72,21 +72,21 @@ def make_claim(job: Job, settings: ElasticSettings, capacity: float, found: floa
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A job that holds a place on a worker."""
+    """A job with a place on a worker."""
 
-    #: What it asks for here.
+    #: Its claim on this worker.
     claim: Claim
-    #: What it holds; 0 while it is paused.
+    #: Its cores; 0 while paused.
     cores: float
-    #: When it last began to run or to be paused, seconds.
+    #: When it last started or was paused, seconds.
     since: float
     #: Whether it is paused.
     is_paused: bool = False
-    #: Whether it is on its way to here, so that nothing can be done to it.
+    #: Whether it is migrating to this worker, so that it cannot change.
     is_moving: bool = False
-    #: When it got the cores that it holds, seconds.
+    #: When it got its present cores, seconds.
     cores_since: float = 0.0
-    #: How often it was run.
+    #: How often it was started.
     runs: int = 1
 
     @property
@@ -97,29 +97,29 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class WorkerBook:
-    """A worker and who holds its cores."""
+    """A worker and its holdings."""
 
     #: Its name.
     worker: str
     #: Its cores.
     capacity: float
-    #: Cores are given in multiples of this, which is never more than the worker has.
+    #: The step of allocations, at most the worker's cores.
     grain: float
-    #: Its jobs by their names.
+    #: Its jobs by name.
     holdings: dict[str, Holding]
-    #: Cores that nobody holds.
+    #: Unallocated cores.
     free: float
-    #: Cores that the jobs which hold cores ask for together.
+    #: The requests of the jobs with cores, together.
     requested: float
 
     @property
     def allocated(self) -> float:
-        """Cores that are held, which may be more than there are where jobs were found running."""
+        """Allocated cores; more than the capacity where jobs were found running."""
         return sum(each.cores for each in self.holdings.values() if not each.is_paused)
 
     @property
     def running(self) -> list[Holding]:
-        """Jobs that hold cores and can be given others, in order of arrival."""
+        """Jobs with cores that can change, in order of arrival."""
         able = [each for each in self.holdings.values() if not each.is_paused and not each.is_moving]
         return sorted(able, key=_ORDER)
 
@@ -129,7 +129,7 @@ class WorkerBook:
         return [each for each in self.holdings.values() if each.is_paused]
 
     def with_holdings(self, *changed: Holding) -> WorkerBook:
-        """The same with other holdings of some jobs, or with new ones."""
+        """Return the book with other or new holdings."""
         return make_book(
             self.worker,
             self.capacity,
@@ -138,12 +138,12 @@ class WorkerBook:
         )
 
     def with_cores(self, cores: dict[str, float]) -> WorkerBook:
-        """The same with other cores for some jobs."""
+        """Return the book with other cores for some jobs."""
         return self.with_holdings(*(replace(self.holdings[name], cores=each) for name, each in cores.items()))
 
 
 def make_book(worker: str, capacity: float, grain: float, holdings: dict[str, Holding]) -> WorkerBook:
-    """A worker's book of these jobs."""
+    """Return the book of a worker's holdings."""
     active = [each for each in holdings.values() if not each.is_paused]
     free = max(0.0, capacity - sum(each.cores for each in active))
     return WorkerBook(
@@ -154,7 +154,7 @@ def make_book(worker: str, capacity: float, grain: float, holdings: dict[str, Ho
 def read_book(
     worker: Worker, jobs: Iterable[Job], settings: ElasticSettings, before: WorkerBook | None, now: float
 ) -> WorkerBook:
-    """Read who holds what from the jobs on a worker, as they are seen now."""
+    """Read a worker's book from its observed jobs."""
     holdings = {}
     for job in jobs:
         paused = job.state is JobState.PAUSED

@@ -1,7 +1,7 @@
-"""What ``elastic`` sees at one decision: the books of workers, and the queue of those that wait.
+"""The observation and the state of ``elastic`` during one decision: books of workers, and the queue.
 
-Only workers on which something may have changed are read again (`ElasticContext._workers_to_read`), so a
-decision about one of a thousand workers does not read the others.
+Only workers that may have changed are read again (`ElasticContext._workers_to_read`), so a decision about one
+of a thousand workers does not read the others.
 """
 
 from __future__ import annotations
@@ -28,93 +28,93 @@ if TYPE_CHECKING:
     from core.scheduling.policies.elastic.settings import ElasticSettings
 
 
-# Who waits, and who comes first: by arrival, by priority with ageing and feedback, or in turns.
+# The queue order: by arrival, by priority with ageing and feedback, or round-robin.
 #
-# Ageing (a job that waits rises by one step of priority for every `ageing` seconds) keeps any job from
-# waiting for ever; with feedback a job falls by one each time it has been run. In turns, a paused job queues
-# up again behind those that wait already.
+# Ageing (one step of priority for every `ageing` seconds of waiting) keeps any job from waiting forever; with
+# feedback a job falls by one step each time it has run. In round-robin, a paused job rejoins the queue at its
+# end.
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedJob:
-    """A job that wants cores and has none."""
+    """A job without cores that wants some."""
 
-    #: What it asks for where it asks for most: on the largest worker.
+    #: Its claim on the largest worker.
     claim: Claim
-    #: When it queued up: its arrival, or when it was paused.
+    #: When it joined the queue: its arrival, or when it was paused.
     since: float
-    #: The worker that holds its place while it is paused; None before its first start.
+    #: The worker that keeps its place while paused; None before its first start.
     worker: str | None = None
-    #: How often it was run before.
+    #: How often it was started before.
     runs: int = 0
-    #: When it may be tried again after a start that failed or was not confirmed.
+    #: When a failed or unconfirmed start may be retried.
     retry_at: float = 0.0
-    #: How many starts in a row failed.
+    #: Consecutive failed starts.
     refusals: int = 0
-    #: What was last said of why it waits.
+    #: The text of its last reason.
     last_text: str = ""
 
     def with_priority(self, priority: int) -> QueuedJob:
-        """The same with the priority that its owner says now."""
+        """Return the job with another priority."""
         if priority == self.claim.priority:
             return self
         return replace(self, claim=replace(self.claim, priority=priority))
 
     def after_start_request(self, now: float) -> QueuedJob:
-        """After a start was asked for: it is not asked for again at once."""
+        """Return the job after a start was requested."""
         return replace(self, retry_at=now + START_TIMEOUT)
 
     def after_failed_start(self, now: float) -> QueuedJob:
-        """After a start failed: it is tried again after a pause that doubles."""
+        """Return the job after a failed start; the delay before a retry doubles."""
         return replace(self, retry_at=now + retry_delay(self.refusals), refusals=self.refusals + 1)
 
 
 def requeue_paused(held: Holding, worker: str, now: float) -> QueuedJob:
-    """A job that is paused queues up again."""
+    """Return the queue entry of a job that is being paused."""
     return QueuedJob(held.claim, now, worker, held.runs)
 
 
 def queue_key(settings: ElasticSettings, now: float) -> Callable[[QueuedJob], tuple[float, float, str]]:
-    """The key by which those that wait are sorted."""
+    """Return the sort key of the queue."""
     if settings.order == "priority":
         return lambda each: (-effective_priority(each, settings, now), each.claim.arrived, each.claim.job)
     return lambda each: (each.since, each.claim.arrived, each.claim.job)
 
 
 def effective_priority(each: QueuedJob, settings: ElasticSettings, now: float) -> float:
-    """Priority with ageing and feedback; the highest comes first."""
+    """Return the priority with ageing and feedback; the highest comes first."""
     aged = (now - each.since) / settings.ageing if settings.ageing > 0 else 0.0
     return each.claim.priority + aged - (each.runs if settings.feedback else 0)
 
 
 _MAX_POINTS = 8
-"""Numbers of cores for which a job's time per step is remembered."""
-# of a thousand workers, a lambda would take most of the time of a decision
+"""Numbers of cores per job whose time per step is remembered."""
+# with a thousand workers, lambdas would take most of the time of a decision
 _ID, _REQUESTED, _CAPACITY = attrgetter("id"), attrgetter("requested"), attrgetter("capacity")
 
 
 @dataclass(frozen=True, slots=True)
 class ElasticState:
-    """What ``elastic`` remembers."""
+    """The state of ``elastic``."""
 
-    #: As chosen.
+    #: As configured.
     settings: ElasticSettings
-    #: Of the last observation.
+    #: The number of the last observation.
     number: int = -1
-    #: Of every worker, as it was left.
+    #: The book of every worker after the last decision.
     books: Mapping[str, WorkerBook] = field(default_factory=dict)
-    #: Jobs that wait or are paused, by their names.
+    #: Waiting and paused jobs, by name.
     queue: Mapping[str, QueuedJob] = field(default_factory=dict)
-    #: Seconds per step of each job, by the cores that it had.
+    #: Seconds per step of each job, by number of cores.
     measured: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
-    #: How many jobs the books hold together.
+    #: The number of jobs in all books.
     placed: int = 0
-    #: When it last asked to be woken.
+    #: The last requested wake-up time.
     wake: float | None = None
 
 
 class ElasticContext:
-    """What is seen, beside what is remembered; decisions change its books and its queue."""
+    """One decision: the observation and the state, whose books and queue it updates."""
 
     def __init__(self, state: ElasticState, seen: Observation) -> None:
         self.settings, self.seen, self.now = state.settings, seen, seen.time
@@ -143,7 +143,7 @@ class ElasticContext:
 
     @cached_property
     def factor(self) -> float:
-        """All cores that are asked for in relation to all that there are, at least 1."""
+        """Return requested over available cores, at least 1."""
         if not self.books:
             return 1.0
         asked = sum(map(_REQUESTED, self.books.values())) + sum(
@@ -152,7 +152,7 @@ class ElasticContext:
         return max(1.0, float(asked / sum(map(_CAPACITY, self.books.values()))))
 
     def read_worker(self, name: str) -> WorkerBook:
-        """The book of a worker, read once from what is seen."""
+        """Return the book of a worker, read once from the observation."""
         if name not in self.changed:
             jobs, before = lookup.jobs_on(self.seen, name), self.books.get(name)
             self.jobs.update((job.id, job) for job in jobs)
@@ -171,7 +171,7 @@ class ElasticContext:
                 self.reasons.append(Reason("elastic, failed start", text, name, self.queue[name].worker))
 
     def _workers_to_read(self, state: ElasticState, waiting: int) -> Iterable[str]:
-        """Workers to look at: all, or those on which something may have changed since the last look."""
+        """Return the workers to read: all, or those that may have changed since the last decision."""
         gone = [job.worker for job in self.seen.ended if job.worker is not None]
         news = self.seen.trigger in (Trigger.TICK, Trigger.OUTCOME) or bool(self.seen.failures)
         if (
@@ -183,7 +183,7 @@ class ElasticContext:
         return [name for name in gone if name in self.workers]
 
     def _update_queue(self, state: ElasticState, waiting: Iterable[Job]) -> None:
-        """Those that wait in order of submission, and those that are paused, each as it was remembered."""
+        """Rebuild the queue: waiting jobs in order of submission, then paused ones."""
         for job in waiting:
             self.jobs[job.id] = job
             known = state.queue.get(job.id)
@@ -200,7 +200,7 @@ class ElasticContext:
                 self.queue[held.claim.job] = known
 
     def _queue_new(self, job: Job) -> QueuedJob | None:
-        """A job that is seen for the first time; None if it is turned away."""
+        """Return the queue entry of a new job; None if it is refused."""
         asks = make_claim(job, self.settings, self.largest_capacity)
         why = self._why_impossible(job, asks) if self.largest_capacity else ""
         if why:
@@ -210,7 +210,7 @@ class ElasticContext:
         return QueuedJob(asks, job.arrived)
 
     def _why_impossible(self, job: Job, asks: Claim) -> str:
-        """Why no worker can ever take a job, and what would be accepted; empty if one can."""
+        """Return why no worker can ever run a job, and what would be accepted; empty if one can."""
         most = min(self.largest_capacity, self.settings.cap or self.largest_capacity)
         needed = asks.request if self.settings.admission == "strict" else asks.min_cores
         if needed > most + TINY:
@@ -227,12 +227,12 @@ class ElasticContext:
         return ""
 
     def _largest_room(self) -> float:
-        """Bytes up to which the roomiest worker may be filled; without bounds where one does not say."""
+        """Return the most bytes that jobs may use on any worker; infinite where that is unknown."""
         every = [worker.memory for worker in self.seen.workers]
         return max(inf if memory is None else memory * self.settings.memory for memory in every)
 
     def _measure(self, seen: WorkerBook) -> None:
-        """Note the time per step of every job that has had its cores for a while."""
+        """Record the time per step of every job whose cores are settled."""
         if self.settings.reassign != "speedup":
             return
         for name, each in seen.holdings.items():

@@ -1,4 +1,4 @@
-"""One decision of ``elastic``: those that wait begin, turns change, and free cores are given away."""
+"""One decision of ``elastic``: start waiting jobs, rotate, and distribute free cores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from core.scheduling.policies.elastic.context import ElasticContext
 
 _MAX_WORKERS_TRIED = 8
-"""Workers on which cores are taken back for one job at most, those with the fewest cores asked for first."""
+"""Workers tried for reclaiming cores for one job, those with the smallest requests first."""
 _FREE, _HOLDINGS, _MEMORY = attrgetter("free"), attrgetter("holdings"), attrgetter("memory")
 
 
@@ -37,7 +37,7 @@ def _least_requested(books: Iterable[WorkerBook]) -> list[str]:
 
 
 class ElasticRound:
-    """One decision over a scene, which it changes."""
+    """One decision; it updates its context."""
 
     def __init__(self, context: ElasticContext) -> None:
         self.context, self.settings, self.now = context, context.settings, context.now
@@ -47,14 +47,14 @@ class ElasticRound:
 
     @cached_property
     def rule(self) -> Admission:
-        """By which jobs begin; asks all books where it is ``proportional``, so only once it is needed."""
+        """The admission rule; ``proportional`` reads all books, so it is built on first use."""
         factor = self.context.factor if self.settings.admission == "proportional" else 1.0
         return Admission(self.settings.admission, self.settings.first == "waiting", factor)
 
     def admit_jobs(self) -> None:
-        """Begin those that wait, in their order; whom cores do not suffice for holds up all behind it.
+        """Start waiting jobs in order; a job without enough cores blocks the queue.
 
-        Whom memory does not suffice for lets those go on that are paused: they hold what it waits for.
+        A job without enough memory lets paused jobs go on, because they hold the memory it waits for.
         """
         key = queue_key(self.settings, self.now)
         able = {name: each for name, each in self.queue.items() if each.retry_at <= self.now}
@@ -76,9 +76,10 @@ class ElasticRound:
         return False
 
     def _candidate_workers(self, first: QueuedJob) -> Iterator[str]:
-        """Workers to try: the one that holds its place; or the freest, and those with least asked for.
+        """Return the workers to try: the one that keeps its place, or the freest and the least requested.
 
-        These come first where cores have to be taken back: of full workers none is the freest.
+        The least requested come first where cores must be reclaimed, because full workers are all equally
+        free.
         """
         if first.worker is not None:
             yield first.worker
@@ -98,11 +99,11 @@ class ElasticRound:
             yield freest.worker
 
     def _has_enough(self, book: WorkerBook, first: QueuedJob) -> bool:
-        """Whether a worker has what is due to a job without taking anything back."""
+        """Return whether a worker has a job's entitlement without reclaiming."""
         return book.free >= self.rule.entitled_cores(self._claim_on(first, book.worker), book.grain) - TINY
 
     def _claim_on(self, first: QueuedJob, name: str) -> Claim:
-        """What a job asks for on a worker that may be smaller than the largest."""
+        """Return a job's claim on a worker that may be smaller than the largest."""
         capacity = self.context.workers[name].capacity
         if first.claim.max_cores <= capacity + TINY:
             return first.claim
@@ -117,7 +118,7 @@ class ElasticRound:
         return bool(used + needed <= self.settings.memory * worker.memory)
 
     def _waits_for_memory(self, first: QueuedJob) -> bool:
-        """Whether no worker that is large enough for a job has the memory that it needs."""
+        """Return whether every sufficiently large worker lacks the memory for a job."""
         large = (name for name, book in self.books.items() if book.capacity >= first.claim.min_cores - TINY)
         return first.worker is None and not any(self._has_memory(name, first.claim.memory) for name in large)
 
@@ -142,7 +143,7 @@ class ElasticRound:
         )
 
     def _explain_wait(self, first: QueuedJob, behind: int) -> None:
-        """Say once why the first one waits; a number that changes is said again."""
+        """Add a reason for the first waiting job, once per change of its numbers."""
         free, asks = max(map(_FREE, self.books.values()), default=0.0), first.claim
         text = f"{asks.job} asks for {format_cores(asks.request)}; at most {format_cores(free)} are free."
         if self._waits_for_memory(first):
@@ -153,7 +154,7 @@ class ElasticRound:
             self.context.reasons.append(Reason("elastic, queue", text, asks.job, first.worker, values))
 
     def preempt_jobs(self) -> None:
-        """In turns: pause those whose quantum is over, while that lets one that waits begin."""
+        """In round-robin: pause jobs whose quantum is over, while that lets a waiting job start."""
         if not self._rotates:
             return
         key = queue_key(self.settings, self.now)
@@ -193,7 +194,7 @@ class ElasticRound:
         )
 
     def _preemptable(self, first: QueuedJob, name: str) -> list[Holding]:
-        """Jobs of a worker that may be paused for another, in the order in which they are."""
+        """Return the jobs that may be paused for another, in order."""
         over = self.settings.quantum - TINY
         found = [each for each in self.books[name].running if self.now - each.since >= over]
         if self.settings.order == "priority":
@@ -204,7 +205,7 @@ class ElasticRound:
         return sorted(found, key=lambda each: (each.since, each.order))
 
     def grow_jobs(self) -> None:
-        """Give away free cores on every worker of which something changed."""
+        """Distribute the free cores of changed workers."""
         rule = self.settings.reassign
         for name in self.context.changed:
             book = self.books[name]
@@ -214,7 +215,7 @@ class ElasticRound:
                 )
 
     def move_cores(self) -> None:
-        """At an interval: move a grain on every worker to whom it helps clearly more than whom it costs."""
+        """At an interval: move a grain where the gain clearly exceeds the loss."""
         if self.settings.reassign != "speedup" or self.context.seen.trigger is not Trigger.TICK:
             return
         for book in list(self.books.values()):
@@ -241,7 +242,7 @@ class ElasticRound:
         }
 
     def next_wake(self) -> float | None:
-        """When it wants to be asked again: to try a start, to change turns, to look at speeds."""
+        """Return the next wake-up time: a retry, the end of a quantum, or the next interval."""
         waiting = [each for name, each in self.queue.items() if name not in self.started]
         moments = [each.retry_at for each in waiting if each.retry_at > self.now]
         if waiting and self._rotates:

@@ -1,4 +1,4 @@
-"""What can be chosen of ``elastic``: cores at the start, the queue, and who gets what is freed."""
+"""Settings of ``elastic``: admission, queue, and reassignment of free cores."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ REASSIGNMENTS = {
     "proportional": "All alike",
     "fill": "The oldest, up to their maximum",
     "speedup": "Whose steps get shorter by most",
-    "none": "Nobody",
+    "none": "No job",
 }
 
 
 @dataclass(frozen=True)
 class ElasticSettings:
-    """What can be chosen where cores and threads bend together."""
+    """Settings of ``elastic``."""
 
     admission: str = setting(
         "proportional",

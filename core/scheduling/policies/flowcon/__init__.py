@@ -1,8 +1,8 @@
 """``flowcon``: limits by growth efficiency, on every worker separately.
 
-Jobs whose evaluation function still moves quickly per share of the processor keep it; those that near
-convergence are held to a small limit. Settings and variants: `settings`; Algorithms 1 and 2: `node`.
-Source: Zheng, "Efficient resource management for deep learning applications", 4.1, 5.1.
+Jobs whose evaluation function still changes quickly per share of the processor keep it; those that near
+convergence get a small limit. Settings and variants: `settings`; Algorithms 1 and 2: `node`. Source: Zheng,
+"Efficient resource management for deep learning applications", 4.1, 5.1.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FlowConState:
-    """What FlowCon remembers."""
+    """The state of FlowCon."""
 
-    #: As chosen.
+    #: As configured.
     settings: FlowConSettings
     #: The default scheduler.
     placer: Placer
     #: The number of the last observation.
     number: int = -1
-    #: What every job has printed.
+    #: The printed values of every job.
     tracks: Tracks = field(default_factory=dict)
     #: The state of every worker that has containers.
     nodes: Mapping[str, NodeState] = field(default_factory=dict)
-    #: When it last asked to be woken.
+    #: The last requested wake-up time.
     wake: float | None = None
 
 
 def begin(settings: FlowConSettings, seed: int) -> FlowConState:
-    """The state before the first observation."""
+    """Return the initial state."""
     return FlowConState(settings, placer(settings.placement, seed))
 
 
 def decide(state: FlowConState, seen: Observation) -> Decision[FlowConState]:
-    """Start what waits, and run Algorithm 1 where the listener or time says so."""
+    """Start waiting jobs, and run Algorithm 1 where the listener or the interval says so."""
     if seen.number <= state.number:
         return Decision(state, wake=state.wake)
     placing, settings = place(state.placer, seen), state.settings
@@ -82,7 +82,7 @@ def decide(state: FlowConState, seen: Observation) -> Decision[FlowConState]:
 def _workers_to_run(
     nodes: Mapping[str, NodeState], here: Mapping[str, Mapping[str, Job]], now: float
 ) -> list[str]:
-    """The workers whose containers changed, or that are due; the others are not even looked at."""
+    """Return the workers whose containers changed or whose interval is over."""
     left = [name for name in nodes if name not in here]
     return left + [
         name
@@ -95,7 +95,7 @@ def _workers_to_run(
 
 
 def _group_by_worker(seen: Observation, placing: PlacementDecision) -> dict[str, dict[str, Job]]:
-    """The jobs on each worker that has any, with those that start there now or were asked to."""
+    """Return the jobs by worker, with those that start now or have an unconfirmed start."""
     known = {worker.id for worker in seen.workers}
     soon = {job.id: worker for job, worker in placing.starts}
     soon.update(placing.pending)

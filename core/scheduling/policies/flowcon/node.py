@@ -1,4 +1,4 @@
-"""FlowCon on one worker: the listener (Algorithm 2) and the runs of Algorithm 1 that it and time cause."""
+"""FlowCon on one worker: the listener (Algorithm 2), and Algorithm 1 at its events and intervals."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _FULL_USAGE = 0.95
 
 
 class Container(NamedTuple):
-    """What FlowCon remembers of one container."""
+    """The state of one container."""
 
     #: Its list and growth, as shown.
     mark: Mark
     #: L, share of the node by the rule of its list.
     limit: float = 1.0
-    #: What it was given: L, or more where the limits were raised.
+    #: Its share: L, or more where limits were raised.
     share: float = 1.0
-    #: (limit in cores or None, weight) as last asked of the engine; None when that failed.
+    #: (limit in cores or None, weight) as last requested; None after a failure.
     enforced: tuple[float | None, float] | None = None
     #: E at the algorithm's previous run (raw), or None if it had printed nothing.
     level: float | None = None
@@ -49,7 +49,7 @@ class Container(NamedTuple):
     n_printed: int = 0
     #: The largest growth so far.
     peak: float = 0.0
-    #: Share of the node that it could use, as far as is known.
+    #: Share of the node that it could use, as far as known.
     demand: float = 1.0
 
     @property
@@ -64,7 +64,7 @@ class Container(NamedTuple):
 
 
 def new_container(job: Job, track: Track | None) -> Container:
-    """A container at the run that first sees it: in NL, limit 1, growth unknown (Algorithm 2, line 7)."""
+    """Return a new container: in NL, limit 1, growth unknown (Algorithm 2, line 7)."""
     fresh = Container(Mark(job.id, NEW), cpu_seconds=job.cpu_seconds)
     if track is None:
         return fresh
@@ -72,10 +72,9 @@ def new_container(job: Job, track: Track | None) -> Container:
 
 
 def measure_progress(container: Container, track: Track, seconds: float, means: bool) -> tuple[float, float]:
-    """P of equation 4.1, per second, and the value of E that the next run compares with.
+    """Return P of equation 4.1 per second, and the value of E for the next run.
 
-    A container that had printed nothing at the previous run is taken to have stood at its first value then:
-    every job starts at 1.
+    A container without earlier values starts at its first one: every job starts at 1.
     """
     level = track.mean_since(container.total, container.n_printed) if means else track.last
     before = track.first if container.level is None else container.level
@@ -83,12 +82,12 @@ def measure_progress(container: Container, track: Track, seconds: float, means: 
 
 
 def measure_usage(container: Container, job: Job, seconds: float, capacity: float) -> float:
-    """R: mean share of the node over the interval, from the cumulative counter, at least 0.01."""
+    """Return R: the mean share of the node over the interval, at least 0.01."""
     return max(MIN_USAGE, (job.cpu_seconds - container.cpu_seconds) / (seconds * capacity))
 
 
 def next_list(container: Container, growth: float, threshold: float) -> tuple[str, str]:
-    """Algorithm 1, lines 4 to 13: the container's next list, and the lines that say so."""
+    """Return a container's next list and its lines (Algorithm 1, lines 4 to 13)."""
     if growth >= threshold:
         return NEW, "10–13"
     if container.list == NEW:
@@ -104,7 +103,7 @@ def classify_container(
     capacity: float,
     settings: FlowConSettings,
 ) -> tuple[Container, Reason | None]:
-    """A container after lines 3 to 13, and why; unchanged while it has printed nothing."""
+    """Return a container after lines 3 to 13 with the reason; unchanged without printed values."""
     if track is None:
         return container._replace(cpu_seconds=job.cpu_seconds), None
     per_second, level = measure_progress(container, track, seconds, settings.growth == "means")
@@ -128,13 +127,13 @@ def classify_container(
 
 
 def estimate_demand(container: Container, used: float, idle: bool) -> float:
-    """What a container could use of the node: what it used, if nothing held it back, else all."""
+    """Return the share that a container could use: its usage if nothing limited it, else all."""
     held = used >= _FULL_USAGE * container.share
     return 1.0 if held or not idle else used
 
 
 def has_spare_time(used: float) -> bool:
-    """True if the containers together left a part of the node idle."""
+    """Return whether the containers left a part of the node idle."""
     return used < _FULL_USAGE
 
 
@@ -143,7 +142,7 @@ MIN_WEIGHT = 0.01
 
 
 def quota_cores(share: float, capacity: float) -> float:
-    """A share of a node in cores: two decimals, at least 0.01 core, never above the node.
+    """Return a share of a node in cores: two decimals, at least 0.01 core, at most the node.
 
     Parameters
     ----------
@@ -157,12 +156,12 @@ def quota_cores(share: float, capacity: float) -> float:
 
 
 def share_weight(share: float) -> float:
-    """A share of a node as a weight against others: three decimals, at least 0.01."""
+    """Return a share of a node as a weight: three decimals, at least 0.01."""
     return max(MIN_WEIGHT, round(share, 3))
 
 
 def common_factor(limits: Sequence[float], demands: Sequence[float]) -> float:
-    """The least factor ≥ 1 by which all limits rise so that the node is full or every demand is met."""
+    """Return the least factor ≥ 1 for all limits that fills the node or meets every demand."""
     if sum(map(min, limits, demands)) >= min(1.0, sum(demands)):
         return 1.0
     left, open_ = 1.0, sum(limits)
@@ -183,7 +182,7 @@ def all_completing(containers: Mapping[str, Container]) -> bool:
 
 
 def limit_of(container: Container, total: float, n: int, lower: bool, settings: FlowConSettings) -> float:
-    """Lines 19 to 26: L of one container while not all are in CL."""
+    """Return L of one container while not all are in CL (lines 19 to 26)."""
     growth = container.growth
     part = growth / total if growth is not None and total > 0.0 else 0.0
     if container.list == COMPLETING:
@@ -199,7 +198,7 @@ def limit_of(container: Container, total: float, n: int, lower: bool, settings: 
 
 
 def line_of(container: Container, limit: float, bound: float) -> str:
-    """Which line gave a container its limit."""
+    """Return the line that set a container's limit."""
     if container.list == COMPLETING:
         return "line 22" if limit <= bound else "line 21"
     return "line 24" if container.list == WATCHING else "line 26"
@@ -208,7 +207,7 @@ def line_of(container: Container, limit: float, bound: float) -> str:
 def assign_limits(
     containers: Mapping[str, Container], worker: str, settings: FlowConSettings
 ) -> tuple[dict[str, Container], list[Reason]]:
-    """Give every container its limit, and say by which line."""
+    """Give every container its limit, with the line as its reason."""
     if all_completing(containers):
         return _release_limits(containers, worker)
     n = len(containers)
@@ -229,7 +228,7 @@ def assign_limits(
 def _release_limits(
     containers: Mapping[str, Container], worker: str
 ) -> tuple[dict[str, Container], list[Reason]]:
-    """Lines 14 to 17: all in CL compete freely."""
+    """Release all limits, since all containers are in CL (lines 14 to 17)."""
     text = f"All {len(containers)} on {worker} complete: every limit is 1, the interval doubles."
     after = {name: each._replace(limit=1.0, share=1.0) for name, each in containers.items()}
     return after, [Reason("Algorithm 1, lines 14–17", text, worker=worker)]
@@ -238,7 +237,7 @@ def _release_limits(
 def raise_limits(
     containers: Mapping[str, Container], worker: str
 ) -> tuple[dict[str, Container], tuple[Reason, ...]]:
-    """The variant `work_conserving`: one common factor where Σ min(limit, demand) is below 1."""
+    """Raise all limits by a common factor where Σ min(limit, demand) is below 1 (`work_conserving`)."""
     limits = [each.limit for each in containers.values()]
     demands = [each.demand for each in containers.values()]
     factor = common_factor(limits, demands) if limits else 1.0
@@ -250,7 +249,7 @@ def raise_limits(
 
 
 def enforce_share(container: Container, capacity: float, limits: str) -> tuple[float | None, float]:
-    """A share as the engine takes it: (limit in cores or None, weight).
+    """Return a share as the engine applies it: (limit in cores or None, weight).
 
     `hard`: a quota. `soft`: a weight. `hybrid`: a weight, and a quota in CL only.
     """
@@ -267,7 +266,7 @@ def enforce_share(container: Container, capacity: float, limits: str) -> tuple[f
 def order_changes(
     changes: Mapping[str, tuple[Container, tuple[float | None, float]]],
 ) -> tuple[list[SetLimit], list[SetLimit]]:
-    """The changes to ask for: those that shrink, and those that grow, which come after them."""
+    """Split the changes into those that shrink a limit and those that grow one."""
     shrinks: list[SetLimit] = []
     grows: list[SetLimit] = []
     for name, (container, wanted) in changes.items():
@@ -283,42 +282,42 @@ def _size(setting: tuple[float | None, float]) -> tuple[float, float]:
 
 
 TIME_TOLERANCE = 1e-9
-"""Times closer than this, in seconds, count as the same."""
+"""Times closer than this, in seconds, are equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeState:
-    """What FlowCon remembers of one worker."""
+    """The state of one worker."""
 
-    #: Those at the last run, by job, in order of arrival.
+    #: Its containers at the last run, by job, in order of arrival.
     containers: Mapping[str, Container] = field(default_factory=dict)
     #: The interval until the next run, seconds; doubles while all complete.
     itval: float = 0.0
-    #: When the algorithm ran, when it runs again, and when refused limits are asked for again.
+    #: When the algorithm last ran, runs next, and when refused limits are requested again.
     last: float = -inf
     due: float = inf
     retry: float = inf
-    #: Lists and growths as shown.
+    #: The marks of its containers.
     marks: tuple[Mark, ...] = ()
 
 
 class NodeSnapshot(NamedTuple):
-    """One worker as it is seen now."""
+    """One worker at one moment."""
 
     #: The machine.
     worker: Worker
-    #: Those on it, also those that start now.
+    #: Its jobs, with those that start now.
     jobs: Mapping[str, Job]
     #: Names of the jobs that start now.
     starting: frozenset[str]
-    #: What all jobs have printed.
+    #: The printed values of all jobs.
     tracks: Tracks
     #: Seconds of the run's clock.
     now: float
 
 
 class NodeDecision(NamedTuple):
-    """What was decided for one worker."""
+    """The decision for one worker."""
 
     node: NodeState
     actions: tuple[Action, ...] = ()
@@ -326,7 +325,7 @@ class NodeDecision(NamedTuple):
 
 
 def mark_refused(node: NodeState, jobs: frozenset[str], now: float, settings: FlowConSettings) -> NodeState:
-    """Limits that the engine refused are unknown now, and are asked for again one interval later."""
+    """Mark refused limits as unknown; they are requested again one interval later."""
     hit = {name: each._replace(enforced=None) for name, each in node.containers.items() if name in jobs}
     if not hit:
         return node
@@ -334,7 +333,7 @@ def mark_refused(node: NodeState, jobs: frozenset[str], now: float, settings: Fl
 
 
 def advance(node: NodeState, snapshot: NodeSnapshot, settings: FlowConSettings) -> NodeDecision:
-    """What happens on one worker at this moment: a run by the listener, by time, a retry, or nothing."""
+    """Run the algorithm if the listener or the interval says so, or retry refused limits."""
     if snapshot.jobs.keys() != node.containers.keys():
         changed, reasons = listen(node, snapshot, settings)
         stayed = node.containers.keys() & snapshot.jobs.keys()
@@ -350,9 +349,9 @@ def advance(node: NodeState, snapshot: NodeSnapshot, settings: FlowConSettings) 
 def listen(
     node: NodeState, snapshot: NodeSnapshot, settings: FlowConSettings
 ) -> tuple[NodeState, list[Reason]]:
-    """Algorithm 2: put newcomers into NL, release those that left, and reset the interval.
+    """Algorithm 2: put new containers into NL, release those that left, and reset the interval.
 
-    The sets of ids are compared: a count (lines 2 to 5 as printed) misses an arrival paired with a departure.
+    Sets of ids are compared: the count of lines 2 to 5 misses an arrival paired with a departure.
     """
     worker = snapshot.worker.id
     came = [name for name in snapshot.jobs if name not in node.containers]
@@ -377,7 +376,7 @@ def run_algorithm(
     known: AbstractSet[str],
     reasons: list[Reason],
 ) -> NodeDecision:
-    """Algorithm 1 on one worker, now; `known` are the containers that were there at the previous run."""
+    """Run Algorithm 1 on one worker; `known` are the containers of the previous run."""
     if not node.containers:
         return NodeDecision(NodeState(itval=node.itval), reasons=tuple(reasons))
     containers = dict(node.containers)
@@ -400,7 +399,7 @@ def run_algorithm(
 def _classify_all(
     node: NodeState, known: AbstractSet[str], snapshot: NodeSnapshot, settings: FlowConSettings
 ) -> tuple[dict[str, Container], list[Reason]]:
-    """Lines 2 to 13 for every container that was there at the previous run."""
+    """Classify the containers of the previous run (lines 2 to 13)."""
     seconds, capacity = snapshot.now - node.last, snapshot.worker.capacity
     containers = dict(node.containers)
     old = {name: each for name, each in containers.items() if name in known}
@@ -419,7 +418,7 @@ def _classify_all(
 def _plan_actions(
     containers: Mapping[str, Container], snapshot: NodeSnapshot, settings: FlowConSettings
 ) -> tuple[tuple[Action, ...], dict[str, Container]]:
-    """Shrink, start, grow: what to ask of the engine, and the containers with what they then have."""
+    """Return the actions (shrink, start, grow) and the containers after them."""
     wanted = {
         name: enforce_share(each, snapshot.worker.capacity, settings.limits)
         for name, each in containers.items()

@@ -1,4 +1,4 @@
-"""What can be chosen of FlowCon; the first of every choice is the default."""
+"""Settings of FlowCon; the first of every choice is the default."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""``specon``: migrate what has nearly converged, once, and spread again when all have.
+"""``specon``: migrates each container that has nearly converged once, and rebalances when all have.
 
-Settings and Algorithm 3: `monitor`; Algorithms 4 and 5, and migrations under way: here.
-Source: Zheng, "Efficient resource management for deep learning applications", 4.2, 5.2.
+Settings and Algorithm 3: `monitor`; Algorithms 4 and 5, and pending migrations: here. Source: Zheng,
+"Efficient resource management for deep learning applications", 4.2, 5.2.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
 
 
 MIGRATION_TIMEOUT = 300.0
-"""Seconds after which a migration that never began, and was never refused, is given up."""
+"""Seconds after which a migration that neither began nor was refused is dropped."""
 
 
-# SpeCon's migrations under way: which are asked for, which have arrived, which went wrong.
+# Pending migrations.
 #
-# A migration that fails leaves the container where it was, and its decision stands: it is not tried again.
+# A failed migration leaves the container where it was, and its decision stands: it is not retried.
 
 
 class PendingMigration(NamedTuple):
-    """A migration that was asked for."""
+    """A requested migration."""
 
     #: The target.
     to: str
-    #: When it was asked for, seconds.
+    #: When it was requested, seconds.
     since: float
     #: True once the container was seen migrating.
     begun: bool = False
@@ -59,7 +59,7 @@ class PendingMigration(NamedTuple):
 def update_migrations(
     moves: Mapping[str, PendingMigration], seen: Observation, jobs: Mapping[str, JobPosition]
 ) -> tuple[Mapping[str, PendingMigration], tuple[Reason, ...]]:
-    """The migrations that are still under way, and a reason for each that is over."""
+    """Return the pending migrations, and a reason for each that is over."""
     if not moves:
         return moves, ()
     failed = {(f.action.job, f.action.to): f.why for f in seen.failures if isinstance(f.action, Migrate)}
@@ -77,7 +77,7 @@ def update_migrations(
 def _migration_end(
     job: JobPosition | None, move: PendingMigration, why: str | None, now: float
 ) -> tuple[str, str] | None:
-    """The rule and sentence of a migration that is over, or None while it is not."""
+    """Return the rule and sentence of a migration that is over; None while it is pending."""
     if job is None:
         return "Migration, job ended", f"ended before it was on {move.to}."
     if why is not None:
@@ -94,15 +94,15 @@ def _migration_end(
 _MAX_SCORES_SHOWN = 16  # scores that a reason carries at most: of a thousand workers, those that decided
 
 
-# SpeCon, Algorithm 4: the worker for a container that has converged, by weighted scores.
+# Algorithm 4: the worker for a converged container, by weighted scores.
 #
-# S(w) = 2|PC| + 1.5|WC| + 1|CC| over the containers on w, the one that asks included on its own worker.
+# S(w) = 2|PC| + 1.5|WC| + 1|CC| over the containers on w, including the requesting one on its own worker.
 
 
 def score_workers(
     categories: Iterable[tuple[str, str]], workers: Sequence[Worker], weights: Mapping[str, float]
 ) -> dict[str, float]:
-    """Lines 2 and 3: the weighted score of every worker."""
+    """Return the weighted score of every worker (lines 2 and 3)."""
     score = {worker.id: 0.0 for worker in workers}
     for worker, category in categories:
         if worker in score:
@@ -111,7 +111,7 @@ def score_workers(
 
 
 def least_scored(score: Mapping[str, float]) -> list[str]:
-    """Lines 4 to 7: the workers with the least score."""
+    """Return the workers with the least score (lines 4 to 7)."""
     least = min(score.values())
     return [worker for worker, each in score.items() if each <= least + 1e-9]
 
@@ -119,7 +119,7 @@ def least_scored(score: Mapping[str, float]) -> list[str]:
 def choose_worker(
     job: str, current: str, score: Mapping[str, float], workers: Sequence[Worker]
 ) -> tuple[str, Reason]:
-    """Lines 8 to 21: where the container shall run, which may be where it is.
+    """Return the container's worker, which may be its present one (lines 8 to 21), and the reason.
 
     Parameters
     ----------
@@ -157,21 +157,21 @@ def choose_worker(
 
 
 class PlacedContainer(NamedTuple):
-    """A container as Algorithm 5 sees it."""
+    """A container in Algorithm 5."""
 
-    #: The container, and the worker that it is on or on its way to.
+    #: The container, and its present or future worker.
     job: str
     worker: str
     #: Seconds since it converged.
     duration: float
-    #: True if it writes checkpoints; what does not cannot be moved at all.
+    #: Whether it writes checkpoints and can migrate.
     can_migrate: bool = True
-    #: True if Algorithm 5 has moved it before.
+    #: Whether Algorithm 5 has moved it before.
     was_rebalanced: bool = False
 
 
 class RebalanceMove(NamedTuple):
-    """A container to move, and why."""
+    """A migration for balance, and its reason."""
 
     job: str
     to: str
@@ -179,7 +179,7 @@ class RebalanceMove(NamedTuple):
 
 
 def count_containers(placed: Sequence[PlacedContainer], workers: Sequence[Worker]) -> dict[str, int]:
-    """|w| of every worker (line 3)."""
+    """Return |w| of every worker (line 3)."""
     load = {worker.id: 0 for worker in workers}
     for each in placed:
         load[each.worker] += 1
@@ -189,7 +189,7 @@ def count_containers(placed: Sequence[PlacedContainer], workers: Sequence[Worker
 def rebalance_as_resolved(
     placed: Sequence[PlacedContainer], workers: Sequence[Worker]
 ) -> tuple[RebalanceMove, ...]:
-    """One move at most."""
+    """Return at most one migration."""
     load = count_containers(placed, workers)
     used = {worker.id: worker.used for worker in workers}
     factor = -(-len(placed) // len(workers))
@@ -214,7 +214,7 @@ def rebalance_as_resolved(
 
 
 def _movable(placed: Sequence[PlacedContainer], donors: Sequence[str]) -> dict[str, PlacedContainer]:
-    """What each donor would give: of those never rebalanced, the one that converged last."""
+    """Return the candidate of each donor: the one not yet rebalanced that converged last."""
     best: dict[str, PlacedContainer] = {}
     allowed = set(donors)
     for each in placed:
@@ -228,7 +228,7 @@ def _movable(placed: Sequence[PlacedContainer], donors: Sequence[str]) -> dict[s
 def rebalance_as_printed(
     placed: Sequence[PlacedContainer], workers: Sequence[Worker]
 ) -> tuple[RebalanceMove, ...]:
-    """Algorithm 5 word by word, with nothing added but a guard against no workers."""
+    """Run Algorithm 5 as printed, with a guard against no workers."""
     if not workers:
         return ()
     load = count_containers(placed, workers)  # lines 2 to 8
@@ -242,7 +242,7 @@ def rebalance_as_printed(
 def _to_empty(
     placed: Sequence[PlacedContainer], empty: Sequence[str], factor: int
 ) -> tuple[RebalanceMove, ...]:
-    """Lines 10 to 18: each idle worker takes the container that converged last and is still in D."""
+    """Give each idle worker the remaining container that converged last (lines 10 to 18)."""
     durations = [each for each in placed if each.can_migrate]
     moves = []
     for worker in empty:
@@ -256,7 +256,7 @@ def _to_empty(
 def _to_light(
     placed: Sequence[PlacedContainer], load: Mapping[str, int], factor: int
 ) -> tuple[RebalanceMove, ...]:
-    """Lines 19 to 31: one container is found, and every worker below bf − 1 is to take it."""
+    """Give one container to every worker below bf − 1 (lines 19 to 31)."""
     light = [name for name, count in load.items() if count < factor - 1]
     others = [each for each in placed if each.can_migrate and each.worker not in light]
     if not light or not others:
@@ -282,33 +282,33 @@ _TIME_TOLERANCE = 1e-9
 @fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class SpeConState:
-    """What SpeCon remembers."""
+    """The state of SpeCon."""
 
-    #: As chosen.
+    #: As configured.
     settings: SpeConSettings
     #: The default scheduler.
     placer: Placer
     #: The number of the last observation.
     number: int = -1
-    #: The observation up to which what containers print was taken in, and those since then.
+    #: The observation up to which printed values were read, and the unread ones.
     read: Observation | None = None
     unread: tuple[Observation, ...] = ()
-    #: Every container that was started.
+    #: Every started container.
     watched: Mapping[str, WatchedContainer] = field(default_factory=dict)
-    #: Migrations under way; requests are served one at a time.
+    #: Pending migrations; requests are served one at a time.
     moves: Mapping[str, PendingMigration] = field(default_factory=dict)
-    #: Containers whose requests wait.
+    #: Containers with waiting requests.
     queue: tuple[str, ...] = ()
-    #: When every E is looked at next: multiples of the interval.
+    #: The next time at which every E is read: a multiple of the interval.
     tick: float | None = None
-    #: When it last asked to be woken.
+    #: The last requested wake-up time.
     wake: float | None = None
-    #: As last shown.
+    #: The marks of the last decision.
     marks: tuple[Mark, ...] = ()
 
 
 class _SpeConRound:
-    """One decision while it is made; what it begins with is never changed."""
+    """One decision; it leaves the previous state unchanged."""
 
     def __init__(self, state: SpeConState, seen: Observation, placing: PlacementDecision) -> None:
         self.state, self.seen, self.placing = state, seen, placing
@@ -322,12 +322,12 @@ class _SpeConRound:
         self.reasons: list[Reason | Callable[[], Reason]] = [*placing.reasons, *over]
 
     def worker_of(self, name: str) -> str | None:
-        """Where a container is, goes to, or starts."""
+        """Return the worker where a container is, goes to, or starts."""
         move = self.moves.get(name)
         return move.to if move else self.jobs[name].worker or self.soon.get(name)
 
     def migrate(self, name: str, to: str, why: Reason) -> None:
-        """Ask for a migration."""
+        """Request a migration."""
         self.actions.append(Migrate(name, to))
         self.reasons.append(why)
         if name not in self.moves:
@@ -335,12 +335,12 @@ class _SpeConRound:
 
 
 def begin(settings: SpeConSettings, seed: int) -> SpeConState:
-    """The state before the first observation."""
+    """Return the initial state."""
     return SpeConState(settings, placer(settings.placement, seed))
 
 
 def decide(state: SpeConState, seen: Observation) -> Decision[SpeConState]:
-    """Start what waits; at a tick classify, then serve requests, then rebalance."""
+    """Start waiting jobs; at a tick classify, serve requests and rebalance."""
     if seen.number <= state.number:
         return Decision(state, wake=state.wake)
     round_ = _SpeConRound(state, seen, place(state.placer, seen))
@@ -357,9 +357,9 @@ def decide(state: SpeConState, seen: Observation) -> Decision[SpeConState]:
 def _update_watched(
     watched: Mapping[str, WatchedContainer], round_: _SpeConRound
 ) -> Mapping[str, WatchedContainer]:
-    """The watched containers: those that ended are forgotten, those that start or run join in PC.
+    """Return the watched containers: ended ones dropped, new ones in PC.
 
-    One that must wait again (a start that failed, a lost worker) stays known: it is decided on only once.
+    A container that waits again (a failed start, a lost worker) stays watched: it is decided once only.
     """
     if watched.keys() == round_.jobs.keys():
         return watched
@@ -390,7 +390,7 @@ def _classify_all(round_: _SpeConRound) -> None:
 
 
 def _serve_requests(round_: _SpeConRound) -> None:
-    """Algorithm 4 for the requests in order, until one needs a migration; scored as things are now."""
+    """Run Algorithm 4 for the requests in order, until one needs a migration."""
     watched, workers = dict(round_.watched), round_.seen.workers
     on = [(worker, each.category) for name, each in watched.items() if (worker := round_.worker_of(name))]
     score, queue = score_workers(on, workers, round_.state.settings.weights), list(round_.queue)
@@ -416,7 +416,7 @@ def _serve_requests(round_: _SpeConRound) -> None:
 
 
 def _rebalance(round_: _SpeConRound) -> None:
-    """Algorithm 5, while every running container is decided or in CC and nothing is on its way."""
+    """Run Algorithm 5 once every running container is decided or in CC and no migration is pending."""
     if round_.moves or round_.queue or not round_.watched or not round_.seen.workers:
         return
     if any(
@@ -444,7 +444,7 @@ def _rebalance(round_: _SpeConRound) -> None:
 
 
 def _make_decision(round_: _SpeConRound) -> Decision[SpeConState]:
-    """The decision; ticks are asked for only while something is there to look at."""
+    """Return the decision; it requests ticks only while containers are undecided."""
     state, seen, interval = round_.state, round_.seen, round_.state.settings.interval
     tick = (floor(seen.time / interval + _TIME_TOLERANCE) + 1) * interval
     marks = state.marks

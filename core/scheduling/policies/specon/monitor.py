@@ -64,7 +64,7 @@ class SpeConSettings:
 
     @property
     def weights(self) -> dict[str, float]:
-        """What a job counts in a score, by its category."""
+        """The weight of a job in a score, by category."""
         return {"PC": self.weight_pc, "WC": self.weight_wc, "CC": self.weight_cc}
 
 
@@ -80,23 +80,23 @@ _NEXT_LOWER = {
 
 
 class WatchedContainer(NamedTuple):
-    """What SpeCon remembers of one container."""
+    """The state of one container."""
 
     #: Its category and growth, as shown.
     mark: Mark
-    #: E (raw) at the last tick, or None if it was not read yet.
+    #: E (raw) at the last tick, or None.
     level: float | None = None
-    #: E (raw) as it was printed last, or None if it was not printed yet.
+    #: The last printed E (raw), or None.
     last: float | None = None
     #: The largest magnitude that it has printed.
     largest: float = 0.0
     #: When it entered CC or was decided, seconds; None in PC and WC.
     converged_at: float | None = None
-    #: True once Algorithm 4 has decided on it (the thesis' ``migrated``); happens once.
+    #: Whether Algorithm 4 has decided on it (the thesis' ``migrated``).
     is_decided: bool = False
-    #: True while its request waits to be served.
+    #: Whether its request waits.
     has_requested: bool = False
-    #: True once Algorithm 5 has moved it.
+    #: Whether Algorithm 5 has moved it.
     was_rebalanced: bool = False
 
     @property
@@ -106,23 +106,23 @@ class WatchedContainer(NamedTuple):
 
     @property
     def is_settled(self) -> bool:
-        """True if it is decided or in CC."""
+        """Whether it is decided or in CC."""
         return self.is_decided or self.mark.label == CONVERGED
 
 
 def watch_container(job: str) -> WatchedContainer:
-    """A container that joins a worker: in PC, undecided (Algorithm 3, line 2)."""
+    """Return a new container: in PC, undecided (Algorithm 3, line 2)."""
     return WatchedContainer(Mark(job, PROGRESSING))
 
 
 class MonitorResult(NamedTuple):
-    """What a tick changed."""
+    """The result of a tick."""
 
     #: All containers after it.
     watched: dict[str, WatchedContainer]
-    #: Those that ask to be reallocated, in order of submission.
+    #: Containers that request a migration, in order of submission.
     requests: tuple[str, ...]
-    #: One for each container that was classified, and each request; most are still to be put into words.
+    #: The reasons, or functions that build them.
     reasons: Sequence[Reason | Callable[[], Reason]]
 
 
@@ -133,7 +133,7 @@ def run_monitor(
     now: float,
     settings: SpeConSettings,
 ) -> MonitorResult:
-    """Algorithm 3 for every running container that is not decided (line 3)."""
+    """Run Algorithm 3 for every running container that is not decided (line 3)."""
     after, slowing, alpha = dict(watched), [], settings.alpha
     reasons: list[Reason | Callable[[], Reason]] = []
     for name, job in jobs.items():
@@ -163,7 +163,7 @@ def run_monitor(
 def classify_container(
     before: WatchedContainer, level: float, magnitude: float, now: float, alpha: float
 ) -> tuple[WatchedContainer, str | None]:
-    """Lines 4 to 22 for one container, without the request of lines 15 and 16."""
+    """Classify one container (lines 4 to 22), without the request of lines 15 and 16."""
     mark, earlier, _, _, converged, decided, asked, rebalanced = before
     lines = None
     if earlier is not None:
@@ -184,9 +184,9 @@ def classify_container(
 def _classification_reason(
     before: WatchedContainer, after: WatchedContainer, lines: str, alpha: float, worker: str | None
 ) -> Reason:
-    """Why a container was classified, in words."""
+    """Return the reason for a classification."""
     was, now = before.mark, after.mark
-    # it was classified, so all of them are known
+    # the container was classified, so all three are known
     growth, previous, level = cast("tuple[float, float, float]", (now.growth, was.growth, after.level))
     text = f"{now.job} grew {growth:.3g} after {previous:.3g}: {was.label} → {now.label}."
     values = (("G", growth), ("previous G", previous), ("alpha", alpha), ("E", level))
@@ -194,7 +194,7 @@ def _classification_reason(
 
 
 def next_category(category: str, growth: float, previous: float, alpha: float) -> tuple[str, str]:
-    """A container's next category, and the lines that say so."""
+    """Return a container's next category and its lines."""
     if growth >= alpha:
         return PROGRESSING, "19–22"
     if growth >= previous:
@@ -205,7 +205,7 @@ def next_category(category: str, growth: float, previous: float, alpha: float) -
 def _count_active(
     watched: Mapping[str, WatchedContainer], jobs: Mapping[str, JobPosition]
 ) -> dict[str | None, int]:
-    """|PC| + |WC| of every worker."""
+    """Return |PC| + |WC| of every worker."""
     active: dict[str | None, int] = {}
     for name, each in watched.items():
         if each.mark.label != CONVERGED and (worker := jobs[name].worker) is not None:
@@ -216,7 +216,7 @@ def _count_active(
 def _choose_requests(
     slowing: Iterable[tuple[str, str | None]], active: Mapping[str | None, int]
 ) -> dict[str, Reason]:
-    """Lines 15 and 16: those beside which others progress ask to be reallocated, and why."""
+    """Return the requests of containers beside which others progress (lines 15 and 16)."""
     return {
         name: Reason(
             "Algorithm 3, lines 15–16",
