@@ -74,7 +74,7 @@ def paper_of(policy: Policy) -> Paper:
 def declaration(policy: Policy) -> str | None:
     """A policy's description of itself is complete, and its settings have valid defaults."""
     if not NAME.fullmatch(policy.name) or policy.name == "all":
-        return f"“{policy.name}” is no name: use small letters, digits, dots and hyphens."
+        return f"“{policy.name}” is not a valid name. Use small letters, digits, dots and hyphens."
     if not policy.about.endswith("."):
         return "What it says about itself is no sentence that ends with a full stop."
     if not isinstance(policy.kind, PolicyKind) or not all(isinstance(need, Need) for need in policy.needs):

@@ -243,7 +243,7 @@ def test_of_whom_nobody_knows_how_many_steps_are_left_that_is_said_once():
     follow(made)
     made.put("a", steps=20, step_seconds=0.5)
     made.look(10.0)
-    assert texts(made, "a")[0].startswith("a does not say how many steps it has")
+    assert texts(made, "a")[0].startswith("a does not print its number of steps")
     made.put("a", steps=40)
     made.look(20.0)
     assert "steps" not in "".join(texts(made, "a"))
