@@ -1,6 +1,6 @@
-"""When a job has to be done, as people write it: ``2 h``, ``18:00``, ``6 pm``, ``tomorrow 9:00``, a date.
+"""Reads deadlines as people write them: ``2 h``, ``18:00``, ``6 pm``, ``tomorrow 9:00``, a date.
 
-What could mean two things is refused: a bare number, a date without a time, a time of day that is over.
+Ambiguous input is refused: a bare number, a date without a time, a time of day that is over.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LONGEST: Final = 366 * 86400.0
 
 
 def read_deadline(text: str, now: float, zone: str = "") -> float | None:
-    """When a job has to be done, seconds since 1970; None if nothing is said.
+    """Return the deadline in seconds since 1970; None for an empty text.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def read_deadline(text: str, now: float, zone: str = "") -> float | None:
 
 
 def format_deadline(until: float, now: float, zone: str = "") -> str:
-    """A moment as it was understood: ``18:00 (in 2 h 05 min)``, or with its day where that is not today.
+    """Format a deadline: ``18:00 (in 2 h 05 min)``, with its day unless that is today.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def format_deadline(until: float, now: float, zone: str = "") -> str:
 
 
 def _read_span(said: str) -> float | None:
-    """Seconds of ``in 1 h 30 min``; None if it is no such thing."""
+    """Return the seconds of ``in 1 h 30 min``; None for other texts."""
     rest, total = said.removeprefix("in "), 0.0
     while rest:
         match = _PART.match(rest)

@@ -22,7 +22,7 @@ _LONG_QUOTE = re.compile(f"“([^“”]{{{_MOST_QUOTED - 1}}})[^“”]{{2,}}�
 
 
 def shorten_sentence(sentence: str) -> str:
-    """A sentence of at most `MOST_SENTENCE` characters: long quotations cut, no control characters."""
+    """Shorten a sentence to `MOST_SENTENCE` characters: long quotations cut, no control characters."""
     short = _LONG_QUOTE.sub(r"“\1…”", without_controls(sentence))
     return short if len(short) <= MOST_SENTENCE else short[: MOST_SENTENCE - 1] + "…"
 
@@ -64,7 +64,7 @@ class RefusedError(InputError):
 
 
 class NotFoundError(PhaseDockError):
-    """Nothing has the given name or id."""
+    """Nothing has this name or id."""
 
 
 class ConflictError(PhaseDockError):
@@ -76,7 +76,7 @@ class SettingsError(PhaseDockError):
 
 
 class Cancelled(PhaseDockError):  # noqa: N818 - a granted request, not a fault
-    """A person asked for this work to stop."""
+    """The user asked to stop this work."""
 
     def __init__(self) -> None:
         super().__init__("Cancelled.", "Start it again if you like; nothing was saved.")

@@ -1,6 +1,6 @@
 """A typed table of named things: encoders, layouts, kinds of task, policies, pages, engines.
 
-Registration is one explicit line; the error for an unknown name lists those there are.
+Registration is one explicit line; the error for an unknown name lists the known ones.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class Registry(Generic[T]):
         del self._entries[name], self._sources[name]
 
     def source(self, name: str) -> str:
-        """Where an entry comes from; empty for PhaseDock's own."""
+        """Return the origin of an entry; empty for PhaseDock's own."""
         return self._sources.get(name, "")
 
     def __getitem__(self, name: str) -> T:
-        """Look an entry up.
+        """Return an entry.
 
         Raises
         ------

@@ -29,7 +29,7 @@ class NoSettings:
 
 @dataclass(frozen=True, slots=True)
 class FieldSpec:
-    """What a form needs to know of one setting."""
+    """The description of one setting for forms."""
 
     #: The field's name in the dataclass.
     name: str
@@ -38,7 +38,7 @@ class FieldSpec:
     kind: str
     #: The value it has when nothing is given.
     default: Any
-    #: What it is called, and one sentence about it.
+    #: Its label, and one sentence about it.
     label: str
     help: str
     #: Inclusive bounds of a number, or None.
@@ -51,7 +51,7 @@ class FieldSpec:
 
     @property
     def bounds(self) -> str:
-        """What the value may be, in words."""
+        """The allowed values, in words."""
         if self.kind == "choice":
             return "one of " + ", ".join(value for value, _ in self.choices)
         if self.kind == "bool":

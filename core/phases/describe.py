@@ -1,4 +1,4 @@
-"""What each phase is: statistics over labelled samples, and a plain description generated from them."""
+"""Statistics of each phase over labelled samples, and a plain description generated from them."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def five_numbers(values: Iterable[float]) -> tuple[float, float, float, float, f
 
 
 def scale_for(statistics: Sequence[PhaseStatistics], role: Role, unit: Unit) -> Scale:
-    """The one unit in which a quantity is shown of all phases: that of the highest 95th percentile of any."""
+    """Return the scale in which a quantity is shown for all phases: that of the highest 95th percentile."""
     highest = [
         each.quantiles[4]
         for phase in statistics

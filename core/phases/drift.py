@@ -1,4 +1,4 @@
-"""How far traces are from what a model was trained on, and teaching it what it does not know."""
+"""Drift: how far traces are from a model's training, and continued training on unfamiliar ones."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def measure_limits(model: PhaseModel, windows: Windows) -> tuple[float, float]:
 
 
 def with_limits(model: PhaseModel, traces: TraceSet) -> PhaseModel:
-    """A model that knows the limits of its training, given that; one that knows them already stays as it is.
+    """Return the model with the limits of its training, computed from its traces if it has none.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def find_strange(model: PhaseModel, windows: Windows) -> npt.NDArray[np.bool_]:
 
 
 def find_strange_samples(model: PhaseModel, traces: TraceSet) -> npt.NDArray[np.bool_]:
-    """Which samples of traces are strange to a model, shape (n_samples,); those without a window are not.
+    """Return which samples are strange to a model, shape (n_samples,); samples without a window are not.
 
     Raises
     ------
@@ -139,7 +139,7 @@ _MAX_LISTED = 3
 
 @dataclass(frozen=True, slots=True)
 class OutOfRange:
-    """One feature beside the training."""
+    """A feature's values outside the training's range."""
 
     #: The feature.
     name: str
@@ -157,22 +157,22 @@ class OutOfRange:
 
 @dataclass(frozen=True, slots=True)
 class Familiarity:
-    """How traces compare with what a model was trained on."""
+    """Traces compared with a model's training."""
 
     #: The sampling periods in seconds; 0 where the model does not say.
     period: float
     trained_period: float
-    #: Every feature that the model reads; empty where the model does not say what it was trained on.
+    #: Every feature of the model; empty where the model has no record of its training.
     outside: tuple[OutOfRange, ...]
 
     @property
     def has_record(self) -> bool:
-        """Whether the model says what it was trained on."""
+        """Whether the model has a record of its training."""
         return bool(self.outside)
 
     @property
     def period_ratio(self) -> float | None:
-        """The traces' period over that of the training, or None where one is unknown."""
+        """The traces' period over the training's, or None if either is unknown."""
         return self.period / self.trained_period if self.period > 0 and self.trained_period > 0 else None
 
     @property
@@ -183,7 +183,7 @@ class Familiarity:
 
     @property
     def out_of_range(self) -> tuple[OutOfRange, ...]:
-        """The features outside of the training's range, or far below what it reaches, the worst first."""
+        """The features out of the training's range, or far below it, the worst first."""
         found = (each for each in self.outside if each.share > MAX_OUTSIDE_SHARE or each.reach < MIN_REACH)
         return tuple(sorted(found, key=lambda each: -each.share))
 
@@ -223,7 +223,7 @@ def compare_with_training(model: PhaseModel, traces: TraceSet) -> Familiarity:
 
 
 def drift_warning(found: Familiarity, name: str) -> tuple[str, str] | None:
-    """What a person has to know before believing a model's phases: in short, and in sentences with numbers.
+    """Return a warning about drift, a headline and sentences with numbers; None for near traces.
 
     Parameters
     ----------
@@ -290,11 +290,10 @@ _MAX_PERIODS_RATIO = 1.25
 def continue_training(
     model: PhaseModel, traces: TraceSet, more: int = 1, progress: Progress = silent
 ) -> PhaseModel:
-    """A model that also knows these traces.
+    """Return a model that also covers these traces.
 
-    New phases get the next numbers. Their centres are those of the samples that the old model had seen
-    nothing like, in executions of which more than a fifth is so. What is strange to the new model is measured
-    anew.
+    New phases get the next numbers. Their centres come from the strange samples of executions of which more
+    than a fifth is strange. The limits of strangeness are measured anew.
 
     Parameters
     ----------
@@ -357,7 +356,7 @@ def _find_unfamiliar(model: PhaseModel, traces: TraceSet, windows: Windows) -> n
 
 
 def concatenate(model: PhaseModel, parts: Sequence[TraceSet]) -> TraceSet:
-    """Several trace sets as one, with what a model reads of them; equal names get a number.
+    """Concatenate trace sets with the features of a model; repeated names get a number.
 
     Raises
     ------
@@ -392,7 +391,7 @@ def concatenate(model: PhaseModel, parts: Sequence[TraceSet]) -> TraceSet:
 
 
 def _unique_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of which none comes twice: later ones get a number."""
+    """Make names unique: later ones get a number."""
     taken: set[str] = set()
     found = []
     for name in names:

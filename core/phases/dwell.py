@@ -132,12 +132,11 @@ def with_minimum_dwell(traces: TraceSet, labels: Labels, minimum: float) -> Labe
 
 
 def suggested_minimum_dwell(runs: Runs, period: float) -> float:
-    """The minimum dwell time that the segments themselves suggest, in seconds; 0 where they do not flicker.
+    """Return the minimum dwell time that the segments suggest, in seconds; 0 where they do not flicker.
 
     Segments flicker where no phase has more than 15% of its own time in segments as short, so that a phase
-    that is brief by nature is kept. The minimum is a sampling period longer than the longest of them, and
-    never longer than the shortest of the others. Where fewer than a fifth of all segments flicker, none is
-    worth smoothing.
+    that is brief by nature is kept. The minimum is one sampling period above the longest of them, and at most
+    the shortest of the others. Where fewer than a fifth of all segments flicker, it is 0.
 
     Parameters
     ----------

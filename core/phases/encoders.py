@@ -63,7 +63,7 @@ class Encoder(Protocol):
         """The number of each window's nearest centre, shape (n_windows,)."""
 
     def errors(self, windows: Windows, codes: Codes) -> npt.NDArray[np.float64]:
-        """How far the last row of each window is from what its code says of it, ‖v − v⁻‖₂, (n_windows,)."""
+        """Return the distance of each window's last row from its reconstruction, ‖v − v⁻‖₂, (n_windows,)."""
 
     def arrays(self) -> Arrays:
         """The parameters by name, as a model file keeps them."""
@@ -96,7 +96,7 @@ def nearest_of(codes: Codes, centres: Codes) -> Labels:
 
 @dataclass(frozen=True, eq=False)
 class _Affine(ABC):
-    """What encoders made of one matrix and one bias have in common."""
+    """An encoder of one matrix and one bias."""
 
     squash: ClassVar[bool]
 
@@ -333,7 +333,7 @@ def fit_window(
     settings: PhaseSettings,
     progress: Progress,  # noqa: ARG001
 ) -> tuple[Encoder, tuple[float, ...]]:
-    """Take the window itself: there is nothing to fit."""
+    """Use the window itself as code."""
     return WindowEncoder(features, settings.history), ()
 
 

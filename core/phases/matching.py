@@ -1,11 +1,8 @@
-"""Which columns of a trace set a model reads.
+"""Matches the columns of a trace set to the features of a model.
 
-Features are found by name. Where a model's CPU or memory feature is missing by name, the set's only
-feature of the same role takes its place if the units agree; anything else is an error.
-
-A plain unit is one that nobody knew when a file was read, not a unit of its own. Against a share, whose
-values lie between 0 and 1, it can be told from the numbers whether it fits; every other unit is refused, for
-bytes or cores cannot be told from anything else.
+Features are found by name. Where a model's CPU or memory feature is missing by name, the set's only feature
+of the same role takes its place if the units agree; anything else is an error. A plain unit matches a share
+if the values tell that it is one.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ MAIN_UNIT = {Role.CPU: Unit.CORES, Role.MEMORY: Unit.BYTES}
 
 
 def main_feature(features: Sequence[Feature], role: Role) -> Feature | None:
-    """The feature that stands for a role: in cores or bytes if there is one, else the first."""
+    """Return the feature that stands for a role: in cores or bytes if there is one, else the first."""
     having = [feature for feature in features if feature.role is role]
     exact = [feature for feature in having if feature.unit is MAIN_UNIT.get(role)]
     return next(iter(exact or having), None)
@@ -63,7 +60,7 @@ def default_features(traces: TraceSet) -> tuple[Feature, ...]:
 
 
 def named_features(traces: TraceSet, names: Sequence[str]) -> tuple[Feature, ...]:
-    """Features of a set by name.
+    """Return the features of a set by name.
 
     Raises
     ------
@@ -125,7 +122,7 @@ def match_features(
 def _are_both_shares(
     feature: Feature, column: Feature, traces: TraceSet, scaler: Scaler | None, at: int
 ) -> bool:
-    """Whether two features are shares of which one was read without its unit, as their values tell."""
+    """Return whether both features are shares, one of them read without its unit."""
     if {feature.unit, column.unit} != {Unit.PLAIN, Unit.SHARE}:
         return False
     if column.unit is Unit.PLAIN:
@@ -136,7 +133,7 @@ def _are_both_shares(
 
 
 def _learned_as_shares(mean: float, scale: float) -> bool:
-    """Whether values of this mean and standard deviation can all lie between 0 and 1.
+    """Return whether values of this mean and standard deviation can all lie between 0 and 1.
 
     The variance of such values is at most m(1 − m) (Bhatia and Davis, "A better bound on the variance",
     2000). A scale of 1 is a feature that never changed.

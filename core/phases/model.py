@@ -1,4 +1,4 @@
-"""The phase model: features, scaler, encoder, centres, expansions, and what it was made from."""
+"""The phase model: features, scaler, encoder, centres, expansions, and its training record."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Expansion:
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """What a model was made from."""
+    """The record of a model's training."""
 
     #: The reconstruction error of every epoch; empty where nothing was trained.
     errors: tuple[float, ...] = ()
@@ -73,7 +73,7 @@ class PhaseModel:
     settings: PhaseSettings
     #: Phases that were divided afterwards, oldest first.
     expansions: tuple[Expansion, ...] = ()
-    #: What it was made from.
+    #: The record of its training.
     training: TrainingRecord = field(default_factory=TrainingRecord)
     #: Each current phase over the training traces, warm-up last if there is any.
     statistics: tuple[PhaseStatistics, ...] = ()
@@ -82,7 +82,7 @@ class PhaseModel:
 
     @property
     def warmup(self) -> str:
-        """What samples without a full window get: ``"label"`` or ``"zeros"``."""
+        """The treatment of samples without a full window: ``"label"`` or ``"zeros"``."""
         return self.settings.warmup
 
     @property

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class LatestPhases(NamedTuple):
-    """What a round of samples says of n containers."""
+    """The phases of n containers after a round of samples."""
 
     #: Their phases, int16, shape (n,).
     labels: Labels
@@ -84,7 +84,7 @@ class OnlineDetector:
         return labels_of(self._model, self._advance(containers, samples))
 
     def latest(self, containers: Sequence[str], samples: FloatArray) -> LatestPhases:
-        """The same, with the codes and with what is strange.
+        """Return labels with the codes and strange samples.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class OnlineDetector:
         return np.array([self._places[name] for name in containers], np.int64)
 
     def gap(self, containers: Iterable[str]) -> None:
-        """Begin warm-up again for containers whose samples were interrupted."""
+        """Begin warm-up again for containers with interrupted samples."""
         for name in containers:
             if name in self._places:
                 self._seen[self._places[name]] = 0

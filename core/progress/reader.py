@@ -26,7 +26,7 @@ class StepClock:
         self._seen: deque[tuple[float, int]] = deque(maxlen=1000)
 
     def note(self, time: float, steps: int | None) -> None:
-        """Take in how many steps were done at a moment; it begins anew where they fall."""
+        """Add the number of steps at a moment; starts anew where it falls."""
         if steps is None or (self._seen and steps == self._seen[-1][1]):
             return
         if self._seen and (steps < self._seen[-1][1] or time <= self._seen[-1][0]):
@@ -115,7 +115,7 @@ class ProgressReader:
         return tuple(reading for reading in found if reading is not None)
 
     def read(self, time: float, line: str) -> Reading | None:
-        """Return what one line says of E, or None.
+        """Return the value of E in a line, or None.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class ProgressReader:
 
     @property
     def position(self) -> Position:
-        """How far the program is, by its own output."""
+        """The progress of a program by its own output."""
         return self._counted.position()
 
     @property
@@ -154,7 +154,7 @@ class ProgressReader:
 
     @property
     def why(self) -> str | None:
-        """One sentence why there is no E now and what to do, or None where there is one."""
+        """Why there is no E now and what to do, in one sentence; None where there is one."""
         if self._no_number:
             return "Its last value is not a number (nan or inf): look at its learning rate and its data."
         if self._readings:

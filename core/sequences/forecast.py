@@ -129,9 +129,9 @@ class NextPhase:
 
 @dataclass(frozen=True, slots=True)
 class PhaseForecast:
-    """What comes after some phases."""
+    """A forecast of the phases that follow."""
 
-    #: The phases that were asked about, the present one last.
+    #: The phases it starts from, the present one last.
     after: State
     #: The part of them that was seen often enough and is used.
     used: State
@@ -139,7 +139,7 @@ class PhaseForecast:
     seen: int
     #: The number of steps ahead.
     steps: int
-    #: What may come, the most probable first. Counts are those of the next step.
+    #: The possible phases, the most probable first. Counts are those of the next step.
     phases: tuple[NextPhase, ...]
 
 

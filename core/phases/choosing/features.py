@@ -40,7 +40,7 @@ class ExcludedFeature:
 
 @dataclass(frozen=True, slots=True)
 class UsefulFeatures:
-    """The features to read, and those that are not, with reasons."""
+    """The features to read, and the others with reasons."""
 
     features: tuple[Feature, ...]
     left_out: tuple[ExcludedFeature, ...]
@@ -118,7 +118,7 @@ def measure_persistence(traces: TraceSet, values: FloatArray) -> float:
 
 
 def _why_excluded(feature: Feature, values: FloatArray, chosen: list[tuple[Feature, FloatArray]]) -> str:
-    """Why a feature is not read, after those that are; "" where nothing speaks against it."""
+    """Return why a feature is not read, given the chosen ones; "" if it is."""
     if feature.role in EXCLUDED_ROLES:
         return "it is not a usage"
     if not np.isfinite(values).all():

@@ -37,7 +37,7 @@ class SearchSpace:
     epochs: tuple[int, ...] = (50,)
 
     def trials(self, base: PhaseSettings, seed: int, at_most: int | None = None) -> list[PhaseSettings]:
-        """All combinations, or a seeded choice of some of them, in the order of the grid.
+        """Return all combinations, or a seeded choice of them, in the order of the grid.
 
         Raises
         ------
@@ -65,7 +65,7 @@ class Trial:
 
 
 def split_executions(traces: TraceSet, share: float, seed: int) -> tuple[list[str], list[str]]:
-    """Training and held-out executions, drawn by a seed; at least one of each.
+    """Split the executions into training and held-out ones by a seed; at least one of each.
 
     Raises
     ------

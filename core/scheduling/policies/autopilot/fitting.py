@@ -1,7 +1,7 @@
 """Fits a provisioning policy for steering on all containers of a trace set.
 
-As in a comparison at equal violation (`core.provisioning.evaluation.comparison`), its advice is multiplied by the
-factor with which it falls short for the tolerated share of time on its training data.
+As in a comparison at equal violation (`core.provisioning.evaluation.comparison`), its advice is multiplied by
+the factor with which it falls short for the tolerated share of time on its training data.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Steering by phases as a policy in the frame of all runs: asked at each sample, its ledger replays.
+"""Steering by phases as a scheduling policy: asked at each sample, with a ledger that replays.
 
-What a container uses comes with the observation (`core.scheduling.model.Use`); what it is given goes back as
-actions like those of every scheduler, so engines verify, refuse, save and restore them as ever.
+Usage arrives with the observation (`core.scheduling.model.Use`); limits leave as actions like those of every
+scheduler, so engines verify, refuse, save and restore them as usual.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _TOLERANCE = 1e-9
 
 
 class WaitingStarts(NamedTuple):
-    """Who begins now."""
+    """The starts of one decision."""
 
-    #: Starts that were not confirmed, by the names of their jobs.
+    #: Unconfirmed starts, by job name.
     pending: Mapping[str, PendingStart]
-    #: What is done, and why.
+    #: The starts and their reasons.
     starts: tuple[Start, ...]
     reasons: tuple[Reason, ...]
-    #: When a start that failed is tried again, or None.
+    #: When a failed start is retried, or None.
     wake: float | None
 
 
@@ -83,7 +83,7 @@ def start_waiting(
 
 
 class _FreeResources:
-    """Cores and bytes of each worker that nobody has a limit for."""
+    """Cores and bytes of each worker that no limit covers."""
 
     def __init__(self, settings: AutopilotSettings, seen: Observation) -> None:
         self._unasked = settings.unasked
@@ -100,11 +100,11 @@ class _FreeResources:
                 self._free[job.worker] -= self.request(job) if job.limit is None else job.limit
 
     def request(self, job: Job) -> float:
-        """Cores that a job asks for, at most those of the largest worker."""
+        """Return the requested cores, at most those of the largest worker."""
         return min(job.request or self._unasked, self._largest)
 
     def place(self, job: Job, avoids: str | None) -> str | None:
-        """The worker with most cores free on which a job fits; not where it failed if there is another."""
+        """Return the freest worker on which a job fits; another than that of a failed start if possible."""
         able = [
             name
             for name, free in self._free.items()
@@ -115,7 +115,7 @@ class _FreeResources:
         return max(others or able, key=self._free.__getitem__, default=None)
 
     def take(self, job: Job, worker: str) -> None:
-        """Count a job as begun."""
+        """Count a job as started."""
         if worker in self._free:
             self._free[worker] -= self.request(job)
             self._memory[worker] -= job.terms_or_default.memory or 0.0
@@ -126,74 +126,74 @@ SAMPLE_SECONDS = 1.0
 _SAMPLE_DELAY = 0.15
 """Seconds after a sample at which it can be seen."""
 OUT_OF_MEMORY_RULE = "autopilot, out of memory"
-"""The rule by which a container is left alone."""
+"""The rule that leaves a container alone."""
 UNFAMILIAR_RULE = "autopilot, unfamiliar"
-"""The rule by which a container is steered without its phases, and by them again."""
+"""The rule that switches between steering with and without phases."""
 UNFAMILIAR_MARK = "unfamiliar"
-"""The mark of such a container; that of any other is its phase."""
+"""The mark of an unfamiliar container; other marks are phases."""
 STRANGE_WINDOW = 120
-"""Labelled samples over which the share of strange ones is taken."""
+"""Labelled samples over which the strange share is taken."""
 _MIN_LABELLED = 20
-"""Labelled samples before which nothing is said of that."""
+"""The fewest labelled samples for that share."""
 _FAMILIAR_RATIO = 0.5
-"""A container is familiar again below this part of the share that made it unfamiliar."""
+"""A container is familiar again below this part of the limit that made it unfamiliar."""
 _NEVER_REQUESTED = -1.0
-"""What is never asked for: what was asked for before is asked for again."""
+"""A request that never matches, so that the limit is requested again."""
 _LIMIT_TOLERANCE = 0.01
-"""Share by which a limit may differ from the one that was asked for: engines round."""
+"""Relative difference up to which a limit equals the requested one: engines round."""
 
 
 @dataclass(frozen=True, slots=True)
 class SteeredContainer:
-    """What is remembered of a container."""
+    """The state of one container."""
 
-    #: Of its cores and of its memory; None where the policy says nothing of them.
+    #: The states of its cores and memory; None where the policy does not advise.
     cpu: CpuState | None
     memory: MemoryState | None
-    #: Its limits when it was first seen.
+    #: Its limits at its first sample.
     initial_limits: Limits
-    #: How often one of its processes had been killed for want of memory by then.
+    #: The number of its killed processes at that time.
     kills: int
-    #: The limits that were asked for last.
+    #: The last requested limits.
     requested_limits: Limits
-    #: Whether it is left alone, with the limits that it had.
+    #: Whether it is left alone with its initial limits.
     is_left_alone: bool = False
-    #: How many of its samples were labelled, at most `LATELY`, and the share of strange ones among the last.
+    #: Its labelled samples, at most `STRANGE_WINDOW`, and the strange share of the last ones.
     labelled_samples: int = 0
     strange_share: float = 0.0
-    #: Whether it is steered by the reactive rule, because its phases mean nothing.
+    #: Whether the reactive rule steers it, because its phases mean nothing.
     is_unfamiliar: bool = False
 
     @property
     def last_seen(self) -> float:
-        """When its last sample was, seconds."""
+        """The time of its last sample, seconds."""
         state = self.cpu or self.memory
         return inf if state is None else state.last.time
 
 
 @dataclass(frozen=True, slots=True)
 class AutopilotState:
-    """What is remembered between two decisions."""
+    """The state between two decisions."""
 
-    #: As chosen.
+    #: As configured.
     settings: AutopilotSettings
-    #: Of the last observation.
+    #: The number of the last observation.
     number: int = -1
-    #: Containers that are steered, by their jobs.
+    #: The steered containers, by job.
     containers: Mapping[str, SteeredContainer] = field(default_factory=dict)
-    #: Starts that were not confirmed, by the names of their jobs.
+    #: Unconfirmed starts, by job name.
     pending_starts: Mapping[str, PendingStart] = field(default_factory=dict)
-    #: When it last asked to be woken.
+    #: The last requested wake-up time.
     wake: float | None = None
 
 
 def begin(settings: AutopilotSettings, seed: int) -> AutopilotState:  # noqa: ARG001 - nothing is left to chance
-    """The state before the first observation."""
+    """Return the initial state."""
     return AutopilotState(settings)
 
 
 def decide(state: AutopilotState, seen: Observation) -> Decision[AutopilotState]:
-    """Give each container what its phase needs, and let those begin that wait for what is free."""
+    """Give each container what its phase needs, and start waiting jobs on free cores."""
     if seen.number <= state.number:
         return Decision(state, wake=state.wake)
     starts = start_waiting(state.settings, state.pending_starts, seen)
@@ -209,7 +209,7 @@ def decide(state: AutopilotState, seen: Observation) -> Decision[AutopilotState]
 
 
 class _SteeringRound:
-    """One decision about the containers that run."""
+    """One decision about the running containers."""
 
     def __init__(self, fitted: FittedPolicy, state: AutopilotState, seen: Observation) -> None:
         self._fitted, self._settings = fitted, state.settings
@@ -229,7 +229,7 @@ class _SteeringRound:
 
     @property
     def wake(self) -> float:
-        """When the next sample can be seen."""
+        """When the next sample is available."""
         last = max((each.last_seen for each in self.containers.values()), default=-inf)
         coming = last + SAMPLE_SECONDS + _SAMPLE_DELAY
         return coming if self._now < coming < inf else self._now + SAMPLE_SECONDS

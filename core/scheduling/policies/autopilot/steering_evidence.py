@@ -1,4 +1,4 @@
-"""What steering would have been worth, or was: cores and memory freed, time short, and who drives that."""
+"""The effect of steering, real or simulated in watch mode: freed cores and memory, and time short."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ if TYPE_CHECKING:
 
 
 class ContainerAccount(NamedTuple):
-    """What was added up of one container."""
+    """The sums over one container."""
 
-    #: For how long.
+    #: Its observed time.
     seconds: float = 0.0
-    #: What it would have had, times seconds.
+    #: Its allocation by the policy, times seconds.
     cores: float = 0.0
     bytes: float = 0.0
-    #: What it has without being steered, times seconds.
+    #: Its allocation without steering, times seconds.
     kept_cores: float = 0.0
     kept_bytes: float = 0.0
     #: Core-seconds used.
     used: float = 0.0
-    #: Seconds for which it would have used more than it would have had.
+    #: Seconds for which its use exceeded the policy's allocation.
     short: float = 0.0
     #: Its throttled share of periods, times seconds.
     held_back: float = 0.0
-    #: How often its limits would have changed, and how often one was too low.
+    #: Changes of its limits, and limits that were too low.
     resizes: int = 0
     violations: int = 0
-    #: Processes that were killed for want of memory.
+    #: Processes killed for lack of memory.
     killed: int = 0
-    #: Whether it is left alone, because it ran out of memory.
+    #: Whether it is left alone after running out of memory.
     left: bool = False
-    #: Whether its phases mean nothing, so that a reactive rule steers it.
+    #: Whether a reactive rule steers it, because its phases mean nothing.
     unfamiliar: bool = False
-    #: What it would have now, and what it has without being steered: cores, cores, bytes, bytes.
+    #: Its present allocation with and without steering: cores, cores, bytes, bytes.
     current: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
 
     @property
@@ -94,7 +94,7 @@ class ContainerAccount(NamedTuple):
 
 @dataclass
 class _FollowedContainer:
-    """One container: its own limits, what it has unsteered, was to have, used last; its kills at first."""
+    """One container: its initial, unsteered and target limits, its last use, and its kills at first."""
 
     initial_limits: Limits
     unsteered: Limits
@@ -124,7 +124,7 @@ class EvidenceBook:
         self._capacity: dict[str, float] = {}
 
     def add_entry(self, entry: Entry) -> None:
-        """Take the next entry."""
+        """Add the next entry."""
         self._alive = frozenset(job.id for job in entry.observation.jobs)
         self._capacity = {worker.id: worker.capacity for worker in entry.observation.workers}
         for job in entry.observation.jobs:
@@ -146,7 +146,7 @@ class EvidenceBook:
                 each.account = each.account._replace(left=True)
 
     def evidence(self) -> Evidence | None:
-        """What was added up so far; None where nothing was seen of what containers use."""
+        """Return the evidence so far; None without any usage."""
         if self._begun is None:
             return None
         accounts = {name: each.account for name, each in self._followed.items()}
@@ -197,74 +197,74 @@ def _unsteered_limits(job: Job, use: Use) -> Limits:
 
 @dataclass(frozen=True, slots=True)
 class ContainerEvidence:
-    """What was added up of one container."""
+    """The evidence of one container."""
 
-    #: Its job's.
+    #: The name of its job.
     name: str
-    #: For how long.
+    #: Its observed time.
     seconds: float
-    #: The mean over that time of what would be free; below zero where it needs more.
+    #: The mean of freed cores and bytes; negative where it needs more.
     freed_cores: float
     freed_bytes: float
     #: The share of that time that was short.
     short_share: float
-    #: How often its limits would have changed, and how often one was too low.
+    #: Changes of its limits, and limits that were too low.
     resizes: int
     violations: int
-    #: Whether it is left alone, because it ran out of memory.
+    #: Whether it is left alone after running out of memory.
     left: bool = False
-    #: Whether its phases mean nothing, so that a reactive rule steers it.
+    #: Whether a reactive rule steers it, because its phases mean nothing.
     unfamiliar: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was added up of all containers."""
+    """The evidence of all containers."""
 
     #: Seconds since the first sample.
     lasted: float = 0.0
     #: Container-seconds.
     seconds: float = 0.0
-    #: The mean over time of what would be free, all containers together; below zero where they need more.
+    #: The mean of freed cores and bytes, all containers together; negative where they need more.
     freed_cores: float = 0.0
     freed_bytes: float = 0.0
-    #: The same now.
+    #: The same at present.
     freed_cores_now: float = 0.0
     freed_bytes_now: float = 0.0
-    #: The mean over time of what they have without being steered.
+    #: The mean allocation without steering.
     kept_cores: float = 0.0
     kept_bytes: float = 0.0
     #: The share of container-seconds that was short.
     short_share: float = 0.0
-    #: Per container.
+    #: Resizes per container.
     resizes_per_hour: float = 0.0
-    #: How often a limit was too low.
+    #: Limits that were too low.
     violations: int = 0
     #: The throttled share of periods.
     held_back_share: float = 0.0
-    #: Processes that were killed for want of memory.
+    #: Processes killed for lack of memory.
     killed: int = 0
-    #: Each of them, those that were short for the largest share of their time first.
+    #: The containers, the largest share of short time first.
     containers: tuple[ContainerEvidence, ...] = ()
 
     @property
     def worst(self) -> ContainerEvidence | None:
-        """The container that was short for the largest share of its time; None where none was."""
+        """The container with the largest share of short time, or None."""
         return self.containers[0] if self.containers and self.containers[0].short_share > 0 else None
 
     @property
     def left(self) -> tuple[str, ...]:
-        """Containers that are left alone, because they ran out of memory."""
+        """Containers that are left alone after running out of memory."""
         return tuple(each.name for each in self.containers if each.left)
 
     @property
     def unfamiliar(self) -> tuple[str, ...]:
-        """Containers that do what the phase model has not seen."""
+        """Containers that are out of distribution for the phase model."""
         return tuple(each.name for each in self.containers if each.unfamiliar)
 
 
 def sum_evidence(accounts: Mapping[str, ContainerAccount], lasted: float, alive: Collection[str]) -> Evidence:
-    """All containers together."""
+    """Sum up all containers."""
     every = accounts.values()
     seconds = sum(each.seconds for each in every)
     if seconds <= 0:
@@ -304,7 +304,7 @@ def _container(name: str, account: ContainerAccount) -> ContainerEvidence:
 
 
 def evidence_from_dict(plain: Mapping[str, Any] | None) -> Evidence | None:
-    """Evidence from plain values, as `dataclasses.asdict` gives them."""
+    """Read evidence from the plain values of `dataclasses.asdict`."""
     if plain is None:
         return None
     containers = tuple(ContainerEvidence(**each) for each in plain["containers"])
