@@ -126,15 +126,7 @@ Milestones: TypeAlias = "Sequence[tuple[float, float]]"
 
 
 def best_prefix(works: Floats, worths: Floats) -> float:
-    """Return the largest ratio of worth to work over the prefixes of a chain.
-
-    Parameters
-    ----------
-    works
-        Work to each point that is still ahead, core-seconds, above zero; at least one, in any order.
-    worths
-        What reaching each is worth.
-    """
+    """Return the largest ratio of worth to work over the prefixes of a chain."""
     order = np.argsort(works)
     return float((np.cumsum(worths[order]) / works[order]).max())
 
@@ -202,11 +194,6 @@ def fit_step_time(measured: Sequence[tuple[float, float]]) -> StepTime:
 
     It is the best of the least-squares fits in which some terms are zero and none is negative: with three
     terms those are few, and one of them is the constrained optimum (Lawson and Hanson 1974, ch. 23).
-
-    Parameters
-    ----------
-    measured
-        (cores, seconds per step), both above zero; at least one pair.
     """
     cores, seconds = np.array(measured, float).T
     rows = np.column_stack([np.ones_like(cores), 1.0 / cores, cores]) / seconds[:, None]

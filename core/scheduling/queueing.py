@@ -72,17 +72,7 @@ class ServedJob(NamedTuple):
 
 
 def added_delay(work: float, others: Sequence[float], capacity: float) -> float:
-    """Return the seconds that a job adds to the sum of completion times on a worker.
-
-    Parameters
-    ----------
-    work
-        Its core-seconds.
-    others
-        Core-seconds left of each job there.
-    capacity
-        Cores.
-    """
+    """Return the seconds that `work` core-seconds add to the sum of completion times beside other jobs."""
     return (work + sum(min(work, each) for each in others)) / capacity
 
 
@@ -117,15 +107,7 @@ class _JobProgress:
 
 
 def sum_weighted_times(jobs: Iterable[ServedJob], capacity: float) -> float:
-    """Return the sum of worth times seconds over all milestones of all jobs, best block first.
-
-    Parameters
-    ----------
-    jobs
-        Those on one worker.
-    capacity
-        Its cores.
-    """
+    """Return the sum of worth times seconds over all milestones of all jobs, best block first."""
     left, now, summed = [_JobProgress(job, capacity) for job in jobs], 0.0, 0.0
     while left:
         left.sort(key=lambda job: -job.blocks[-1][0])

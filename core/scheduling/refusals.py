@@ -136,17 +136,7 @@ def check_migration(action: Migrate, state: JobState, *, writes: bool, there: bo
 def check_memory_limit(
     job: str, limit: float | None, used: float | None, worker: str, memory: float | None
 ) -> float | None:
-    """Return a memory limit (bytes, None for none) if the worker has it and the job fits into it.
-
-    Parameters
-    ----------
-    job, limit
-        As asked for.
-    used, memory
-        What the job uses now, and what the worker has, in bytes; None where that is not known.
-    worker
-        Its name.
-    """
+    """Return a memory limit (bytes, None for none) if the worker has it and the job fits into it."""
     if limit is None:
         return None
     if not 0 < limit <= (inf if memory is None else memory):

@@ -25,17 +25,7 @@ if TYPE_CHECKING:
 
 
 def water_fill(capacity: float, caps: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Return the cores of each job, min(cap, w·level): all cores are used or every job is at its cap.
-
-    Parameters
-    ----------
-    capacity
-        Cores to share.
-    caps
-        Most cores of each job; infinite without a cap.
-    weights
-        Above zero, one per job.
-    """
+    """Return the cores of each job, min(cap, w·level): all cores are used or every job is at its cap."""
     total = sum(weights)
     if not caps or total <= 0:
         return [0.0] * len(caps)
@@ -101,21 +91,7 @@ def advance_fair_shares(
     capacity: float,
     seconds: float,
 ) -> dict[str, FairShare]:
-    """Let time pass on the virtual worker; jobs that finish there leave it.
-
-    Parameters
-    ----------
-    jobs
-        Those that are on it, finished in reality or not.
-    totals
-        Core-seconds that each needs in total, as far as is known now.
-    demands
-        Most cores that each can use.
-    capacity
-        Cores.
-    seconds
-        How long.
-    """
+    """Let time pass on the virtual worker; jobs that finish there leave it."""
     left = {name: totals[name] - fair.received for name, fair in jobs.items() if totals[name] > fair.received}
     had = {name: jobs[name].received for name in left}
     while left and seconds > 0:
@@ -163,26 +139,7 @@ def compute_slack(
     capacity: float,
     now: float,
 ) -> list[tuple[str, float]]:
-    """Return how long other work can go first before a promise needs the whole worker.
-
-    Parameters
-    ----------
-    promised
-        When each job must have finished, seconds of the run's clock.
-    left
-        Core-seconds that each needs in reality.
-    demands
-        Most cores that each can use.
-    capacity
-        Cores.
-    now
-        The time.
-
-    Returns
-    -------
-    list of (str, float)
-        Jobs in the order of their promises, each with the seconds that may be spent on jobs after it.
-    """
+    """Return, in the order of promises, each job with the seconds that later jobs may take before it."""
     order = sorted(left, key=lambda name: (promised[name], name))
     due, spare = 0.0, []
     for name in order:
@@ -232,15 +189,7 @@ _TOLERANCE: Final = 1e-9
 def plan_changes(
     wanted: Iterable[tuple[Job, str, float]], refused: Mapping[str, str] | None = None
 ) -> tuple[Action, ...]:
-    """Return the actions that bring jobs to their target cores.
-
-    Parameters
-    ----------
-    wanted
-        Jobs as they are seen now, the worker that each is on or begins on, and its cores; 0: it rests.
-    refused
-        Why jobs that wait are turned away, by their names.
-    """
+    """Return the actions for (job, worker, cores) targets (0 cores: pause) and for refusals."""
     less: list[Action] = []
     begin: list[Action] = [Refuse(name, why) for name, why in (refused or {}).items()]
     more: list[Action] = []

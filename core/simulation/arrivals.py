@@ -81,17 +81,7 @@ SPREADS = 3.0
 def normal_times(
     spacing: float, spread: float, n: int, rng: np.random.Generator, first: float = 0.0
 ) -> NDArray[np.float64]:
-    """Return n submission times with gaps from N(spacing, spread); a negative gap counts as zero.
-
-    Parameters
-    ----------
-    spacing, spread
-        Mean and standard deviation of a gap, seconds.
-    n
-        How many; the first of them is at `first`.
-    rng
-        The random generator.
-    """
+    """Return n submission times with gaps from N(spacing, spread); a negative gap counts as zero."""
     gaps = np.maximum(rng.normal(spacing, spread, max(n - 1, 0)), 0.0)
     return np.asarray(first + np.concatenate(([0.0], np.cumsum(gaps)))[:n])
 

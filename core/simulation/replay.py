@@ -61,13 +61,7 @@ class Recording:
         return tuple(accumulate((rate * self.period for rate in self.io), initial=0.0))
 
     def values_at(self, moments: Sequence[float]) -> list[tuple[float, float]]:
-        """Return (time, loss) for each step that printed a new value.
-
-        Parameters
-        ----------
-        moments
-            When each step that is over ended, seconds.
-        """
+        """Return (time, loss) for each step that printed a new value."""
         lines, last = [], math.nan
         for moment, value in zip(moments, self.loss, strict=False):
             if math.isfinite(value) and value != last:

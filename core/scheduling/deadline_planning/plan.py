@@ -173,17 +173,6 @@ def continue_plan(
 
     A new plan gives the same core-time in another shape, in which a job may end too late that the old plan
     brings to its end in time.
-
-    Parameters
-    ----------
-    plan
-        As it was made.
-    requests
-        The jobs now, with the steps that are left.
-    capacity
-        Grains of cores there are.
-    now
-        Seconds of the run's clock.
     """
     first = int(plan.edges.searchsorted(now, side="right")) - 1
     if (
@@ -212,17 +201,7 @@ def _meets_deadline(request: AllocationRequest, used: Counts, edges: Floats) -> 
 
 
 def make_plan(requests: Collection[AllocationRequest], free: Counts, edges: Floats) -> Plan:
-    """Give every job its minimum share, in the order of deadlines; ties by name.
-
-    Parameters
-    ----------
-    requests
-        The jobs.
-    free
-        Shape (slots,): grains of cores there are in each slot.
-    edges
-        Shape (slots + 1,): from `slot_edges`.
-    """
+    """Give every job its minimum share of free grains per slot, by deadline; ties by name."""
     left, shares, late = free.copy(), {}, []
     for request in sorted(requests, key=_EDF):
         share = find_min_share(request, left, edges)

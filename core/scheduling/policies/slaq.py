@@ -79,17 +79,7 @@ def learn_gains(memory: Memory, jobs: Sequence[Job], tracks: Tracks) -> Memory:
 
 
 def divide_units(gains: Mapping[str, Gain | None], units: int, piece: float) -> dict[str, int]:
-    """Units of one worker for each job, greedily.
-
-    Parameters
-    ----------
-    gains
-        The gain of each job on it; None where nothing is known.
-    units
-        How many there are; each job has at least one.
-    piece
-        Core-seconds that one unit is in a quantum.
-    """
+    """Units of one worker for each job, greedily."""
     units = max(units, len(gains))
     heap = [
         (_negative_gain(each, 1, piece), 1, place, name) for place, (name, each) in enumerate(gains.items())

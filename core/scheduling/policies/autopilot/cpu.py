@@ -147,14 +147,5 @@ def estimate_unlimited_use(cores: float, withheld: float, capacity: float) -> fl
 
     The kernel counts on each processor for how long runnable threads were throttled. Without the limit they
     would have used at most that time as well.
-
-    Parameters
-    ----------
-    cores
-        What it uses.
-    withheld
-        Seconds for which its threads were throttled, per second.
-    capacity
-        Cores of its worker.
     """
     return max(cores, min(cores + withheld, capacity))

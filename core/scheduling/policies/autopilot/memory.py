@@ -47,17 +47,7 @@ class MemoryState(NamedTuple):
 def begin_memory(
     adviser: Adviser, clock: Clock, use: Use, limit: float | None, before: MemoryState | None = None
 ) -> MemoryState:
-    """Return the state at a container's first sample under a policy; it keeps its limit.
-
-    Parameters
-    ----------
-    adviser, clock, use
-        As in `step`.
-    limit
-        The limit, bytes.
-    before
-        What was remembered of it under another policy.
-    """
+    """Return the state at a container's first sample under a policy; it keeps its limit."""
     inner, advised = begin_advice(adviser, use, use.memory, clock.period)
     begun, peaks = (use.time, ()) if before is None else (before.first_seen, before.peaks)
     number = cycle_number(use.time + clock.period, begun, clock.cycle)

@@ -61,21 +61,7 @@ class ContainerAccount(NamedTuple):
     def after(
         self, seconds: float, use: Use, wanted: Limits, kept: Limits, *, short: float
     ) -> ContainerAccount:
-        """Also with a sample.
-
-        Parameters
-        ----------
-        seconds
-            The time that it stands for.
-        use
-            The sample.
-        wanted
-            What the container was to have for it; None where it stays without.
-        kept
-            What it has without being steered.
-        short
-            Seconds of these for which that was too little.
-        """
+        """Also with a sample."""
         cores, memory = kept.cores or 0.0, kept.memory or 0.0
         mine = cores if wanted.cores is None else wanted.cores
         bytes_ = memory if wanted.memory is None else wanted.memory

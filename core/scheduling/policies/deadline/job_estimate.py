@@ -167,17 +167,7 @@ class JobEstimate:
     def estimate_finish(
         self, grains: int, now: float, general: tuple[float, float] | None
     ) -> FinishEstimate | None:
-        """Return when it would end with these grains; None if unknown or never.
-
-        Parameters
-        ----------
-        grains
-            The cores that it has.
-        now
-            Seconds of the run's clock.
-        general
-            Between which factors predictions of others were wrong; None while too few are known.
-        """
+        """Return when it would end with these grains; None if unknown or never."""
         speed = float(self.rates.speed[min(grains, self.rates.max_grains)])
         if self.prediction is None or self.steps_left is None or speed <= 0:
             return None

@@ -142,15 +142,7 @@ MIN_WEIGHT = 0.01
 
 
 def quota_cores(share: float, capacity: float) -> float:
-    """Return a share of a node in cores: two decimals, at least 0.01 core, at most the node.
-
-    Parameters
-    ----------
-    share
-        From 0 to 1.
-    capacity
-        The node's cores.
-    """
+    """Return a share of a node in cores: two decimals, at least 0.01 core, at most the node."""
     whole = min(capacity, floor(capacity * 100.0 + 1e-9) / 100.0)
     return max(MIN_CORES, min(round(share * capacity, 2), whole))
 

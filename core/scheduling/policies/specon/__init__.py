@@ -119,17 +119,7 @@ def least_scored(score: Mapping[str, float]) -> list[str]:
 def choose_worker(
     job: str, current: str, score: Mapping[str, float], workers: Sequence[Worker]
 ) -> tuple[str, Reason]:
-    """Return the container's worker, which may be its present one (lines 8 to 21), and the reason.
-
-    Parameters
-    ----------
-    job, current
-        The container, and its worker.
-    score
-        Of every worker.
-    workers
-        With the cores in use on each, for ties.
-    """
+    """Return the container's worker, which may be its present one (lines 8 to 21), and the reason."""
     targets = least_scored(score)
     shown = (
         score if len(score) <= _MAX_SCORES_SHOWN else dict.fromkeys((current, *targets[:_MAX_SCORES_SHOWN]))
