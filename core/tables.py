@@ -2,7 +2,7 @@
 
 A `Table` says once which columns there are, what a row has in each, and how that is shown. Renderers add
 only what their medium needs, so a file has what the screen has: `app.ui.tables` draws HTML and AG Grid,
-`core.cli.output` prints, and `write_csv` here writes files. A file keeps values at full precision under the
+`core.cli.output` prints, and `render_csv` here writes files. A file keeps values at full precision under the
 columns' keys; the screen shows texts under their titles.
 
 No cell of a CSV file acts as a formula in a spreadsheet or as a command in a terminal. The rule is for text
@@ -99,7 +99,7 @@ class Table:
         return [column.text(value) for column, value in pairs if column.title]
 
 
-def write_csv(table: Table) -> Iterator[str]:
+def render_csv(table: Table) -> Iterator[str]:
     """The table as lines of CSV; what several parts make up has a column for each."""
     head = [name for column in table.columns for name in column.parts or (column.key,)]
     return csv_lines(head, (_csv_row(table, row) for row in table.rows))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dash import dcc, html
 
 from app.context import address as page_address
 from app.context import workspace
-from app.ui.basics import card, scrolling, state_badge
+from app.ui.basics import card, state_badge
+from app.ui.tables import html_table
 from app.ui.task_card import when
+from core.tables import Column, Table
+from core.units import format_count
 from core.workspace.records import NO_EXPERIMENT
-
-if TYPE_CHECKING:
-    from core.runs.values import RunInfo
 
 _MOST = 50
 _STATES = {
@@ -41,29 +39,24 @@ def attached_card() -> html.Section | None:
     found = workspace().runs.list(_MOST, experiment=NO_EXPERIMENT)
     if not found:
         return None
-    heads = (("Policy", ""), ("State", ""), ("Decisions", "num"), ("When", ""))
-    table = html.Table(
-        [
-            html.Caption("Policies attached to running containers, newest first", className="sr"),
-            html.Thead(html.Tr([html.Th(head, scope="col", className=kind) for head, kind in heads])),
-            html.Tbody([_row(info) for info in found]),
-        ],
-        className="plain runlist attached",
+    table = html_table(
+        Table("attached", _COLUMNS, found),
+        "Policies attached to running containers, newest first",
+        cells={
+            "name": lambda info: dcc.Link(info.name, href=address(info.id), className="policy"),
+            "state": lambda info: state_badge(*state_words(info.state)),
+            "created": lambda info: when(info.created),
+        },
+        css={"created": "ink3"},
+        row_heads=True,
+        look="plain runlist attached",
     )
-    return card(
-        "Attached policies",
-        scrolling(table, "Attached policies"),
-        note="on running containers, from Live",
-        flush=True,
-    )
+    return card("Attached policies", table, note="on running containers, from Live", flush=True)
 
 
-def _row(info: RunInfo) -> html.Tr:
-    return html.Tr(
-        [
-            html.Th(dcc.Link(info.name, href=address(info.id), className="policy"), scope="row"),
-            html.Td(state_badge(*state_words(info.state))),
-            html.Td(f"{info.ticks:,}", className="num"),
-            html.Td(when(info.created), className="ink3"),
-        ]
-    )
+_COLUMNS = (
+    Column("name", "Policy"),
+    Column("state", "State", value=lambda info: state_words(info.state)[0]),
+    Column("ticks", "Decisions", format_count),
+    Column("created", "When"),
+)

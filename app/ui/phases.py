@@ -15,9 +15,18 @@ from core.errors import InputError
 from core.phases import ApplicationSettings
 from core.phases.describe import scale_for
 from core.phases.drift import MAX_STRANGE_SHARE
+from core.tables import Column
 from core.traces.lanes import Lane, default_lanes, list_lanes
 from core.traces.model import Feature, Role, Scale, scale_of
-from core.units import MINUS, format_duration, format_number, format_share, phase_name
+from core.units import (
+    MINUS,
+    format_count,
+    format_duration,
+    format_number,
+    format_share,
+    phase_name,
+    phase_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,14 +41,6 @@ if TYPE_CHECKING:
 
 BEFORE_A_WINDOW = "Before the first full window"
 """What warm-up is."""
-PHASE_HEAD = (
-    ("Phase", False),
-    ("Description", False),
-    ("Samples", True),
-    ("Share of time", True),
-    ("Segments", True),
-    ("Median dwell time", True),
-)
 
 
 def spread_figures(
@@ -64,14 +65,24 @@ def described(each: PhaseStatistics) -> str:
     return each.description if each.phase >= 0 else BEFORE_A_WINDOW
 
 
-def phase_numbers(each: PhaseStatistics) -> tuple[str, str, str, str]:
-    """Samples, share of time, segments and median dwell time of a phase, as tables have them."""
-    return (
-        f"{each.samples:,}",
-        format_share(each.share),
-        f"{each.runs:,}",
-        format_duration(each.median_stay),
-    )
+PHASE_COLUMNS = (
+    Column(
+        "phase_number",
+        "Phase",
+        lambda number: phase_name(number - 1),
+        lambda each: phase_number(each.phase),
+        right=False,
+    ),
+    Column("description", "Description", value=described),
+    Column("samples", "Samples", format_count),
+    Column("share", "Share of time", format_share),
+    Column("segments", "Segments", format_count, lambda each: each.runs),
+    Column("median_dwell_s", "Median dwell time", format_duration, lambda each: each.median_stay),
+)
+PHASE_CELLS = {
+    "phase_number": lambda each: phase_badge(each.phase),
+    "description": lambda each: html.Div(described(each), className="description"),
+}
 
 
 MOST_IN_A_ROW = 5

@@ -27,9 +27,9 @@ import dash_ag_grid as dag
 from dash import html
 from flask import Response, stream_with_context
 
-from app.ui.basics import data, scrolling
+from app.ui.basics import aria, data, scrolling
 from core import units
-from core.tables import Column, Table, write_csv
+from core.tables import Column, Table, render_csv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -58,7 +58,7 @@ def table_route(blueprint: Blueprint, rule: str) -> Callable[[MakeTable], MakeTa
     def register(make: MakeTable) -> MakeTable:
         def answer(**parts: str) -> Response:
             table = make(**parts)
-            return file_answer(write_csv(table), f"{table.name}.csv")
+            return file_answer(render_csv(table), f"{table.name}.csv")
 
         blueprint.add_url_rule(rule, endpoint=make.__name__, view_func=answer)
         TABLES[f"{blueprint.name}.{make.__name__}"] = make
@@ -75,6 +75,7 @@ def html_table(  # noqa: PLR0913 - each option draws another part of a table
     heads: Mapping[str, Node] | None = None,
     css: Mapping[str, str] | None = None,
     row_css: Callable[[Any], str] | None = None,
+    is_current: Callable[[Any], bool] | None = None,
     row_heads: bool = False,
     look: str = "plain",
     fit: str = "",
@@ -82,7 +83,8 @@ def html_table(  # noqa: PLR0913 - each option draws another part of a table
     """A short table; long ones are grids.
 
     `cells` draws the cells of some columns from their row, `heads` replaces titles (a ``html.Th`` whole
-    heads), `css` adds classes to columns and `row_css` to rows; `row_heads` makes the first column heads;
+    heads), `css` adds classes to columns and `row_css` to rows; `is_current` marks the row of what is open;
+    `row_heads` makes the first column heads;
     `fit` is the class of the area that scrolls, such as ``tall``.
     """
     columns, cells, heads, css = table.titled, cells or {}, heads or {}, css or {}
@@ -99,7 +101,11 @@ def html_table(  # noqa: PLR0913 - each option draws another part of a table
                 if is_head
                 else html.Td(content, className=class_name)
             )
-        body.append(html.Tr(row_cells, className=row_css(row) if row_css else ""))
+        look_of_row = row_css(row) if row_css else ""
+        if is_current and is_current(row):
+            body.append(html.Tr(row_cells, className=f"{look_of_row} on".strip(), **aria(current="true")))
+        else:
+            body.append(html.Tr(row_cells, className=look_of_row))
     whole = html.Table(
         [
             html.Caption(label, className="sr"),

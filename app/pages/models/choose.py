@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -13,12 +14,15 @@ from app.context import workspace
 from app.figures.models import criterion
 from app.pages.models.train import MAIN, filled, no_traces
 from app.ui import task_card
-from app.ui.basics import Node, button, card, icon, link_button, notice, plain_table
+from app.ui.basics import Node, button, card, icon, link_button, notice
 from app.ui.errors import problem
 from app.ui.forms import ORDER, controls, errors_for, field_id, read, select, values_of
 from app.ui.graph import graph
+from app.ui.tables import html_table
 from core.errors import NotFoundError, PhaseDockError
 from core.phases import PhaseSettings
+from core.tables import Column, Table
+from core.units import format_count, format_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -132,17 +136,23 @@ def _curves(task_id: str, result: Mapping[str, Any]) -> list[Node]:
     ]
 
 
+_THREE_DIGITS = partial(format_number, digits=3)
+_COLUMNS = (
+    Column("k", "Phases", format_count),
+    Column("within", "Within, share of total", _THREE_DIGITS),
+    Column("silhouette", "Silhouette", _THREE_DIGITS),
+    Column("stability", "Stability", _THREE_DIGITS),
+)
+
+
 def _table(result: Mapping[str, Any]) -> html.Div:
     best = int(result["recommended"])
-    rows = [
-        (
-            html.B(str(each["k"])) if each["k"] == best else str(each["k"]),
-            *(f"{float(each[name]):.3f}" for name in _CRITERIA),
-        )
-        for each in result["candidates"]
-    ]
-    names = [("Phases", True), ("Within, share of total", True), ("Silhouette", True), ("Stability", True)]
-    return plain_table(names, rows, "Criteria for each number of phases")
+    table = Table("criteria", _COLUMNS, result["candidates"])
+    return html_table(
+        table,
+        "Criteria for each number of phases",
+        cells={"k": lambda each: html.B(str(each["k"])) if each["k"] == best else str(each["k"])},
+    )
 
 
 def _train_with(task: TaskInfo, phases: int) -> str:

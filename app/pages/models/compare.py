@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import dash
@@ -11,13 +12,15 @@ from dash import Dash, Input, Output, State, html
 from app.context import LOCATION, workspace
 from app.figures.models import cross_table
 from app.pages.models.listing import encoder_words, format_error
-from app.ui.basics import Node, card, empty, kpi, link_button, notice, phase_badge, plain_table
+from app.ui.basics import Node, card, empty, kpi, link_button, notice, phase_badge
 from app.ui.export import export_menu
 from app.ui.forms import select
 from app.ui.graph import graph
 from app.ui.links import Query
+from app.ui.tables import html_table
 from core.errors import PhaseDockError
-from core.units import format_share, plural
+from core.tables import Column, Table
+from core.units import format_share, phase_name, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,21 +128,24 @@ def _key_figures(index: float, a: ModelInfo, b: ModelInfo) -> html.Div:
     return html.Div([agreement, *errors], className="grid cols-3")
 
 
-def _shares(first: Sequence[PhaseStatistics], second: Sequence[PhaseStatistics]) -> Node:
-    def cell(entries: Sequence[PhaseStatistics], i: int) -> list[Node]:
-        if i >= len(entries):
-            return ["", ""]
-        each = entries[i]
-        words = html.Span(
-            [phase_badge(each.phase), html.Span(each.description or "", className="small ink2")],
-            className="row",
-        )
-        return [words, format_share(each.share)]
+_SHARES = (
+    Column("a", "A", value=lambda pair: "" if pair[0] is None else phase_name(pair[0].phase)),
+    Column("a_share", "Share", format_share, lambda pair: pair[0] and pair[0].share, missing=""),
+    Column("b", "B", value=lambda pair: "" if pair[1] is None else phase_name(pair[1].phase)),
+    Column("b_share", "Share", format_share, lambda pair: pair[1] and pair[1].share, missing=""),
+)
 
-    rows = [[*cell(first, i), *cell(second, i)] for i in range(max(len(first), len(second)))]
-    return plain_table(
-        [("A", False), ("Share", True), ("B", False), ("Share", True)], rows, "Shares of time of the phases"
-    )
+
+def _shares(first: Sequence[PhaseStatistics], second: Sequence[PhaseStatistics]) -> Node:
+    def cell(each: PhaseStatistics | None) -> Node:
+        if each is None:
+            return ""
+        described = html.Span(each.description or "", className="small ink2")
+        return html.Span([phase_badge(each.phase), described], className="row")
+
+    table = Table("shares", _SHARES, [list(pair) for pair in zip_longest(first, second)])
+    cells = {"a": lambda pair: cell(pair[0]), "b": lambda pair: cell(pair[1])}
+    return html_table(table, "Shares of time of the phases", cells=cells)
 
 
 def register(app: Dash) -> None:

@@ -8,15 +8,17 @@ from dash import html
 
 from app.figures.models import error_curve
 from app.pages.models.listing import action, encoder_words, format_error, origin_badges, phase_badges
-from app.ui.basics import Node, card, contents, icon, link_button, phase_badge, plain_table, state_badge
+from app.ui.basics import Node, card, contents, icon, link_button, phase_badge, state_badge
 from app.ui.export import export_menu
 from app.ui.forms import text_of
 from app.ui.graph import graph
 from app.ui.phases import live, phase_cards, usual_lanes
+from app.ui.tables import html_table
 from app.ui.task_card import when
 from core.settings_fields import describe
+from core.tables import Column, Table
 from core.traces.model import ROLE_NAMES
-from core.units import Unit, format_bytes, format_duration, format_number, format_value, plural
+from core.units import Unit, format_duration, format_number, format_value, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -116,42 +118,43 @@ def loss(model: PhaseModel) -> html.Section:
 
 def settings(model: PhaseModel) -> html.Section:
     """How the model was fitted."""
-    rows: list[tuple[Node, Node]] = []
+    rows: list[tuple[str, str]] = []
     for spec in describe(type(model.settings)):
         value = getattr(model.settings, spec.name)
         counted = spec.unit and isinstance(value, int)
         said = dict(spec.choices).get(value) or (f"{value:,}" if counted else text_of(value))
         rows.append((spec.label, f"{said} {spec.unit}".strip()))
     return card(
-        "Settings",
-        plain_table([("Setting", False), ("Value", False)], rows, "Settings of the model"),
-        flush=True,
+        "Settings", html_table(Table("settings", _SETTINGS, rows), "Settings of the model"), flush=True
     )
 
 
-def _value(value: float, unit: Unit) -> str:
-    return format_bytes(value) if unit is Unit.BYTES else format_value(value, unit)
+_SETTINGS = (Column("setting", "Setting"), Column("value", "Value"))
+
+
+_FEATURES = (
+    Column("feature", "Feature", value=lambda row: row[0].name),
+    Column("role", "Role", value=lambda row: ROLES.get(str(row[0].role), str(row[0].role))),
+    Column("unit", "Unit", value=lambda row: "" if row[0].unit is Unit.PLAIN else str(row[0].unit)),
+    Column("mean", "Mean", value=lambda row: format_value(row[1], row[0].unit), right=True),
+    Column("scale", "Scale", value=lambda row: format_value(row[2], row[0].unit), right=True),
+)
 
 
 def features(model: PhaseModel) -> html.Section:
     """What the model reads, and how its scaler standardises it to mean 0 and deviation 1."""
+    scaler = model.scaler
     rows = [
-        (
-            html.Code(feature.name),
-            ROLES.get(str(feature.role), str(feature.role)),
-            "" if feature.unit is Unit.PLAIN else str(feature.unit),
-            _value(float(mean), feature.unit),
-            _value(float(scale), feature.unit),
-        )
-        for feature, mean, scale in zip(model.features, model.scaler.mean, model.scaler.scale, strict=True)
+        [feature, float(mean), float(scale)]
+        for feature, mean, scale in zip(model.features, scaler.mean, scaler.scale, strict=True)
     ]
-    names = [("Feature", False), ("Role", False), ("Unit", False), ("Mean", True), ("Scale", True)]
-    return card(
-        "Features and scaler",
-        plain_table(names, rows, "Features with the mean and scale of the scaler"),
-        note=f"{format_number(len(rows), 0)}, standardised before encoding",
-        flush=True,
+    table = html_table(
+        Table("features", _FEATURES, rows),
+        "Features with the mean and scale of the scaler",
+        cells={"feature": lambda row: html.Code(row[0].name)},
     )
+    note = f"{format_number(len(rows), 0)}, standardised before encoding"
+    return card("Features and scaler", table, note=note, flush=True)
 
 
 def expansions(model: PhaseModel) -> Node:

@@ -9,10 +9,12 @@ from dash import ALL, Dash, Input, Output, State, html
 
 from app.context import workspace
 from app.figures.spread import frequencies
-from app.ui.basics import Node, card, contents, icon, link_button, notice, phase_badge, plain_table
+from app.ui.basics import Node, card, contents, icon, link_button, notice
 from app.ui.graph import graph
-from app.ui.phases import PHASE_HEAD, described, live, phase_numbers
+from app.ui.phases import PHASE_CELLS, PHASE_COLUMNS, live
+from app.ui.tables import html_table
 from core.errors import PhaseDockError
+from core.tables import Table
 from core.units import plural
 
 if TYPE_CHECKING:
@@ -88,15 +90,8 @@ def result(model_id: str, trace_set_id: str) -> list[Node]:
 
 
 def _table(statistics: Sequence[PhaseStatistics]) -> html.Div:
-    rows = [
-        (
-            phase_badge(each.phase),
-            described(each),
-            *phase_numbers(each),
-        )
-        for each in statistics
-    ]
-    return plain_table(PHASE_HEAD, rows, "Phases on this trace set")
+    table = Table("phases", PHASE_COLUMNS, statistics)
+    return html_table(table, "Phases on this trace set", cells=PHASE_CELLS)
 
 
 def register(app: Dash) -> None:

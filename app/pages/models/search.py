@@ -12,13 +12,15 @@ from app.context import workspace
 from app.figures.models import trials
 from app.pages.models.train import no_traces
 from app.ui import task_card
-from app.ui.basics import Node, button, card, link_button, notice, plain_table, unseen
+from app.ui.basics import Node, button, card, link_button, notice, unseen
 from app.ui.errors import problem
 from app.ui.forms import ORDER, numbers, text_of, values_of
 from app.ui.graph import graph
+from app.ui.tables import html_table
 from core.errors import InputError, PhaseDockError
 from core.phases import PhaseSettings
 from core.settings_fields import check, describe
+from core.tables import Column, Table
 from core.units import plural
 
 if TYPE_CHECKING:
@@ -144,19 +146,25 @@ def outcome(task: TaskInfo) -> Node:
     )
 
 
+def _setting(name: str, title: str) -> Column:
+    return Column(name, title, text_of, lambda each: each["settings"][name])
+
+
+_TRIALS = (
+    *map(_setting, SEARCHED, ("Hidden", "History", "Learning rate", "Epochs")),
+    Column("held_out_error", "Held out", "{:#.3g}".format),
+    Column("training_error", "Training", "{:#.3g}".format),
+    Column("use", " ", value=lambda _: ""),
+)
+
+
 def _table(found: Sequence[Mapping[str, Any]], trace_set_id: str) -> html.Div:
-    numbers_ = ("Hidden", "History", "Learning rate", "Epochs", "Held out", "Training")
-    rows = [
-        (
-            *(text_of(each["settings"][name]) for name in SEARCHED),
-            html.B(f"{each['held_out_error']:#.3g}"),
-            f"{each['training_error']:#.3g}",
-            _use(each["settings"], trace_set_id),
-        )
-        for each in found
-    ]
-    names = [*((name, True) for name in numbers_), (unseen("Actions"), False)]
-    return plain_table(names, rows, "Trials by held-out error")
+    cells = {
+        "held_out_error": lambda each: html.B(f"{each['held_out_error']:#.3g}"),
+        "use": lambda each: _use(each["settings"], trace_set_id),
+    }
+    heads = {"use": unseen("Actions")}
+    return html_table(Table("trials", _TRIALS, found), "Trials by held-out error", cells=cells, heads=heads)
 
 
 def _use(settings: Mapping[str, Any], trace_set_id: str) -> Node:

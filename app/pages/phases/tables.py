@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from dash import html
 from flask import Blueprint, request
 
 from app.context import chosen, workspace
 from app.pages.phases.executions import series
 from app.pages.phases.view import View, overlays, window_of, written_keys
-from app.ui.basics import card, phase_badge
+from app.ui.basics import card
 from app.ui.export import download
-from app.ui.phases import described, execution_names
+from app.ui.phases import PHASE_CELLS, PHASE_COLUMNS, execution_names
 from app.ui.tables import html_table, table_route
 from core.phases import ApplicationSettings
 from core.phases.describe import scale_for
 from core.tables import Column, Table
-from core.units import format_count, format_duration, format_share, phase_name, phase_number
 from core.workspace.phase_labels import phases_by_execution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from dash import html
 
     from app.figures.timeline import Series
     from core.phases import PhaseStatistics
@@ -113,11 +113,8 @@ def statistics_table(trace_set_id: str, model_id: str) -> Table:
 
 def statistics_card(view: View, note: str) -> html.Section:
     """The statistics with a way to their file."""
-    cells = {
-        "phase_number": lambda each: phase_badge(each.phase),
-        "description": lambda each: html.Div(described(each), className="description"),
-    }
-    table = html_table(_statistics(view, "statistics"), "Statistics per phase", cells=cells)
+    statistics = _statistics(view, workspace().traces.get(view.traces).name)
+    table = html_table(statistics, "Statistics per phase", cells=PHASE_CELLS)
     tools = [download("statistics", statistics_address(view))]
     return card("Statistics", table, note=note, tools=tools, flush=True)
 
@@ -128,20 +125,6 @@ def statistics_address(view: View) -> str:
     return f"/api/traces/{view.traces}/statistics/{view.model}.csv?{query}"
 
 
-_PER_PHASE = (
-    Column(
-        "phase_number",
-        "Phase",
-        lambda number: phase_name(number - 1),
-        lambda each: phase_number(each.phase),
-        right=False,
-    ),
-    Column("description", "Description", value=described),
-    Column("samples", "Samples", format_count),
-    Column("share", "Share of time", format_share),
-    Column("segments", "Segments", format_count, lambda each: each.runs),
-    Column("median_dwell_s", "Median dwell time", format_duration, lambda each: each.median_stay),
-)
 _QUANTILES = (("p5", "5th"), ("p25", ""), ("p50", "median"), ("p75", ""), ("p95", "95th"))
 
 
@@ -152,7 +135,7 @@ def _statistics(view: View, name: str) -> Table:
         for lane in view.lanes
         for title, feature in zip(lane.names, lane.features, strict=True)
     }
-    columns = [*_PER_PHASE]
+    columns = [*PHASE_COLUMNS]
     for feature in statistics[0].features if statistics else ():
         title, lane = shown.get(feature.name, ("", None))
         columns += _feature_columns(statistics, feature.name, f"{feature.name}_{feature.unit}", title, lane)

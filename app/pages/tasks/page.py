@@ -25,15 +25,16 @@ from app.ui.basics import (
     link_button,
     notice,
     page_head,
-    plain_table,
 )
 from app.ui.errors import problem, safe_page
 from app.ui.forms import text_of
 from app.ui.links import Query
 from app.ui.page import Page, Room
+from app.ui.tables import html_table
 from core.errors import NotFoundError
 from core.phases.settings import PhaseSettings
 from core.settings_fields import describe
+from core.tables import Column, Table
 from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
@@ -204,6 +205,9 @@ def _settings(values: Mapping[str, Any]) -> Iterator[tuple[str, Node]]:
             yield spec.label, dict(spec.choices).get(value) or f"{_shown(value)} {spec.unit}".strip()
 
 
+_PARAMETERS = (Column("setting", "Setting"), Column("value", "Value"))
+
+
 def detail(task: TaskInfo, href: Query) -> list[Node]:
     """Everything about one task: its live card, its log, and what it was asked to do."""
     close = dcc.Link(
@@ -229,10 +233,10 @@ def detail(task: TaskInfo, href: Query) -> list[Node]:
         ),
         card(
             "Parameters",
-            plain_table(
-                [("Setting", False), ("Value", False)],
-                list(parameters(task.params)),
+            html_table(
+                Table("parameters", _PARAMETERS, parameters(task.params)),
                 "Parameters of the task",
+                cells={"value": lambda row: row[1]},
             ),
             note=task_card.title(task),
             flush=True,

@@ -13,11 +13,14 @@ from dash import dcc, html
 from app.context import Choice, address, workspace
 from app.pages.traces.listing import does
 from app.ui import task_card
-from app.ui.basics import Node, button, icon, link_button, notice, plain_table, state_badge, unseen
+from app.ui.basics import Node, button, icon, link_button, notice, state_badge, unseen
+from app.ui.tables import html_table
 from app.ui.task_card import badge, no_worker, progress_bar, timing
 from core.errors import NotFoundError
+from core.tables import Column, Table
 from core.traces.problem_kinds import Action
 from core.traces.validation import KINDS, Severity
+from core.units import DASH, format_count
 from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
@@ -61,42 +64,47 @@ def problem_table(problems: Sequence[Problem], label: str = "Problems found") ->
     """The problems as a table, the severe ones first; a note where there is none."""
     if not problems:
         return notice("ok", "Every row could be read as it is.", strong="No problems found in this file.")
-    ranked = sorted(problems, key=lambda one: _ORDER.index(one.severity))
-    head = (
-        (unseen("What was done, in a word"), False),
-        ("What was found", False),
-        ("Rows", True),
-        ("Column", False),
-        ("Times", True),
+    table = html_table(
+        Table("problems", _PROBLEMS, sorted(problems, key=lambda one: _ORDER.index(one.severity))),
+        label,
+        heads={"action": unseen("What was done, in a word")},
+        cells={
+            "action": lambda one: state_badge(_word(one), *_LOOKS[one.severity]),
+            "column": lambda one: html.Code(one.column) if one.column else DASH,
+            "hint": lambda one: [
+                html.Span(KINDS[one.kind].outcome),
+                " ",
+                html.Span(one.hint, className="ink3"),
+            ],
+        },
     )
-    return html.Div(
-        plain_table((*head, ("What was done, and what you can do", False)), map(_row, ranked), label),
-        className="problems",
-    )
+    return html.Div(table, className="problems")
 
 
-def _row(one: Problem) -> list[Node]:
-    return [
-        _badge(one),
-        one.message,
-        _rows(one),
-        html.Code(one.column) if one.column else "–",
-        f"{one.count:,}",
-        [html.Span(KINDS[one.kind].outcome), " ", html.Span(one.hint, className="ink3")],
-    ]
-
-
-def _badge(one: Problem) -> html.Span:
-    """What was done, in the colour of how much to care."""
+def _word(one: Problem) -> str:
+    """What was done, in a word."""
     action = KINDS[one.kind].action
-    noted = action is Action.KEPT and one.severity is Severity.INFO
-    return state_badge("note" if noted else _WORDS[action], *_LOOKS[one.severity])
+    return "note" if action is Action.KEPT and one.severity is Severity.INFO else _WORDS[action]
 
 
 def _rows(one: Problem) -> str:
     """The first rows concerned."""
     numbers = one.rows or (() if one.row is None else (one.row,))
     return ", ".join(f"{row:,}" for row in numbers) + (" …" if one.count > len(numbers) > 1 else "") or "–"
+
+
+_PROBLEMS = (
+    Column("action", " ", value=_word),
+    Column("message", "What was found"),
+    Column("rows", "Rows", value=_rows, right=True),
+    Column("column", "Column", value=lambda one: one.column or DASH),
+    Column("count", "Times", format_count),
+    Column(
+        "hint",
+        "What was done, and what you can do",
+        value=lambda one: f"{KINDS[one.kind].outcome} {one.hint}",
+    ),
+)
 
 
 def report_view(report: Report) -> html.Div:

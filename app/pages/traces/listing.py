@@ -10,7 +10,6 @@ from dash import dcc, html
 from app.context import Choice, address, workspace
 from app.ui.basics import (
     Node,
-    aria,
     button,
     card,
     contents,
@@ -19,12 +18,14 @@ from app.ui.basics import (
     icon,
     link_button,
     opener,
-    scrolling,
     state_badge,
+    unseen,
 )
+from app.ui.tables import html_table
 from app.ui.task_card import when
+from core.tables import Column, Table
 from core.traces.model import Resampling
-from core.units import format_bytes, format_duration
+from core.units import format_bytes, format_count, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,10 +33,6 @@ if TYPE_CHECKING:
     from core.workspace.records import TraceSetInfo
 
 _RULES = {Resampling.HOLD: "last value held", Resampling.MEAN: "mean", Resampling.NONE: "as recorded"}
-_HEAD = (
-    ("Name", ""), ("Executions", "num"), ("Samples", "num"), ("Size", "num"), ("Sampling", ""),
-    ("Source", ""), ("Created", ""), ("", "menu"),
-)  # fmt: skip
 
 
 ACTIONS = "traces-act"
@@ -56,26 +53,40 @@ def sample_badge(info: TraceSetInfo) -> Node:
     return state_badge("sample", "", "flask") if info.sample else None
 
 
+_COLUMNS = (
+    Column("name", "Name"),
+    Column("n_executions", "Executions", format_count),
+    Column("n_samples", "Samples", format_count),
+    Column("n_bytes", "Size", format_bytes),
+    Column("sampling", "Sampling", value=sampling),
+    Column("source", "Source"),
+    Column("created", "Created"),
+    Column("menu", " ", value=lambda _: ""),
+)
+
+
 def set_list(chosen: str | None) -> html.Section:
     """All trace sets that are not in the trash; the chosen one is marked."""
     found = workspace().traces.list()
-    rows = [_row(info, info.id == chosen) for info in found]
-    table = html.Table(
-        [
-            html.Caption("Trace sets", className="sr"),
-            html.Thead(html.Tr([_head_cell(title, kind) for title, kind in _HEAD])),
-            html.Tbody(rows),
-        ],
-        className="plain sets",
+    table = html_table(
+        Table("trace-sets", _COLUMNS, found),
+        "Trace sets",
+        heads={"menu": html.Th(unseen("Actions"), className="menu", scope="col")},
+        cells={
+            "name": _name,
+            "source": lambda info: html.Div(info.source, className="truncate", title=info.source),
+            "created": lambda info: when(info.created),
+            "menu": _menu,
+        },
+        css={"sampling": "ink2", "source": "ink2 source", "created": "ink2", "menu": "menu"},
+        is_current=lambda info: info.id == chosen,
+        look="plain sets",
+        fit="tall",
     )
-    return card("Trace sets", scrolling(table, "Trace sets", "tall"), note=f"{len(found):,}", flush=True)
+    return card("Trace sets", table, note=f"{len(found):,}", flush=True)
 
 
-def _head_cell(title: str, kind: str) -> html.Th:
-    return html.Th(title or html.Span("Actions", className="sr"), className=kind, scope="col")
-
-
-def _row(info: TraceSetInfo, chosen: bool) -> html.Tr:
+def _name(info: TraceSetInfo) -> Node:
     link = dcc.Link(
         info.name,
         href=address("/traces", Choice(info, None)),
@@ -83,21 +94,7 @@ def _row(info: TraceSetInfo, chosen: bool) -> html.Tr:
         title=info.name,
     )
     short = f"{contents(info, ' · ')} · {format_bytes(info.n_bytes)}"
-    name = [html.Div([link, sample_badge(info)], className="row"), html.Div(short, className="meta")]
-    return html.Tr(
-        [
-            html.Td(name),
-            html.Td(f"{info.n_executions:,}", className="num"),
-            html.Td(f"{info.n_samples:,}", className="num"),
-            html.Td(format_bytes(info.n_bytes), className="num"),
-            html.Td(sampling(info), className="ink2"),
-            html.Td(html.Div(info.source, className="truncate", title=info.source), className="ink2 source"),
-            html.Td(when(info.created), className="ink2"),
-            html.Td(_menu(info), className="menu"),
-        ],
-        className="on" if chosen else "",
-        **(aria(current="true") if chosen else {}),
-    )
+    return [html.Div([link, sample_badge(info)], className="row"), html.Div(short, className="meta")]
 
 
 def _menu(info: TraceSetInfo) -> dmc.Menu:
