@@ -1,9 +1,5 @@
 """Small makers shared by all tests."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from core.live.history.chunks import FINEST, RecordedContainer
@@ -11,13 +7,6 @@ from core.live.history.reader import make_traces, read_span
 from core.live.history.writer import HistoryWriter
 from core.phases import PhaseSettings, fit
 from tests.synthetic import synthetic_traces
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from core.phases import PhaseModel
-    from core.traces.model import TraceSet
 
 SIX_JOBS = """
 version: 1
@@ -33,17 +22,17 @@ seeds: 3
 """An experiment of three policies that runs in a moment."""
 
 
-def small_traces(n_executions: int = 4, seed: int = 1, samples: int = 60) -> TraceSet:
+def small_traces(n_executions=4, seed=1, samples=60):
     """A few short synthetic executions."""
     return synthetic_traces(n_executions, seed, samples=samples)[0]
 
 
-def small_model(traces: TraceSet, **settings: object) -> PhaseModel:
+def small_model(traces, **settings):
     """A model that is trained in a moment."""
     return fit(traces, PhaseSettings(**{"phases": 3, "hidden": 4, "epochs": 2, "seed": 7, **settings}))
 
 
-def write_csv(path: Path, traces: TraceSet) -> Path:
+def write_csv(path, traces):
     """A trace set as a CSV file that is recognised."""
     owner = np.repeat(np.array(traces.ids), np.diff(traces.offsets))
     names = [feature.name for feature in traces.features if feature.role.value in ("cpu", "memory")]
@@ -57,7 +46,7 @@ def write_csv(path: Path, traces: TraceSet) -> Path:
     return path
 
 
-def remembered(folder: Path, moments: Sequence[tuple[float, Mapping[str, Sequence[float]]]]) -> TraceSet:
+def remembered(folder, moments):
     """The trace set of samples that went through the history: (when, values of `FIELDS` by container)."""
     known = {name: RecordedContainer(name, name) for _, rows in moments for name in rows}
     writer = HistoryWriter(folder)

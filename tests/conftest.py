@@ -3,26 +3,15 @@
 Fixtures import what they need: the process that hands tests out loads this, too, and runs none.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import shutil
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import docker
-
-    from core.application import Workspace
-    from core.config import Settings
 
 pytest_plugins = ("tests.sentences",)
 
@@ -45,11 +34,11 @@ SHARED_CORE = 2.0
 SLOW_FAILS = os.environ.get("PHASEDOCK_TESTS_SLOW") == "fail"
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config):
     config.addinivalue_line("markers", "loopback: talks to a process of its own on 127.0.0.1")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Switch the network on where a test is about it; skip, by name, what this machine cannot do."""
     for item in items:
         folder = Path(item.path).relative_to(HERE).parts[0]
@@ -63,7 +52,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_call(item):
     """Fail a test that takes longer than `MOST_SECONDS` and is marked neither slow nor long.
 
     Seconds of the test's own thread count, which a busy machine does not lengthen; with
@@ -78,7 +67,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         pytest.fail(f"It takes {taken:.1f} s: make it faster, or mark it slow.", pytrace=False)
 
 
-def missing_tool(words: set[str]) -> str | None:
+def missing_tool(words):
     """Why a test of these folders and marks cannot run on this machine, or None."""
     from tests.browser.serving import chromium
 
@@ -88,7 +77,7 @@ def missing_tool(words: set[str]) -> str | None:
 
 
 @pytest.fixture(autouse=True)
-def _no_handler_is_left() -> Iterator[None]:
+def _no_handler_is_left():
     """End the logging that a command began: its stream is closed when its test is over."""
     yield
     for handler in logging.root.handlers[:]:
@@ -98,7 +87,7 @@ def _no_handler_is_left() -> Iterator[None]:
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
+def settings(tmp_path):
     """Settings with a home of their own."""
     from core.config import Settings
 
@@ -106,7 +95,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture(scope="session")
-def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def empty_home(tmp_path_factory):
     """A home in which a workspace was opened; making its tables takes longer than most tests."""
     from core.bootstrap import open_workspace
     from core.config import Settings
@@ -117,7 +106,7 @@ def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def workspace(settings: Settings, empty_home: Path) -> Iterator[Workspace]:
+def workspace(settings, empty_home):
     """An empty workspace."""
     from core.bootstrap import open_workspace
 
@@ -128,7 +117,7 @@ def workspace(settings: Settings, empty_home: Path) -> Iterator[Workspace]:
 
 
 @pytest.fixture(scope="session")
-def docker_url() -> Iterator[str]:
+def docker_url():
     """The address of a Docker Engine that may be used for tests."""
     from tests.live import host
 
@@ -138,7 +127,7 @@ def docker_url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def light_image(docker_url: str) -> str:
+def light_image(docker_url):
     """The image of the NumPy programs."""
     from tests.live import host
 
@@ -146,7 +135,7 @@ def light_image(docker_url: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def torch_image(docker_url: str) -> str:
+def torch_image(docker_url):
     """The image that has PyTorch as well."""
     from tests.live import host
 
@@ -154,7 +143,7 @@ def torch_image(docker_url: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def tensorflow_image(docker_url: str) -> str:
+def tensorflow_image(docker_url):
     """The image that has TensorFlow as well."""
     from tests.live import host
 
@@ -162,7 +151,7 @@ def tensorflow_image(docker_url: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def docker_client(docker_url: str) -> Iterator[docker.DockerClient]:
+def docker_client(docker_url):
     """docker-py on that engine, for looking at what really is."""
     from tests.live import host
 

@@ -1,7 +1,5 @@
 """Every CSV that PhaseDock writes, and every line on a terminal, is harmless to what reads it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,11 +1,8 @@
 """Files have what the screen has, the command line gives the same phases, and names are harmless."""
 
-from __future__ import annotations
-
 import csv
 import io
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
@@ -27,37 +24,26 @@ from core.tables import render_csv, safe_cell
 from tests.app.provisioning.shown import FEW
 from tests.builders import SIX_JOBS, small_model, small_traces, write_csv
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from flask import Flask
-
-    from core.application import Workspace
-    from core.workspace.records import ModelInfo, TraceSetInfo
-
 
 @pytest.fixture
-def traces(place: Workspace) -> TraceSetInfo:
+def traces(place):
     made = small_traces(3, samples=60)
     return place.traces.add(replace(made, ids=("-1+1", "\x1b[2Jjob", *made.ids[2:])), None, name="set")
 
 
-def saved(server: Flask, address: str) -> pd.DataFrame:
+def saved(server, address):
     answer = server.test_client().get(address, base_url="http://127.0.0.1")
     assert answer.status_code == 200
     return pd.read_csv(io.StringIO(answer.text))
 
 
-def saved_rows(server: Flask, address: str) -> list[list[str]]:
+def saved_rows(server, address):
     answer = server.test_client().get(address, base_url="http://127.0.0.1")
     assert answer.status_code == 200, answer.text
     return list(csv.reader(io.StringIO(answer.text)))
 
 
-def test_phases_of_the_page_are_those_of_the_command_line(
-    server: Flask, place: Workspace, traces: TraceSetInfo, model: ModelInfo, tmp_path: Path
-) -> None:
+def test_phases_of_the_page_are_those_of_the_command_line(server, place, traces, model, tmp_path):
     table = saved(server, f"/api/traces/{traces.id}/phases/{model.id}.csv")
     assert list(table.columns) == ["execution", "time_s", "phase_number", "phase_number_as_labelled"]
     samples = place.traces.load(traces.id)
@@ -70,8 +56,8 @@ def test_phases_of_the_page_are_those_of_the_command_line(
 
 
 def test_phases_are_exported_by_the_numbers_on_the_screen_before_and_after_a_minimum_dwell_time(
-    server: Flask, place: Workspace, traces: TraceSetInfo, model: ModelInfo
-) -> None:
+    server, place, traces, model
+):
     address = f"/api/traces/{traces.id}/phases/{model.id}.csv"
     plain = place.labels.get(traces.id, model.id)
     table = saved(server, f"{address}?dwell=20&dwell=100")
@@ -86,22 +72,18 @@ def test_phases_are_exported_by_the_numbers_on_the_screen_before_and_after_a_min
 
 
 @pytest.mark.parametrize("what", ["executions.csv", "phases/{}.csv"])
-def test_names_leave_as_texts(server: Flask, traces: TraceSetInfo, model: ModelInfo, what: str) -> None:
+def test_names_leave_as_texts(server, traces, model, what):
     table = saved(server, f"/api/traces/{traces.id}/{what.format(model.id)}")
     assert table["execution"].unique().tolist()[:2] == ["'-1+1", "job"]
 
 
 @pytest.fixture
-def places(place: Workspace) -> dict[str, str]:
+def places(place):
     """One thing of each kind that tables are of, by its name in routes."""
     samples = small_traces(8)
     traces = place.traces.add(samples, None, name="=set")
     model = place.models.add(small_model(samples), name="model", trace_set=traces)
-    task = results.submit(
-        chosen(traces.id, model.id),
-        EvaluationSettings(cycle=60.0, draws=100),
-        FEW,
-    )
+    task = results.submit(chosen(traces.id, model.id), EvaluationSettings(cycle=60.0, draws=100), FEW)
     worker_for(place).work(task)
     evaluation = evaluations.latest(chosen(traces.id, model.id))
     assert evaluation is not None, place.tasks.get(task)
@@ -119,7 +101,7 @@ def places(place: Workspace) -> dict[str, str]:
     }
 
 
-def parts(node: Any) -> Iterator[Any]:
+def parts(node):
     """A component and all within it."""
     if isinstance(node, list | tuple):
         for each in node:
@@ -129,11 +111,11 @@ def parts(node: Any) -> Iterator[Any]:
         yield from parts(getattr(node, "children", None))
 
 
-def words(node: Any) -> str:
+def words(node):
     return "".join(each for each in parts(node) if isinstance(each, str))
 
 
-def drawn(node: Any) -> list[list[str]]:
+def drawn(node):
     """The texts of a table of HTML, row by row, its heads first."""
     return [
         [words(cell) for cell in parts(row) if isinstance(cell, html.Th | html.Td)]
@@ -142,7 +124,7 @@ def drawn(node: Any) -> list[list[str]]:
     ]
 
 
-def test_every_table_says_the_same_in_each_of_its_renderers(server: Flask, places: dict[str, str]) -> None:
+def test_every_table_says_the_same_in_each_of_its_renderers(server, places):
     rules = {rule.endpoint: rule for rule in server.url_map.iter_rules() if rule.endpoint in TABLES}
     assert rules.keys() == TABLES.keys()
     asked = {"pick": "node:0", "after": "0"}

@@ -1,38 +1,30 @@
 """The application as gunicorn gets it."""
 
-from __future__ import annotations
-
 import gc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from app.main import wsgi
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from flask import Flask
-
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Flask]:
+def server(tmp_path, monkeypatch):
     monkeypatch.setenv("PHASEDOCK_HOME", str(tmp_path / "home"))
     yield wsgi()
     gc.unfreeze()
 
 
 @pytest.mark.usefixtures("server")
-def test_collecting_garbage_does_not_walk_what_the_start_made() -> None:
+def test_collecting_garbage_does_not_walk_what_the_start_made():
     assert gc.get_freeze_count() > 10 * len(gc.get_objects())
 
 
-def test_every_page_has_all_scripts_however_early_it_is_asked_for(server: Flask) -> None:
-    def page(_: int) -> str:
+def test_every_page_has_all_scripts_however_early_it_is_asked_for(server):
+    def page(_):
         return server.test_client().get("/", base_url="http://127.0.0.1:8050").text
 
     with ThreadPoolExecutor(8) as pool:

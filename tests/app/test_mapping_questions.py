@@ -1,9 +1,6 @@
 """Questions of the mapping page: what a file leaves open, how it is asked, and what an answer does."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from app.pages.traces import mapping, mapping_questions, page
 from app.pages.traces.mapping_questions import answered
@@ -14,12 +11,9 @@ from core.traces.model import Role
 from core.traces.questions import Question
 from tests.app.test_traces import form, run, send, shown, upload
 
-if TYPE_CHECKING:
-    from core.application import Workspace
 
-
-def test_a_file_of_unnamed_values_is_asked_about_each_time(place: Workspace) -> None:
-    def wide(level: int) -> str:
+def test_a_file_of_unnamed_values_is_asked_about_each_time(place):
+    def wide(level):
         rows = "".join(f"2026-02-02 10:00:{t:02},{level + t},{level + 2 * t}\n" for t in range(9))
         return "Time,train-1,train-2\n" + rows
 
@@ -38,12 +32,12 @@ def test_a_file_of_unnamed_values_is_asked_about_each_time(place: Workspace) -> 
     assert "You chose these columns" not in shown(page.layout(upload=again))
 
 
-def two_candidates(place: Workspace) -> str:
+def two_candidates(place):
     rows = "".join(f"{1_700_000_000 + 5 * t},p,{t}.5,{t}.25,{t + 1}.5\n" for t in range(9))
     return send(place, "both.csv", "timestamp,pod,host_cpu_cores,container_cpu_cores,memory_mib\n" + rows)
 
 
-def test_which_column_is_usage_is_asked_and_answered_with_its_name(place: Workspace) -> None:
+def test_which_column_is_usage_is_asked_and_answered_with_its_name(place):
     at = {"id": two_candidates(place), "as_written": False}
     inspection = place.uploads.inspect(at["id"])
     values = suggested(inspection.mapping)
@@ -73,7 +67,7 @@ def test_which_column_is_usage_is_asked_and_answered_with_its_name(place: Worksp
     assert "You chose these columns" in shown(page.layout(upload=two_candidates(place)))
 
 
-def test_whose_memory_it_is_has_an_answer_each(place: Workspace) -> None:
+def test_whose_memory_it_is_has_an_answer_each(place):
     rows = "".join(f"{1_700_000_000 + 5 * t},{g},{4000 + t}\n" for t in range(9) for g in (0, 1))
     at = {"id": send(place, "gpus.csv", "timestamp,gpu_index,memory_used_MiB\n" + rows), "as_written": False}
     inspection = place.uploads.inspect(at["id"])
@@ -87,14 +81,12 @@ def test_whose_memory_it_is_has_an_answer_each(place: Workspace) -> None:
     )
 
 
-def nameless(place: Workspace) -> str:
+def nameless(place):
     rows = "".join(f"{1_700_000_000 + 5 * t},{{pod}},{{value}}\n" for t in range(9))
     return send(place, "panel.csv", "timestamp,pod,value\n" + rows.format(pod="a-1", value=2_000_000_000))
 
 
-def test_what_a_column_without_a_name_measures_is_asked_and_answered_in_place(
-    place: Workspace, refuses
-) -> None:
+def test_what_a_column_without_a_name_measures_is_asked_and_answered_in_place(place, refuses):
     at = {"id": nameless(place), "as_written": False}
     inspection = place.uploads.inspect(at["id"])
     values = suggested(inspection.mapping)
@@ -123,7 +115,7 @@ def test_what_a_column_without_a_name_measures_is_asked_and_answered_in_place(
     assert not mapping.follow(other, at)["blocked"]
 
 
-def test_a_table_whose_columns_are_no_executions_can_be_read_as_it_is_written(place: Workspace) -> None:
+def test_a_table_whose_columns_are_no_executions_can_be_read_as_it_is_written(place):
     rows = "".join(f"{1_700_000_000 + 5 * t},{t},{2 * t}\n" for t in range(9))
     made = send(place, "sensors.csv", "time,rack-1,rack-2\n" + rows)
     turned = shown(page.layout(upload=made))
@@ -140,11 +132,11 @@ def test_a_table_whose_columns_are_no_executions_can_be_read_as_it_is_written(pl
 class Asked:
     """An inspection with the questions that a file leaves open."""
 
-    def __init__(self, *questions: Question) -> None:
+    def __init__(self, *questions):
         self.questions = questions
 
 
-def test_a_question_has_its_likely_answers_as_buttons() -> None:
+def test_a_question_has_its_likely_answers_as_buttons():
     one = Question("RAM", False, "In which unit is Memory in “RAM”?", ("bytes", "kib", "mib", "tib"))
     mapping = ColumnMapping((MappedColumn("RAM", Role.MEMORY, UNKNOWN),))
     values = form(memory="RAM")

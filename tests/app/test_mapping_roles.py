@@ -1,9 +1,6 @@
 """What further columns measure, said in the form: a role and a unit for each of them."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,9 +11,6 @@ from app.pages.traces.mapping_values import NOTHING, further, mapping_of, sugges
 from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import ROLE_NAMES, Role
 
-if TYPE_CHECKING:
-    from core.application import Workspace
-
 HEAD = "run,time,cpu_cores,memory_mib,gpu_power,gpu_util_percent,net_in,note_count"
 GUESSED = {
     "gpu_power": ("other", "plain"),
@@ -26,12 +20,12 @@ GUESSED = {
 }
 
 
-def table(head: str = HEAD) -> str:
+def table(head=HEAD):
     lines = (f"a,{1_700_000_000 + 5 * t},1.5,2048,{200 + t},{40 + t},{1000 * t},{t % 3}" for t in range(40))
     return "\n".join([head, *lines]) + "\n"
 
 
-def send(place: Workspace, name: str = "gpu.csv", text: str = "") -> dict[str, Any]:
+def send(place, name="gpu.csv", text=""):
     """Upload a file; what the form knows of it."""
     content = (text or table()).encode()
     made = place.uploads.begin(name, len(content))
@@ -40,25 +34,25 @@ def send(place: Workspace, name: str = "gpu.csv", text: str = "") -> dict[str, A
 
 
 @pytest.fixture
-def at(place: Workspace) -> dict[str, Any]:
+def at(place):
     return send(place)
 
 
 @pytest.fixture
-def inspection(place: Workspace, at: dict[str, Any]) -> Any:
+def inspection(place, at):
     return place.uploads.inspect(at["id"])
 
 
 @pytest.fixture
-def values(inspection: Any) -> dict[str, Any]:
+def values(inspection):
     return suggested(inspection.mapping)
 
 
-def shown(node: Any) -> str:
+def shown(node):
     return json.dumps(node, default=lambda part: part.to_plotly_json(), ensure_ascii=False)
 
 
-def parts(node: Any) -> list[Any]:
+def parts(node):
     """A component and all within it."""
     if isinstance(node, list | tuple):
         return [one for each in node for one in parts(each)]
@@ -66,17 +60,17 @@ def parts(node: Any) -> list[Any]:
     return [node, *parts(inside)] if inside is not None else [node]
 
 
-def control(node: Any, what: str, column: str) -> Any:
+def control(node, what, column):
     wanted = {"type": SAID, "what": what, "column": column}
     return next(one for one in parts(node) if getattr(one, "id", None) == wanted)
 
 
-def measured(values: dict[str, Any], inspection: Any) -> dict[str, tuple[str, str]]:
+def measured(values, inspection):
     made = mapping_of(values, inspection.mapping)
     return {one.column: (one.role.value, one.unit_key) for one in made.features[2:]}
 
 
-def said(values: dict[str, Any], inspection: Any, *choices: tuple[str, str, str]) -> dict[str, Any]:
+def said(values, inspection, *choices):
     """The values after some choices in the rows."""
     for what, column, value in choices:
         values = values | picked(what, column, value, values, inspection)
@@ -86,11 +80,11 @@ def said(values: dict[str, Any], inspection: Any, *choices: tuple[str, str, str]
 class Of:
     """An inspection of which only the suggestion is needed."""
 
-    def __init__(self, mapping: ColumnMapping) -> None:
+    def __init__(self, mapping):
         self.mapping = mapping
 
 
-def test_each_further_feature_has_its_row_with_what_was_guessed(values, inspection) -> None:
+def test_each_further_feature_has_its_row_with_what_was_guessed(values, inspection):
     assert measured(values, inspection) == GUESSED
     found = rows(values, inspection)
     assert len(found) == len(GUESSED)
@@ -102,7 +96,7 @@ def test_each_further_feature_has_its_row_with_what_was_guessed(values, inspecti
     assert '"aria-label": "Unit of “gpu_power”"' in text
 
 
-def test_a_role_is_any_that_is_not_in_a_field_of_its_own(values, inspection) -> None:
+def test_a_role_is_any_that_is_not_in_a_field_of_its_own(values, inspection):
     found = rows(values, inspection)
     offered = [one["value"] for one in control(found, "role", "gpu_power").data]
     assert offered == [
@@ -116,7 +110,7 @@ def test_a_role_is_any_that_is_not_in_a_field_of_its_own(values, inspection) -> 
     assert "note_count" not in taken["features"]
 
 
-def test_units_are_those_of_the_role_and_other_has_none_to_choose(values, inspection) -> None:
+def test_units_are_those_of_the_role_and_other_has_none_to_choose(values, inspection):
     chosen = said(values, inspection, ("role", "gpu_power", "gpu_power"))
     unit = control(rows(chosen, inspection), "unit", "gpu_power")
     assert [one["value"] for one in unit.data] == ["watts", "milliwatts"]
@@ -126,7 +120,7 @@ def test_units_are_those_of_the_role_and_other_has_none_to_choose(values, inspec
     assert control(rows(chosen, inspection), "unit", "gpu_util_percent").value == "percent"
 
 
-def test_what_is_said_in_a_row_is_what_is_read(values, inspection, at) -> None:
+def test_what_is_said_in_a_row_is_what_is_read(values, inspection, at):
     chosen = said(values, inspection, ("role", "gpu_power", "gpu_power"))
     waits = mapping.follow(chosen, at)
     assert waits["blocked"]
@@ -154,7 +148,7 @@ def test_what_is_said_in_a_row_is_what_is_read(values, inspection, at) -> None:
     assert "Network in up to" in text
 
 
-def test_several_columns_may_have_one_role(values, inspection) -> None:
+def test_several_columns_may_have_one_role(values, inspection):
     chosen = said(
         values,
         inspection,
@@ -167,20 +161,20 @@ def test_several_columns_may_have_one_role(values, inspection) -> None:
     assert measured(chosen, inspection)["note_count"] == ("gpu_power", "milliwatts")
 
 
-def test_a_unit_stays_where_the_new_role_has_it_too(values, inspection) -> None:
+def test_a_unit_stays_where_the_new_role_has_it_too(values, inspection):
     chosen = said(
         values, inspection, ("role", "net_in", "network_in"), ("unit", "net_in", "mib_per_s"),
-        ("role", "net_in", "network_out"),
+        ("role", "net_in", "network_out")
     )  # fmt: skip
     assert measured(chosen, inspection)["net_in"] == ("network_out", "mib_per_s")
     back = said(chosen, inspection, ("role", "net_in", "other"))
     assert measured(back, inspection)["net_in"] == ("other", "plain")
 
 
-def test_a_unit_that_a_layout_knows_of_a_further_column_is_kept() -> None:
+def test_a_unit_that_a_layout_knows_of_a_further_column_is_kept():
     suggestion = ColumnMapping(
         (MappedColumn("c", Role.CPU, "cores"), MappedColumn("d", Role.CPU, "millicores"),
-         MappedColumn("rss", Role.OTHER, "kib")),
+         MappedColumn("rss", Role.OTHER, "kib"))
     )  # fmt: skip
     values = suggested(suggestion)
     found = {one.column: one for one in further(values, suggestion)}
@@ -197,7 +191,7 @@ def test_a_unit_that_a_layout_knows_of_a_further_column_is_kept() -> None:
     assert further(back, suggestion)[-1] == MappedColumn("rss", Role.OTHER, "kib")
 
 
-def test_a_unit_alone_can_be_asked_of_a_further_column() -> None:
+def test_a_unit_alone_can_be_asked_of_a_further_column():
     power = MappedColumn("p", Role.GPU_POWER, UNKNOWN)
     suggestion = ColumnMapping((MappedColumn("c", Role.CPU, "cores"), power))
     values = suggested(suggestion)
@@ -205,10 +199,10 @@ def test_a_unit_alone_can_be_asked_of_a_further_column() -> None:
     assert mapping_of(values, suggestion).features[1] == MappedColumn("p", Role.GPU_POWER, "watts")
 
 
-def test_what_was_said_is_there_for_the_next_file_of_the_shape(place, values, inspection, at) -> None:
+def test_what_was_said_is_there_for_the_next_file_of_the_shape(place, values, inspection, at):
     chosen = said(
         values, inspection, ("role", "gpu_power", "gpu_power"), ("unit", "gpu_power", "watts"),
-        ("role", "gpu_util_percent", "other"),
+        ("role", "gpu_util_percent", "other")
     )  # fmt: skip
     mapping.start(1, None, chosen, "GPU", at)
     again = send(place, "next.csv")
@@ -222,8 +216,8 @@ def test_what_was_said_is_there_for_the_next_file_of_the_shape(place, values, in
     assert json.dumps(kept["answers"], ensure_ascii=False) in text
 
 
-def test_a_row_that_only_appears_answers_nothing(values, inspection, at, monkeypatch) -> None:
-    def asked_with(triggered: list[dict[str, Any]]) -> list[Any]:
+def test_a_row_that_only_appears_answers_nothing(values, inspection, at, monkeypatch):
+    def asked_with(triggered):
         class Context:
             pass
 
@@ -242,17 +236,17 @@ def test_a_row_that_only_appears_answers_nothing(values, inspection, at, monkeyp
     assert changed[-1]["net_in"] == {"role": "network_in", "unit": None}
 
 
-def drawn(found: Any, what: str) -> dict[str, list[Any]]:
+def drawn(found, what):
     """The controls of some rows as the browser has them."""
     controls = [one for one in parts(found) if (getattr(one, "id", None) or {}).get("what") == what]
     return {name: [getattr(one, name) for one in controls] for name in mapping_roles.SHOWN}
 
 
-def redrawn(values: dict[str, Any], at: dict[str, Any], found: Any) -> dict[str, Any]:
+def redrawn(values, at, found):
     return mapping_roles.follow_rows(values, at, drawn(found, "role"), drawn(found, "unit"))
 
 
-def test_only_what_changes_is_drawn_anew(values, inspection, at) -> None:
+def test_only_what_changes_is_drawn_anew(values, inspection, at):
     found = rows(values, inspection)
     chosen = said(values, inspection, ("role", "gpu_power", "gpu_power"))
     found[0].children[1].value = "gpu_power"  # the person chose it there
@@ -270,7 +264,7 @@ def test_only_what_changes_is_drawn_anew(values, inspection, at) -> None:
         assert len(told["units"]) == len(found)
 
 
-def test_many_rows_are_folded_and_none_are_not_shown(values, at, sentence) -> None:
+def test_many_rows_are_folded_and_none_are_not_shown(values, at, sentence):
     told = redrawn(values, at, [])
     assert told["hidden"] is False
     assert len(told["rows"]) == len(GUESSED)

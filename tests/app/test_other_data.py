@@ -1,9 +1,6 @@
 """That a model was trained on other data is said on every page that applies it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,23 +9,17 @@ from app.pages.provisioning.page import layout as provisioning
 from app.pages.sequences.page import layout as sequences
 from tests.builders import small_traces
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from core.application import Workspace
-    from core.workspace.records import ModelInfo, TraceSetInfo
-
 PAGES = {"Phases": phases, "Sequences": sequences, "Provisioning": provisioning}
 SAID = "was trained on other data"
 
 
 @pytest.fixture
-def traces(place: Workspace) -> TraceSetInfo:
+def traces(place):
     return place.traces.add(small_traces(8, samples=80), None, name="jobs")
 
 
 @pytest.fixture
-def other(place: Workspace) -> TraceSetInfo:
+def other(place):
     made = small_traces(8, samples=80)
     return place.traces.add(
         replace(made, columns=tuple(50 * column for column in made.columns)), None, name="other"
@@ -36,10 +27,8 @@ def other(place: Workspace) -> TraceSetInfo:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_page_with_a_model_says_that_it_was_trained_on_other_data(
-    name: str, traces: TraceSetInfo, other: TraceSetInfo, model: ModelInfo
-) -> None:
-    page: Callable[..., Any] = PAGES[name]
+def test_every_page_with_a_model_says_that_it_was_trained_on_other_data(name, traces, other, model):
+    page = PAGES[name]
     said = str(page(traces=other.id, model=model.id))
     assert f"first {SAID}." in said
     assert "are above the 99th percentile of the training" in said
@@ -47,5 +36,5 @@ def test_every_page_with_a_model_says_that_it_was_trained_on_other_data(
     assert SAID not in str(page(traces=traces.id, model=model.id))
 
 
-def test_a_model_that_is_refitted_is_not_doubted(other: TraceSetInfo, model: ModelInfo) -> None:
+def test_a_model_that_is_refitted_is_not_doubted(other, model):
     assert SAID not in str(provisioning(traces=other.id, model=model.id, refit="on"))

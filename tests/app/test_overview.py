@@ -1,11 +1,8 @@
 """The overview: before there is anything, while samples load, when that failed, and with data."""
 
-from __future__ import annotations
-
 import json
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,26 +22,20 @@ from core.workspace.records import TaskState
 from core.workspace.samples import load_samples
 from tests.data.make_synthetic import SYNTHETIC
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
-
-def text(node: Any) -> str:
+def text(node):
     return json.dumps(node, default=lambda each: each.to_plotly_json(), ensure_ascii=False)
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Any]:
+def server(tmp_path):
     made = create_app(Settings(home=tmp_path / "home", docker="here=unix:///nowhere.sock")).server
     with made.test_request_context("/"):
         yield made
     made.extensions[EXTENSION].close()
 
 
-def policy(
-    name: str, kind: PolicyKind, over: float, low: float | None, group: float | None = None
-) -> dict[str, Any]:
+def policy(name, kind, over, low, group=None):
     against = (
         None if low is None else {"saving": low + 0.1, "low": low, "high": low + 0.2, "group_low": group}
     )
@@ -55,7 +46,7 @@ def policy(
     }
 
 
-def report(*policies: dict[str, Any], held_out: int = 12) -> dict[str, Any]:
+def report(*policies, held_out=12):
     part = {"best_reactive": "prev.step.rules", "policies": list(policies)}
     return {
         "split": {"held_out": ["x"] * held_out},
@@ -67,14 +58,14 @@ def report(*policies: dict[str, Any], held_out: int = 12) -> dict[str, Any]:
 BASE = policy("prev.step.rules", PolicyKind.REACTIVE, 0.37, None)
 
 
-def said(made: dict[str, Any]) -> Any:
+def said(made):
     return saving_of("cpu", made["resources"]["cpu"], made, "/provisioning")
 
 
 # ---- before there is anything ----
 
 
-def test_nothing_is_loaded_until_it_is_asked_for(server: Any) -> None:
+def test_nothing_is_loaded_until_it_is_asked_for(server):
     shown = text(page.layout())
     for words in (
         "Start with the sample traces",
@@ -99,23 +90,21 @@ def test_nothing_is_loaded_until_it_is_asked_for(server: Any) -> None:
         (EngineState.DENIED, True, ("Docker: no permission", "Start it.")),
     ],
 )
-def test_a_docker_host_stands_there_as_it_was_found(
-    server: Any, state: EngineState, demo: bool, words: tuple[str, ...]
-) -> None:
+def test_a_docker_host_stands_there_as_it_was_found(server, state, demo, words):
     info = EngineInfo("local", "", state, "It does not answer.", "Start it.", cores=16.0, version="28.5")
     shown = text(_docker(info, alone=True, demo=demo))
     for each in words:
         assert each in shown
 
 
-def test_a_page_that_is_opened_while_samples_load_says_so(server: Any) -> None:
+def test_a_page_that_is_opened_while_samples_load_says_so(server):
     workspace().tasks.submit("samples", "Samples", {})
     shown = text(page.layout())
     assert "Loading…" in shown
     assert '"disabled": true' in shown
 
 
-def test_samples_that_could_not_be_loaded_say_why(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_samples_that_could_not_be_loaded_say_why(server, monkeypatch):
     task = workspace().tasks.submit("samples", "Samples", {})
     info = workspace().tasks.get(task)
     failed = replace(info, state=TaskState.FAILED, error=("A sample is damaged.", "Download it again."))
@@ -130,7 +119,7 @@ def test_samples_that_could_not_be_loaded_say_why(server: Any, monkeypatch: pyte
 # ---- with data ----
 
 
-def test_with_data_it_says_what_is_here_and_what_to_do(server: Any) -> None:
+def test_with_data_it_says_what_is_here_and_what_to_do(server):
     load_samples(workspace().traces, workspace().models, sample=SYNTHETIC)
     shown = text(page.layout())
     for words in ("not compared yet", "Compare policies", "Controlled now", "What is new", "What to do next",
@@ -140,8 +129,8 @@ def test_with_data_it_says_what_is_here_and_what_to_do(server: Any) -> None:
     assert '{"children": " with the arrow keys", "className": "bykeys"}' in shown
 
 
-def test_one_part_that_fails_leaves_the_others(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: Any) -> Any:
+def test_one_part_that_fails_leaves_the_others(server, monkeypatch):
+    def broken(*_):
         raise ConflictError("The labels cannot be read.", "Label again.")
 
     load_samples(workspace().traces, workspace().models, sample=SYNTHETIC)
@@ -151,7 +140,7 @@ def test_one_part_that_fails_leaves_the_others(server: Any, monkeypatch: pytest.
     assert "What is new" in shown
 
 
-def test_limits_that_are_not_the_original_ones_are_said(server: Any) -> None:
+def test_limits_that_are_not_the_original_ones_are_said(server):
     live = workspace().live
     live.saved_limits.keeper("").keep(EngineKey("here", "x"), "a" * 64, {})
     live.saved_limits.keeper("").keep(EngineKey("here", "x"), "b" * 64, {})
@@ -161,7 +150,7 @@ def test_limits_that_are_not_the_original_ones_are_said(server: Any) -> None:
     ]
 
 
-def test_an_engine_that_is_silent_while_something_goes_on_there_is_said(server: Any) -> None:
+def test_an_engine_that_is_silent_while_something_goes_on_there_is_said(server):
     tasks = workspace().tasks
     tasks.submit("record", "Record", {"engine": "here"})
     steps = [step.text for step in attention(tasks.list(5)) if step.text.startswith("here")]
@@ -170,7 +159,7 @@ def test_an_engine_that_is_silent_while_something_goes_on_there_is_said(server: 
     assert not [step for step in attention([]) if step.text.startswith("here")]
 
 
-def test_a_failure_is_said_until_the_same_has_worked(server: Any, sentence) -> None:
+def test_a_failure_is_said_until_the_same_has_worked(server, sentence):
     task = workspace().tasks.get(workspace().tasks.submit("evaluate", "Compare", {}))
     failed = replace(task, state=TaskState.FAILED, error=("It is too short.", "Take another."))
     done, other = replace(task, id="b", state=TaskState.DONE), replace(failed, id="c", title="Another")
@@ -185,17 +174,17 @@ def test_a_failure_is_said_until_the_same_has_worked(server: Any, sentence) -> N
 # ---- what could be saved ----
 
 
-def test_without_a_comparison_nothing_is_said_of_savings(server: Any) -> None:
+def test_without_a_comparison_nothing_is_said_of_savings(server):
     assert newest_saving() is None
 
 
-def test_a_saving_is_said_where_its_whole_interval_is_above_zero(sentence) -> None:
+def test_a_saving_is_said_where_its_whole_interval_is_above_zero(sentence):
     found = said(report(BASE, policy("phasedock", PolicyKind.OURS, 0.28, 0.1, 0.02)))
     assert (found.figure, found.title) == ("37% → 28%", "CPU over-allocation you could avoid")
     sentence(found.words)
 
 
-def test_a_model_that_had_seen_the_held_out_containers_is_said(sentence) -> None:
+def test_a_model_that_had_seen_the_held_out_containers_is_said(sentence):
     made = report(BASE, policy("phasedock", PolicyKind.OURS, 0.28, 0.1)) | {
         "model": {"trained_on": "held_out"}
     }
@@ -213,24 +202,24 @@ def test_a_model_that_had_seen_the_held_out_containers_is_said(sentence) -> None
     ],
     ids=["its interval", "its interval over groups", "unknown", "an oracle", "static"],
 )
-def test_no_saving_is_said_that_is_not_sure(other: dict[str, Any], sentence) -> None:
+def test_no_saving_is_said_that_is_not_sure(other, sentence):
     found = said(report(BASE, other))
     assert (found.figure, found.then) == ("37%", None)
     sentence(found.words)
 
 
-def test_too_few_held_out_containers_say_nothing(sentence) -> None:
+def test_too_few_held_out_containers_say_nothing(sentence):
     found = said(report(BASE, policy("phasedock", PolicyKind.OURS, 0.28, 0.1), held_out=7))
     assert (found.figure, found.then) == ("37%", None)
     sentence(found.words)
 
 
-def test_a_comparison_without_a_simple_rule_says_so() -> None:
+def test_a_comparison_without_a_simple_rule_says_so():
     found = said(report(policy("phasedock", PolicyKind.OURS, 0.28, 0.1)))
     assert (found.figure, found.words) == ("–", "No simple rule was compared.")
 
 
-def test_it_says_which_policy_steers_how_many_containers(server: Any) -> None:
+def test_it_says_which_policy_steers_how_many_containers(server):
     space = workspace()
     files = LiveFiles(space.settings.home, "demo")
     files.want("model")
@@ -245,7 +234,7 @@ def test_it_says_which_policy_steers_how_many_containers(server: Any) -> None:
     assert files.model() == "model"
 
 
-def test_no_saving_of_memory_is_promised_by_a_policy_that_may_run_out_of_it(sentence) -> None:
+def test_no_saving_of_memory_is_promised_by_a_policy_that_may_run_out_of_it(sentence):
     made = report(BASE, policy("phasedock", PolicyKind.OURS, 0.07, 0.5, 0.4))
     found = saving_of("memory", made["resources"]["cpu"], made, "/provisioning")
     assert (found.figure, found.then) == ("37%", None)

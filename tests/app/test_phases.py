@@ -1,11 +1,8 @@
 """The Phases page: lanes, minimum dwell time, one figure for one quantity, and files of what is shown."""
 
-from __future__ import annotations
-
 import io
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import orjson
@@ -19,21 +16,15 @@ from app.pages.phases.view import View
 from app.ui.nothing_yet import far_notice
 from app.ui.phases import execution_rows
 from core.phases.drift import MAX_STRANGE_SHARE
-from core.traces.model import Feature, Role, TraceSet
+from core.traces.model import Feature, Role
 from core.units import Unit, format_share
 from tests.builders import small_traces
-
-if TYPE_CHECKING:
-    from flask import Flask
-
-    from core.application import Workspace
-    from core.workspace.records import ModelInfo, TraceSetInfo
 
 GPUS = (Feature("gpu0", Role.GPU, Unit.SHARE), Feature("gpu1", Role.GPU, Unit.SHARE))
 FURTHER = (*GPUS, Feature("loss", Role.LOSS), Feature("net_in", Role.NETWORK_IN, Unit.BYTES_PER_SECOND))
 
 
-def wide_traces() -> TraceSet:
+def wide_traces():
     made = small_traces(3, samples=80)
     n, rng = made.n_samples, np.random.default_rng(4)
     columns = (rng.random(n), rng.random(n), rng.random(n), rng.random(n) * 5e6)
@@ -41,24 +32,24 @@ def wide_traces() -> TraceSet:
 
 
 @pytest.fixture
-def traces(place: Workspace) -> TraceSetInfo:
+def traces(place):
     return place.traces.add(wide_traces(), None, name="with GPUs")
 
 
 @pytest.fixture
-def view(traces: TraceSetInfo, model: ModelInfo) -> View:
+def view(traces, model):
     return View.read(traces.id, model.id, "cpu,memory,gpu,network_in,loss", "0")
 
 
-def saved(server: Flask, address: str) -> pd.DataFrame:
+def saved(server, address):
     answer = server.test_client().get(address, base_url="http://127.0.0.1")
     assert answer.status_code == 200, answer.text
     return pd.read_csv(io.StringIO(answer.text))
 
 
 def test_every_lane_is_drawn_and_offered_and_an_address_that_says_nothing_shows_the_usual_ones(
-    view: View, traces: TraceSetInfo, model: ModelInfo
-) -> None:
+    view, traces, model
+):
     name = wide_traces().ids[0]
     used = {line.name for line in execution_timeline(view, name).data if line.meta and "lane" in line.meta}
     assert {"CPU", "Memory", "GPU 0", "GPU 1", "Network in", "Loss"} <= used
@@ -69,7 +60,7 @@ def test_every_lane_is_drawn_and_offered_and_an_address_that_says_nothing_shows_
     assert all(title in shown for title in ("GPU 1", "Network in", "Loss"))
 
 
-def test_one_phase_has_one_share_everywhere(view: View) -> None:
+def test_one_phase_has_one_share_everywhere(view):
     cards, spread, table = (str(part) for part in details(view))
     for each in view.labelling().statistics:
         if each.phase >= 0:
@@ -79,9 +70,7 @@ def test_one_phase_has_one_share_everywhere(view: View) -> None:
             assert f"'{share}'" in table
 
 
-def test_the_timelines_file_is_what_is_shown(
-    server: Flask, place: Workspace, traces: TraceSetInfo, view: View
-) -> None:
+def test_the_timelines_file_is_what_is_shown(server, place, traces, view):
     name = place.traces.load(traces.id).ids[1]
     execution = place.traces.execution(traces.id, name)
     elapsed = execution.time - execution.time[0]
@@ -103,9 +92,7 @@ def test_the_timelines_file_is_what_is_shown(
     assert len(whole) == int(found.offsets[1])
 
 
-def test_the_minimum_dwell_time_is_in_the_address_and_can_be_turned_off(
-    place: Workspace, traces: TraceSetInfo, model: ModelInfo
-) -> None:
+def test_the_minimum_dwell_time_is_in_the_address_and_can_be_turned_off(place, traces, model):
     suggested = place.labels.default_dwell(traces.id, model.id)
     assert View.read(traces.id, model.id, None, None).dwell == suggested
     assert View.read(traces.id, model.id, None, "0").dwell == 0
@@ -117,7 +104,7 @@ def test_the_minimum_dwell_time_is_in_the_address_and_can_be_turned_off(
     assert "segments shorter than 1 min 35 s merged" in str(details(smooth)[2])
 
 
-def test_times_that_are_written_the_same_are_one_choice(view: View) -> None:
+def test_times_that_are_written_the_same_are_one_choice(view):
     # Mantine takes the page down where two options have one value
     near = replace(view, dwell=workspace().traces.get(view.traces).period * 2 + 1e-7)
     values = [each["value"] for each in dwell_picker(near).data]
@@ -125,16 +112,12 @@ def test_times_that_are_written_the_same_are_one_choice(view: View) -> None:
     assert f"{near.dwell:g}" in values
 
 
-def test_published_models_are_shown_as_labelled(
-    place: Workspace, traces: TraceSetInfo, model: ModelInfo
-) -> None:
+def test_published_models_are_shown_as_labelled(place, traces, model):
     published = place.models.add(replace(place.models.load(model.id), origin="ai4dl"), name="published")
     assert place.labels.default_dwell(traces.id, published.id) == 0
 
 
-def test_a_model_from_other_data_warns_in_numbers_and_offers_to_train(
-    place: Workspace, traces: TraceSetInfo, model: ModelInfo
-) -> None:
+def test_a_model_from_other_data_warns_in_numbers_and_offers_to_train(place, traces, model):
     assert far_notice(traces, model) is None
     made = wide_traces()
     other = place.traces.add(
@@ -159,9 +142,7 @@ def test_a_model_from_other_data_warns_in_numbers_and_offers_to_train(
     assert "btn primary" not in str(far_notice(same, older))
 
 
-def test_a_model_that_cannot_read_these_traces_is_said_with_the_ways_out(
-    place: Workspace, model: ModelInfo
-) -> None:
+def test_a_model_that_cannot_read_these_traces_is_said_with_the_ways_out(place, model):
     made = small_traces(2)
     units = [replace(feature, unit=Unit.SHARE) for feature in made.features]
     odd = place.traces.add(replace(made, features=tuple(units)), None, name="odd")
@@ -171,19 +152,17 @@ def test_a_model_that_cannot_read_these_traces_is_said_with_the_ways_out(
     assert "btn primary" in said
 
 
-def test_the_heading_says_how_often_it_was_sampled(traces: TraceSetInfo, sentence) -> None:
+def test_the_heading_says_how_often_it_was_sampled(traces, sentence):
     made = wide_traces()
     heading = execution_heading(traces.id, made.ids[0])
     sentence(heading.note)
 
 
-def test_a_phase_is_expanded_where_its_form_is(view: View) -> None:
+def test_a_phase_is_expanded_where_its_form_is(view):
     assert f"/models?traces={view.traces}&model={view.model}&expand=2" in str(details(view)[0])
 
 
-def test_what_the_model_has_seen_nothing_like_is_said_in_the_list(
-    place: Workspace, traces: TraceSetInfo, model: ModelInfo
-) -> None:
+def test_what_the_model_has_seen_nothing_like_is_said_in_the_list(place, traces, model):
     """An execution that does other things than the training is named, with the share of such samples."""
     own = orjson.loads(execution_rows(traces.id, model.id))
     assert {row["note"].startswith("unfamiliar") for row in own} == {False}

@@ -1,12 +1,9 @@
 """The Sequences page without a browser: addresses, tables to take away, figures, and odd trace sets."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 from unittest.mock import ANY
 
 import numpy as np
@@ -27,29 +24,23 @@ from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit
 from tests.builders import small_model, small_traces
 
-if TYPE_CHECKING:
-    from flask import Flask
 
-    from core.config import Settings
-
-
-def shown(node: Any) -> str:
+def shown(node):
     """All texts of a piece of a page."""
     return json.dumps(node, default=lambda part: part.to_plotly_json(), ensure_ascii=False)
 
 
 @pytest.fixture
-def server(settings: Settings) -> Flask:
-    made: Flask = create_app(settings).server
-    return made
+def server(settings):
+    return create_app(settings).server
 
 
-def see(traces: str, model: str, **values: str) -> View:
+def see(traces, model, **values):
     """What an address shows."""
     return View.read(Query("/sequences", {**values, "traces": traces, "model": model}))
 
 
-def stock(server: Flask, traces: TraceSet, model: Any = None) -> View:
+def stock(server, traces, model=None):
     """Put a trace set and a model on the server, and look at them."""
     place = server.extensions["phasedock"]
     info = place.traces.add(traces, None, name="jobs")
@@ -59,11 +50,11 @@ def stock(server: Flask, traces: TraceSet, model: Any = None) -> View:
 
 
 @pytest.fixture
-def view(server: Flask) -> View:
+def view(server):
     return stock(server, small_traces(8, samples=80))
 
 
-def level_traces(executions: list[list[float]]) -> TraceSet:
+def level_traces(executions):
     """Executions whose CPU is as given; memory follows it."""
     lengths = [len(each) for each in executions]
     cpu = np.array([level for each in executions for level in each])
@@ -77,11 +68,11 @@ def level_traces(executions: list[list[float]]) -> TraceSet:
     )
 
 
-def window_model(traces: TraceSet, phases: int = 2) -> Any:
+def window_model(traces, phases=2):
     return fit(traces, PhaseSettings(encoder="window", history=2, phases=phases, seed=1))
 
 
-def rows_of(server: Flask, view: View, name: str, **query: str) -> list[list[str]]:
+def rows_of(server, view, name, **query):
     answer = server.test_client().get(
         f"/api/traces/{view.traces}/sequences/{view.model}/{name}.csv",
         query_string=query,
@@ -91,7 +82,7 @@ def rows_of(server: Flask, view: View, name: str, **query: str) -> list[list[str
     return list(csv.reader(io.StringIO(answer.text)))
 
 
-def test_an_address_says_what_is_shown_and_nonsense_is_the_default(server: Flask, view: View) -> None:
+def test_an_address_says_what_is_shown_and_nonsense_is_the_default(server, view):
     asked = {"memory": "3", "step": "sample", "warmup": "own", "hide": "0.30", "ahead": "5", "dwell": "40"}
     wrong = {"memory": "9", "step": "x", "warmup": "'", "hide": "-1", "ahead": "NaN", "dwell": "inf"}
     with server.app_context():
@@ -111,7 +102,7 @@ def test_an_address_says_what_is_shown_and_nonsense_is_the_default(server: Flask
     assert state_of(written((0, END))) == (0, END)
 
 
-def test_tables_to_take_away_hold_what_the_library_says(server: Flask, view: View) -> None:
+def test_tables_to_take_away_hold_what_the_library_says(server, view):
     with server.app_context():
         analysis = view.analysis()
     paths = rows_of(server, view, "paths")
@@ -131,16 +122,14 @@ def test_tables_to_take_away_hold_what_the_library_says(server: Flask, view: Vie
 
 
 @pytest.mark.parametrize(("name", "query", "status"), [("next", {}, 422), ("behind", {"pick": "no"}, 404)])
-def test_what_cannot_be_taken_away_is_said(
-    server: Flask, view: View, name: str, query: dict[str, str], status: int
-) -> None:
+def test_what_cannot_be_taken_away_is_said(server, view, name, query, status):
     where = f"/api/traces/{view.traces}/sequences/{view.model}/{name}.csv"
     answer = server.test_client().get(where, query_string=query, base_url="http://127.0.0.1")
     assert answer.status_code == status
     assert set(answer.get_json()["error"]) == {"message", "hint"}
 
 
-def test_every_pick_that_the_page_offers_has_executions_behind_it(server: Flask, view: View) -> None:
+def test_every_pick_that_the_page_offers_has_executions_behind_it(server, view):
     with server.app_context():
         analysis = view.analysis()
         graph = analysis.graph(view.memory, view.step)
@@ -156,12 +145,12 @@ def test_every_pick_that_the_page_offers_has_executions_behind_it(server: Flask,
 
 
 @pytest.mark.parametrize("pick", ["tree:999999999", "node:nothing", "nonsense"])
-def test_a_pick_that_points_nowhere_is_refused(server: Flask, view: View, pick: str, refuses) -> None:
+def test_a_pick_that_points_nowhere_is_refused(server, view, pick, refuses):
     with server.app_context(), refuses(NotFoundError):
         page.list_behind(pick, "1", "run", {"traces": view.traces, "model": view.model})
 
 
-def test_hidden_edges_are_counted(server: Flask, view: View) -> None:
+def test_hidden_edges_are_counted(server, view):
     with server.app_context():
         graph = replace(view, dwell=0).analysis().graph(1)
         everything, note = elements(graph, 0.0)
@@ -173,7 +162,7 @@ def test_hidden_edges_are_counted(server: Flask, view: View) -> None:
     assert hidden == f"{len(graph.count) - kept:,} edges hidden"
 
 
-def test_flicker_is_merged_as_on_phases_and_can_be_seen_as_labelled(server: Flask) -> None:
+def test_flicker_is_merged_as_on_phases_and_can_be_seen_as_labelled(server):
     made = small_traces(8, samples=80)
     with server.test_request_context():
         view = stock(server, made)
@@ -190,7 +179,7 @@ def test_flicker_is_merged_as_on_phases_and_can_be_seen_as_labelled(server: Flas
         assert "As labelled" in said
 
 
-def test_a_small_tree_is_nodes_and_links_and_a_big_one_an_icicle(server: Flask) -> None:
+def test_a_small_tree_is_nodes_and_links_and_a_big_one_an_icicle(server):
     small = level_traces([[0.1] * 6 + [3.0] * 6, [0.1] * 6, [3.0] * 8])
     seen = stock(server, small, window_model(small))
     with server.app_context():
@@ -206,7 +195,7 @@ def test_a_small_tree_is_nodes_and_links_and_a_big_one_an_icicle(server: Flask) 
     assert {trace.mode for trace in node_link(nodes).data} == {"lines", "markers+text", "text"}
 
 
-def test_one_phase_and_one_sample_after_warm_up(server: Flask) -> None:
+def test_one_phase_and_one_sample_after_warm_up(server):
     traces = level_traces([[1.0, 1.0, 1.0], [1.0, 1.0], [1.0]])
     busy = level_traces([[0.1] * 10 + [3.0] * 10])
     seen = stock(server, traces, window_model(busy))
@@ -218,7 +207,7 @@ def test_one_phase_and_one_sample_after_warm_up(server: Flask) -> None:
     assert "The execution ends" in outlook
 
 
-def test_executions_shorter_than_the_warm_up_get_a_sentence(server: Flask) -> None:
+def test_executions_shorter_than_the_warm_up_get_a_sentence(server):
     busy = level_traces([[0.1] * 10 + [3.0] * 10])
     seen = stock(server, level_traces([[1.0], [2.0, 2.0]]), window_model(busy))
     with server.app_context():
@@ -227,7 +216,7 @@ def test_executions_shorter_than_the_warm_up_get_a_sentence(server: Flask) -> No
     assert "None of the 2 executions is longer than the warm-up" in said
 
 
-def test_before_there_is_anything_the_page_says_what_to_do(server: Flask) -> None:
+def test_before_there_is_anything_the_page_says_what_to_do(server):
     with server.app_context():
         assert "No traces yet" in shown(page.layout())
         server.extensions["phasedock"].traces.add(small_traces(2), None, name="jobs")
@@ -236,7 +225,7 @@ def test_before_there_is_anything_the_page_says_what_to_do(server: Flask) -> Non
     assert "A model is needed to label the 2 executions" in said
 
 
-def test_a_model_that_does_not_fit_the_traces_gets_a_sentence(server: Flask, view: View) -> None:
+def test_a_model_that_does_not_fit_the_traces_gets_a_sentence(server, view):
     other = TraceSet(
         features=(Feature("queue"),),
         columns=(np.arange(30.0),),

@@ -1,9 +1,6 @@
 """The shell: what stands there before the page, what stands where no page is, and what a search finds."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from plotly.utils import PlotlyJSONEncoder
@@ -14,18 +11,12 @@ from app.shell.first_look import layout as not_found
 from app.shell.search import found, results
 from tests.builders import small_traces
 
-if TYPE_CHECKING:
-    from flask import Flask
-
-    from app.ui.page import Page
-    from core.application import Workspace
-
 HOST = "http://127.0.0.1:8050"
 EVERY = [page for _, page in PAGES.items()]
 
 
 @pytest.mark.parametrize("page", EVERY, ids=lambda page: page.name)
-def test_a_page_has_its_title_its_place_and_its_room_before_any_script(server: Flask, page: Page) -> None:
+def test_a_page_has_its_title_its_place_and_its_room_before_any_script(server, page):
     answer = server.test_client().get(f"{page.path}?traces=any", base_url=HOST)
     assert answer.status_code == 200
     assert f"<title>{page.name} · PhaseDock</title>" in answer.text
@@ -37,7 +28,7 @@ def test_a_page_has_its_title_its_place_and_its_room_before_any_script(server: F
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/phases/1", "/not-found", "/favicon.ico"])
-def test_where_no_page_is_the_answer_says_so_and_leads_back(server: Flask, path: str) -> None:
+def test_where_no_page_is_the_answer_says_so_and_leads_back(server, path):
     answer = server.test_client().get(path, base_url=HOST)
     assert answer.status_code == 404
     assert "<title>Page not found · PhaseDock</title>" in answer.text
@@ -46,13 +37,13 @@ def test_where_no_page_is_the_answer_says_so_and_leads_back(server: Flask, path:
     assert "There is no page at this address" in shown
 
 
-def test_a_missing_file_of_the_page_is_no_page(server: Flask) -> None:
+def test_a_missing_file_of_the_page_is_no_page(server):
     answer = server.test_client().get("/assets/none.js", base_url=HOST)
     assert answer.status_code == 404
     assert "first-look" not in answer.text
 
 
-def test_a_search_finds_executions_of_every_set_the_chosen_one_first(place: Workspace) -> None:
+def test_a_search_finds_executions_of_every_set_the_chosen_one_first(place):
     first = place.traces.add(small_traces(12), None, name="Night")
     second = place.traces.add(small_traces(3, seed=2), None, name="Morning")
     name = small_traces(3).ids[1]
@@ -67,7 +58,7 @@ def test_a_search_finds_executions_of_every_set_the_chosen_one_first(place: Work
     assert found("no such thing", EVERY, Choice(first, None)) == []
 
 
-def test_what_is_not_shown_of_a_search_is_counted(place: Workspace, sentence) -> None:
+def test_what_is_not_shown_of_a_search_is_counted(place, sentence):
     for number in range(18):
         place.traces.add(small_traces(1), None, name=f"shift {number}")
     every = found("shift", EVERY, Choice(None, None))

@@ -1,10 +1,7 @@
 """The Tasks page without a browser: rows, filters, details, and what a poll answers."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
 
 import dash
 import pytest
@@ -16,30 +13,25 @@ from core.errors import ConflictError
 from core.workspace.records import TaskState, WorkerInfo
 from tests.builders import small_traces
 
-if TYPE_CHECKING:
-    from flask import Flask
 
-    from core.application import Workspace
-
-
-def text_of(node: Any) -> str:
+def text_of(node):
     return json.dumps(node, default=lambda each: each.to_plotly_json(), ensure_ascii=False)
 
 
-def train(place: Workspace, **settings: Any) -> str:
+def train(place, **settings):
     traces = place.traces.list() or [place.traces.add(small_traces(), None, name="Night batch")]
     chosen = {"phases": 3, "hidden": 4, "epochs": 3} | settings
     params = {"trace_set": traces[0].id, "settings": chosen, "features": None, "name": "m"}
     return place.tasks.submit("train", "Train m", params)
 
 
-def test_an_empty_list_says_what_will_be_here(server: Flask) -> None:
+def test_an_empty_list_says_what_will_be_here(server):
     text = text_of(page.layout())
     assert "No tasks yet" in text
     assert "phasedock worker" in text
 
 
-def test_a_waiting_task_can_be_cancelled_and_then_retried(place: Workspace) -> None:
+def test_a_waiting_task_can_be_cancelled_and_then_retried(place):
     task = train(place)
     assert '"cancel"' in text_of(page.layout())
     assert task_card.perform("cancel", task) is None
@@ -50,12 +42,12 @@ def test_a_waiting_task_can_be_cancelled_and_then_retried(place: Workspace) -> N
     assert "Attempt 2." in text_of(page.layout(task=again))
 
 
-def test_what_cannot_be_done_is_said(place: Workspace, refuses) -> None:
+def test_what_cannot_be_done_is_said(place, refuses):
     with refuses(ConflictError):
         task_card.perform("dance", train(place))
 
 
-def test_filters_let_through_what_they_say(place: Workspace) -> None:
+def test_filters_let_through_what_they_say(place):
     waiting, cancelled = train(place), train(place)
     place.tasks.cancel(cancelled)
     text = text_of(page.layout(state="active"))
@@ -64,18 +56,18 @@ def test_filters_let_through_what_they_say(place: Workspace) -> None:
     assert "No task is in this state" in text_of(page.layout(state="done"))
 
 
-def test_details_tell_what_was_asked_by_name(place: Workspace) -> None:
+def test_details_tell_what_was_asked_by_name(place):
     task = train(place, encoder="pca")
     text = text_of(page.layout(task=task))
     for expected in ("Night batch", "Principal components of the window", "Hidden units", "3 epochs"):
         assert expected in text
 
 
-def test_a_task_that_is_gone_is_said(server: Flask) -> None:
+def test_a_task_that_is_gone_is_said(server):
     assert "There is no task with this id" in text_of(page.layout(task="0" * 16))
 
 
-def test_a_poll_draws_only_what_is_new(place: Workspace) -> None:
+def test_a_poll_draws_only_what_is_new(place):
     task = train(place)
     worker_for(place).work(task)
     done = place.tasks.get(task)
@@ -91,13 +83,13 @@ def test_a_poll_draws_only_what_is_new(place: Workspace) -> None:
     assert again == (dash.no_update,) * 5 + (True,)
 
 
-def test_a_poll_of_a_cleared_task_ends(place: Workspace) -> None:
+def test_a_poll_of_a_cleared_task_ends(place):
     answer = task_card.refresh("0" * 16, [-1, ""])
     assert "cleared" in text_of(answer[1])
     assert answer[-1] is True
 
 
-def test_the_page_is_drawn_again_only_when_something_changed(place: Workspace) -> None:
+def test_the_page_is_drawn_again_only_when_something_changed(place):
     train(place)
     tasks, (sentence, _) = place.tasks.list(), page._worker()
     query = page.Query.parse("/tasks", "")
@@ -115,12 +107,12 @@ def test_the_page_is_drawn_again_only_when_something_changed(place: Workspace) -
         (timedelta(minutes=59), "59 min ago"),
     ],
 )
-def test_moments_are_said_as_people_say_them(ago: timedelta, said: str) -> None:
+def test_moments_are_said_as_people_say_them(ago, said):
     now = datetime(2026, 11, 20, 18, 2, tzinfo=UTC)
     assert task_card.moment(now - ago, now) == said
 
 
-def test_moments_long_ago_have_a_date() -> None:
+def test_moments_long_ago_have_a_date():
     now = datetime(2026, 11, 20, 18, 2, tzinfo=UTC)
     assert task_card.moment(now - timedelta(days=10), now) == "10 Nov"
     assert task_card.moment(now - timedelta(days=400), now) == "16 Oct 2025"
@@ -134,5 +126,5 @@ def test_moments_long_ago_have_a_date() -> None:
         (WorkerInfo(True, 2, 0.1, 3, 1), 1, "2 workers, 1 thread each, 1 running, 3 waiting"),
     ],
 )
-def test_the_worker_is_told_in_a_sentence(worker: WorkerInfo, threads: int, said: str) -> None:
+def test_the_worker_is_told_in_a_sentence(worker, threads, said):
     assert task_card.worker_sentence(worker, threads) == said

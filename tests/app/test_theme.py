@@ -1,7 +1,5 @@
 """The palette of figures and the palette of the page are one."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -23,14 +21,14 @@ from core.units import GIB, Unit
 TOKENS = Path(__file__).resolve().parents[2] / "assets" / "css" / "00-tokens.css"
 
 
-def tokens(scheme: str) -> dict[str, str]:
+def tokens(scheme):
     text = TOKENS.read_text()
     start = text.index(":root{\n" if scheme == "light" else '[data-mantine-color-scheme="dark"]{')
     return dict(re.findall(r"--([\w-]+):(#[0-9A-Fa-f]+)", text[start : text.index("}", start)]))
 
 
 @pytest.mark.parametrize(("scheme", "side"), [("light", 0), ("dark", 1)])
-def test_figures_and_pages_share_their_colours(scheme: str, side: int) -> None:
+def test_figures_and_pages_share_their_colours(scheme, side):
     css = tokens(scheme)
     assert tuple(css[f"p{i}"].upper() for i in range(1, 9)) == theme.PHASES[scheme]
     assert css["p0"].upper() == theme.WARM_UP[scheme]
@@ -38,13 +36,13 @@ def test_figures_and_pages_share_their_colours(scheme: str, side: int) -> None:
         assert css[name.replace("_", "-")].upper() == pair[side], name
 
 
-def test_every_light_colour_has_one_dark_partner() -> None:
+def test_every_light_colour_has_one_dark_partner():
     partners = theme.dark_partners()
     assert partners["#4097cf"] == "#62AAFE"
     assert partners[theme.with_alpha("#4097CF", theme.FILL_ALPHA)] == theme.with_alpha("#62AAFE", 0.32)
 
 
-def test_recolour_swaps_colours_inside_a_figure_and_nothing_else() -> None:
+def test_recolour_swaps_colours_inside_a_figure_and_nothing_else():
     figure = go.Figure(go.Scatter(x=[1], y=[2], line={"color": theme.ink("ink")}, name="ink"))
     dark = theme.recolour(figure, "dark")
     assert dark.data[0].line.color == theme.INK["ink"][1]
@@ -61,7 +59,7 @@ def test_recolour_swaps_colours_inside_a_figure_and_nothing_else() -> None:
         (0, 200_000, ["0", "12 h", "24 h", "36 h", "48 h"]),
     ],
 )
-def test_time_ticks_say_their_unit(start: float, end: float, texts: list[str]) -> None:
+def test_time_ticks_say_their_unit(start, end, texts):
     values, said = theme.time_ticks(start, end)
     assert all(start <= value <= end for value in values)
     assert len(values) <= 9
@@ -72,7 +70,7 @@ def test_time_ticks_say_their_unit(start: float, end: float, texts: list[str]) -
 
 
 @given(hnp.arrays(np.float64, st.integers(1, 400), elements=st.floats(-1e6, 1e6)), st.integers(4, 60))
-def test_thinning_keeps_ends_and_extremes(values: np.ndarray, most: int) -> None:
+def test_thinning_keeps_ends_and_extremes(values, most):
     kept = minmax_indices(values, most)
     assert (np.diff(kept) > 0).all()
     assert len(kept) <= max(most + 2, 4)
@@ -82,7 +80,7 @@ def test_thinning_keeps_ends_and_extremes(values: np.ndarray, most: int) -> None
     assert values[kept].min() == values.min()
 
 
-def test_a_moment_of_another_limit_is_drawn_however_long_the_execution() -> None:
+def test_a_moment_of_another_limit_is_drawn_however_long_the_execution():
     n = 50_000
     limit = np.full(n, 4.0)
     limit[31_337] = 1.0
@@ -92,10 +90,10 @@ def test_a_moment_of_another_limit_is_drawn_however_long_the_execution() -> None
     assert np.min(drawn["vpa allocation"]) == 0.5
 
 
-def test_a_limit_far_above_the_use_is_said_and_does_not_flatten_it() -> None:
+def test_a_limit_far_above_the_use_is_said_and_does_not_flatten_it():
     elapsed, used = np.arange(5.0), np.array([1.0, 2, 4, 3, 4])
 
-    def drawn(limit: float) -> tuple[float, list[str]]:
+    def drawn(limit):
         figure = timeline(elapsed, [Series("Memory", used * GIB, Unit.BYTES, np.full(5, limit * GIB))])
         return figure.layout.yaxis.range[1], [each.text for each in figure.layout.annotations]
 
@@ -103,7 +101,7 @@ def test_a_limit_far_above_the_use_is_said_and_does_not_flatten_it() -> None:
     assert drawn(8.0) == (pytest.approx(8.32), ["Memory, GiB"])
 
 
-def test_runs_last_as_long_as_everywhere_and_what_was_not_sampled_is_a_gap() -> None:
+def test_runs_last_as_long_as_everywhere_and_what_was_not_sampled_is_a_gap():
     begin, seconds = np.array([0.0, 10, 40]), np.array([10.0, 10, 5])
     runs = Runs.of(begin, seconds, np.array([-1, 2, 0]))
     assert runs.phases.tolist() == [-1, 2, GAP, 0]
@@ -113,14 +111,14 @@ def test_runs_last_as_long_as_everywhere_and_what_was_not_sampled_is_a_gap() -> 
     assert len(Runs.of(none, none, none).phases) == 0
 
 
-def test_no_line_is_drawn_over_a_gap() -> None:
+def test_no_line_is_drawn_over_a_gap():
     elapsed = np.array([0.0, 1, 2, 10, 11])
     drawn = timeline(elapsed, [Series("CPU", np.arange(5.0), Unit.CORES)], breaks=np.array([3])).data[0]
     assert drawn.x.tolist() == [0, 1, 2, 6, 10, 11]
     assert np.isnan(drawn.y).tolist() == [False, False, False, True, False, False]
 
 
-def test_names_stand_in_the_middle_of_what_is_seen_of_their_runs() -> None:
+def test_names_stand_in_the_middle_of_what_is_seen_of_their_runs():
     runs = Runs(np.array([0.0, 100, 200]), np.array([0, 1]))
     drawn = names(runs, "y", (50.0, 150.0))
     assert drawn.x.tolist() == [75, 125]
@@ -128,14 +126,14 @@ def test_names_stand_in_the_middle_of_what_is_seen_of_their_runs() -> None:
     assert [list(run) for run in drawn.customdata] == told
 
 
-def test_only_names_with_room_are_texts_and_every_run_is_told() -> None:
+def test_only_names_with_room_are_texts_and_every_run_is_told():
     runs = Runs(np.array([0.0, 1, 2, 100]), np.array([0, 1, -1]))
     drawn = names(runs, "y", (0.0, 100.0))
     assert (len(drawn.x), len(drawn.customdata)) == (0, 3)
     assert list(names(runs, "y", (0.0, 10.0)).text) == ["<b>φ1</b>", "<b>φ2</b>"]
 
 
-def test_every_line_says_what_it_is_and_in_which_unit() -> None:
+def test_every_line_says_what_it_is_and_in_which_unit():
     n = np.arange(50) * 1.0
     lanes = [
         Series("CPU", n / 50, Unit.CORES, n, n, "vpa"),
@@ -150,7 +148,7 @@ def test_every_line_says_what_it_is_and_in_which_unit() -> None:
     assert figure.layout.height > timeline(n, lanes[:1]).layout.height
 
 
-def test_a_few_runs_are_kept_and_many_become_a_bar_code_of_what_prevails() -> None:
+def test_a_few_runs_are_kept_and_many_become_a_bar_code_of_what_prevails():
     few = Runs(np.array([0.0, 10, 20, 40]), np.array([0, 1, 0]))
     cut = few.within(12, 30)
     assert cut.phases.tolist() == [1, 0]
@@ -163,12 +161,12 @@ def test_a_few_runs_are_kept_and_many_become_a_bar_code_of_what_prevails() -> No
     assert many.edges.tolist() == [0, 400, 800]
 
 
-def test_strips_are_gradients_over_the_page_colours() -> None:
+def test_strips_are_gradients_over_the_page_colours():
     assert gradient([(0.25, -1), (0.75, 1)]) == "linear-gradient(90deg,var(--p0) 0% 25%,var(--p2) 25% 100%)"
     assert gradient([]) == "none"
 
 
-def test_names_of_phases_keep_off_their_boxes_and_bars() -> None:
+def test_names_of_phases_keep_off_their_boxes_and_bars():
     boxes = spread("CPU", [Box(0, (0.0, 0.1, 0.2, 0.3, 0.4), 0.2)], unit_scale(Unit.CORES))
     for figure in (boxes, frequencies([(0, 10, 1.0)])):
         assert figure.layout.yaxis.ticklabelstandoff >= 4

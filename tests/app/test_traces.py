@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,9 +24,6 @@ from core.units import GIB
 from tests.app.test_mapping_roles import parts
 from tests.app.test_sequences import level_traces
 
-if TYPE_CHECKING:
-    from core.application import Workspace
-
 HEADERS = {
     "ai4dl": "pod.id,service,timestamp,cpu.usage,cpu.usage.cores,mem.current,mem.limit",
     "recorder": "execution,timestamp,cpu_cores,memory_bytes,cpu_limit_cores,memory_limit_bytes,loss,workload",
@@ -42,7 +38,7 @@ TEXTS = {"pod.id", "service", "execution", "workload", "container_id", "machine_
 class Inspected:
     """What an inspection says of a table of one row."""
 
-    def __init__(self, header: str) -> None:
+    def __init__(self, header):
         names = tuple(header.split(","))
         row = tuple("a" if name in TEXTS else "1.5" for name in names)
         found = recognise_layout(
@@ -53,13 +49,13 @@ class Inspected:
         self.names = names
 
 
-def shown(node: Any) -> str:
+def shown(node):
     """All texts of a piece of a page."""
     return json.dumps(node, default=lambda part: part.to_plotly_json(), ensure_ascii=False)
 
 
 @pytest.mark.parametrize("layout", HEADERS)
-def test_the_untouched_form_says_what_was_recognised(layout: str) -> None:
+def test_the_untouched_form_says_what_was_recognised(layout):
     found = Inspected(HEADERS[layout])
     assert found.layout == layout
     assert found.mapping is not None
@@ -71,8 +67,8 @@ def test_the_untouched_form_says_what_was_recognised(layout: str) -> None:
     assert again == found.mapping.to_dict() | {"features": []}
 
 
-def form(**changes: Any) -> dict[str, Any]:
-    values: dict[str, Any] = {
+def form(**changes):
+    values = {
         "execution": "run",
         "execution_parts": [],
         "time": "t",
@@ -93,7 +89,7 @@ def form(**changes: Any) -> dict[str, Any]:
     return values | changes
 
 
-def test_a_filled_form_becomes_a_mapping() -> None:
+def test_a_filled_form_becomes_a_mapping():
     suggestion = ColumnMapping((MappedColumn("x", Role.CPU_LIMIT, "cores"),))
     made = mapping_of(form(), suggestion)
     assert made == ColumnMapping(
@@ -112,13 +108,13 @@ def test_a_filled_form_becomes_a_mapping() -> None:
     )
 
 
-def test_without_time_rows_are_counted() -> None:
+def test_without_time_rows_are_counted():
     made = mapping_of(form(time=NOTHING), None)
     assert (made.time, made.time_unit, made.period) == (None, "none", 1.0)
     assert mapping_of(form(time=NOTHING, period=5), None).period == 5.0
 
 
-def test_a_column_that_was_cpu_and_is_no_longer_is_a_plain_feature() -> None:
+def test_a_column_that_was_cpu_and_is_no_longer_is_a_plain_feature():
     suggestion = ColumnMapping((MappedColumn("x", Role.CPU, "millicores"),))
     assert mapping_of(form(), suggestion).features[2] == MappedColumn("x", Role.OTHER, "millicores")
 
@@ -135,17 +131,17 @@ def test_a_column_that_was_cpu_and_is_no_longer_is_a_plain_feature() -> None:
         {"memory_gib": 0},
     ],
 )
-def test_what_cannot_be_is_said(changes: dict[str, Any], refuses) -> None:
+def test_what_cannot_be_is_said(changes, refuses):
     with refuses(InputError):
         mapping_of(form(**changes), None)
 
 
-def test_the_machine_is_asked_for_only_where_there_is_a_share() -> None:
+def test_the_machine_is_asked_for_only_where_there_is_a_share():
     assert needs_machine(form()) == (True, False)
     assert needs_machine(form(cpu=NOTHING, memory_unit="share_of_machine")) == (False, True)
 
 
-def test_columns_are_marked_by_what_they_stand_for() -> None:
+def test_columns_are_marked_by_what_they_stand_for():
     assert marks(form()) == {
         "run": "execution",
         "t": "time",
@@ -157,7 +153,7 @@ def test_columns_are_marked_by_what_they_stand_for() -> None:
     assert marks(form(time=NOTHING, memory=NOTHING)).keys() == {"run", "c", "x", "w"}
 
 
-def test_the_layout_is_named() -> None:
+def test_the_layout_is_named():
     assert "Recognised as AI4DL. " in shown(recognised(Inspected(HEADERS["ai4dl"])))
 
 
@@ -165,23 +161,23 @@ def test_the_layout_is_named() -> None:
     ("name", "expected"),
     [("a.csv", "a"), ("a.CSV.gz", "a"), ("b.c.parquet", "b.c"), (".csv", ".csv"), ("plain", "plain")],
 )
-def test_a_set_is_named_after_its_file(name: str, expected: str) -> None:
+def test_a_set_is_named_after_its_file(name, expected):
     assert mapping.set_name(name) == expected
 
 
-def test_a_report_says_how_much_was_kept(sentence) -> None:
+def test_a_report_says_how_much_was_kept(sentence):
     sentence(summary(Report((), 10, 10, 1)))
     sentence(summary(Report((), 1000, 990, 12)))
 
 
-def test_problems_are_listed_the_severe_ones_first() -> None:
+def test_problems_are_listed_the_severe_ones_first():
     text = shown(problem_table([problem("gap", "A gap."), problem("ragged", "Row 7 is short.", row=1007)]))
     assert text.index("Row 7 is short.") < text.index("A gap.")
     assert "1,007" in text
     assert "No problems found" in shown(problem_table([]))
 
 
-def badges(table: Any) -> list[str]:
+def badges(table):
     """The words of a table's badges."""
     states = [one for one in parts(table) if str(getattr(one, "className", "")).startswith("state")]
     return [one.children[-1] for one in states]
@@ -202,16 +198,16 @@ def badges(table: Any) -> list[str]:
         ("late_column", "not read"),
     ],
 )
-def test_a_problem_is_marked_by_what_was_done(kind: str, word: str) -> None:
+def test_a_problem_is_marked_by_what_was_done(kind, word):
     assert badges(problem_table([problem(kind, "Something.")])) == [word]
 
 
-def test_every_kind_of_problem_has_a_word() -> None:
+def test_every_kind_of_problem_has_a_word():
     words = badges(problem_table([problem(kind, "Something.") for kind in KINDS]))
     assert len(words) == len(KINDS)
 
 
-def upload(place: Workspace, text: str, name: str = "a.csv") -> str:
+def upload(place, text, name="a.csv"):
     made = place.uploads.begin(name, len(text.encode()))
     place.uploads.receive(made, [text.encode()])
     return made
@@ -220,13 +216,13 @@ def upload(place: Workspace, text: str, name: str = "a.csv") -> str:
 GOOD = "execution,timestamp,cpu_cores,memory_bytes\n" + "".join(f"a,{t},1.5,2048\n" for t in range(9))
 
 
-def test_an_empty_workspace_offers_the_sample(place: Workspace) -> None:
+def test_an_empty_workspace_offers_the_sample(place):
     assert place.traces.list() == []
     assert "Load the sample" in shown(page.layout())
     assert "The trash is empty" in shown(page.layout(show="trash"))
 
 
-def test_an_upload_waits_until_it_is_taken_or_discarded(place: Workspace) -> None:
+def test_an_upload_waits_until_it_is_taken_or_discarded(place):
     made = upload(place, GOOD)
     assert [info.id for info in waiting_uploads()] == [made]
     assert "Not imported yet" in shown(page.layout())
@@ -238,7 +234,7 @@ def test_an_upload_waits_until_it_is_taken_or_discarded(place: Workspace) -> Non
     assert task in back_again
 
 
-def test_a_file_whose_import_has_doubts_is_not_called_not_imported(place: Workspace) -> None:
+def test_a_file_whose_import_has_doubts_is_not_called_not_imported(place):
     """It stays so that other columns can be chosen, as long as its set is there."""
     made = upload(place, GOOD + "a,9,oops,2048\n")
     run(place, place.uploads.accept(made, None, "Flawed"))
@@ -253,7 +249,7 @@ def test_a_file_whose_import_has_doubts_is_not_called_not_imported(place: Worksp
     assert "Continue: a.csv" in shown(page.layout())
 
 
-def test_a_set_in_the_trash_is_not_chosen(place: Workspace) -> None:
+def test_a_set_in_the_trash_is_not_chosen(place):
     run(place, place.uploads.accept(upload(place, GOOD), None, "One"))
     run(place, place.uploads.accept(upload(place, GOOD), None, "Two"))
     two, one = place.traces.list()
@@ -264,7 +260,7 @@ def test_a_set_in_the_trash_is_not_chosen(place: Workspace) -> None:
     assert "One" in shown(page.layout(show="trash"))
 
 
-def test_a_finished_import_shows_its_report_and_the_next_step(place: Workspace) -> None:
+def test_a_finished_import_shows_its_report_and_the_next_step(place):
     task = place.uploads.accept(upload(place, GOOD + "a,9,oops,2048\n"), None, "Flawed")
     run(place, task)
     text = shown(import_card.import_card(task))
@@ -273,14 +269,14 @@ def test_a_finished_import_shows_its_report_and_the_next_step(place: Workspace) 
     assert "Train a model" in text
 
 
-def test_an_import_that_ended_before_it_was_drawn_is_still_asked_for_its_set(place: Workspace) -> None:
+def test_an_import_that_ended_before_it_was_drawn_is_still_asked_for_its_set(place):
     task = place.uploads.accept(upload(place, GOOD), None, "Quick")
     run(place, task)
     assert '"disabled": true' in shown(import_card.import_card(task))
     assert '"disabled": true' not in shown(import_card.import_card(task, known=False))
 
 
-def test_an_import_that_keeps_nothing_says_all_that_was_found(place: Workspace) -> None:
+def test_an_import_that_keeps_nothing_says_all_that_was_found(place):
     rows = "".join(f"a,{t},-1,2048\n" for t in range(9)) + "".join(f"a,no,{t},1\n" for t in range(5))
     made = upload(place, "execution,timestamp,cpu_cores,memory_bytes\n" + rows)
     task = place.uploads.accept(made, None, "Nothing")
@@ -292,23 +288,23 @@ def test_an_import_that_keeps_nothing_says_all_that_was_found(place: Workspace) 
     assert f"/traces?upload={made}" in text
 
 
-def test_a_task_that_was_cleared_is_said_to_be_gone(place: Workspace) -> None:
+def test_a_task_that_was_cleared_is_said_to_be_gone(place):
     assert "There is no task" in shown(import_card.import_card("0" * 16))
 
 
-def two_files(place: Workspace, shift: int = 0) -> list[str]:
+def two_files(place, shift=0):
     cpu = "pod,time,cpu_cores\n" + "".join(f"a,{1_700_000_000 + 5 * t},1.5\n" for t in range(9))
     memory = cpu.replace("cpu_cores", "memory_mib").replace("1.5", "2000").replace("1700", f"{1700 + shift}")
     return [send(place, "cpu.csv", cpu), send(place, "memory.csv", memory)]
 
 
-def send(place: Workspace, name: str, text: str) -> str:
+def send(place, name, text):
     made = place.uploads.begin(name, len(text.encode()))
     place.uploads.receive(made, [text.encode()])
     return made
 
 
-def test_files_dropped_at_once_become_one_set(place: Workspace) -> None:
+def test_files_dropped_at_once_become_one_set(place):
     found = page.arrived({"ids": two_files(place)}, "")
     (joined,) = place.uploads.list()
     assert found == f"?upload={joined.id}"
@@ -328,10 +324,8 @@ def test_files_dropped_at_once_become_one_set(place: Workspace) -> None:
     assert place.uploads.list() == []
 
 
-def test_files_that_do_not_belong_together_wait_one_by_one_with_the_reason(
-    place: Workspace, monkeypatch
-) -> None:
-    said: list[str] = []
+def test_files_that_do_not_belong_together_wait_one_by_one_with_the_reason(place, monkeypatch):
+    said = []
     monkeypatch.setattr("app.pages.traces.page.notify", lambda node, *_, **__: said.append(shown(node)))
     found = page.arrived({"ids": two_files(place, shift=1)}, "")
     assert len(place.uploads.list()) == 2
@@ -340,7 +334,7 @@ def test_files_that_do_not_belong_together_wait_one_by_one_with_the_reason(
     assert "No times of cpu.csv and memory.csv match" in said[0]
 
 
-def test_waiting_files_are_joined_when_they_are_picked(place: Workspace) -> None:
+def test_waiting_files_are_joined_when_they_are_picked(place):
     ids = [{"type": PICKED, "upload": one} for one in two_files(place)]
     text = shown(page.layout())
     assert "Join the ticked files" in text
@@ -349,7 +343,7 @@ def test_waiting_files_are_joined_when_they_are_picked(place: Workspace) -> None
     assert joined.name == "cpu.csv + memory.csv"
 
 
-def run(place: Workspace, task: str) -> None:
+def run(place, task):
     """Wait for a worker of our own to do a task."""
     worker = worker_for(place, threads=1)
     worker.start()
@@ -371,13 +365,11 @@ def run(place: Workspace, task: str) -> None:
         (["job-1", "job-2"], [("job-1", ""), ("job-2", "")]),
     ],
 )
-def test_an_execution_is_called_by_what_tells_it_apart(
-    names: list[str], expected: list[tuple[str, str]]
-) -> None:
+def test_an_execution_is_called_by_what_tells_it_apart(names, expected):
     assert titles(names) == expected
 
 
-def test_miniatures_have_one_unit_for_a_quantity_of_all_executions() -> None:
+def test_miniatures_have_one_unit_for_a_quantity_of_all_executions():
     text = str(miniatures(level_traces([[0.5] * 5, [2.0] * 5, [3.0] * 5])))
     assert text.count("Memory, GiB") == 3
     assert "MiB" not in text

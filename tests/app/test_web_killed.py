@@ -1,12 +1,9 @@
 """The web process is killed in mid-upload: nothing acknowledged is lost, nothing half-made shows."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os
 import signal
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,15 +12,12 @@ from core.bootstrap import open_workspace
 from core.config import Settings
 from tests.browser.serving import start_server
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 pytestmark = [pytest.mark.loopback, pytest.mark.slow]
 COMPLETE = b"execution,timestamp,cpu_cores\n" + b"".join(b"a,%d,0.5\n" % second for second in range(50))
 ANNOUNCED = 8 << 20
 
 
-def ask(address: str, method: str, path: str, body: bytes) -> dict[str, object]:
+def ask(address, method, path, body):
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=10)
     connection.request(method, path, body, {"Content-Type": "application/json"})
     answer = connection.getresponse()
@@ -33,11 +27,11 @@ def ask(address: str, method: str, path: str, body: bytes) -> dict[str, object]:
     return dict(content)
 
 
-def announce(address: str, name: str, size: int) -> str:
+def announce(address, name, size):
     return str(ask(address, "POST", "/api/uploads", json.dumps({"name": name, "size": size}).encode())["id"])
 
 
-def test_a_kill_in_mid_upload_leaves_what_was_acknowledged_and_nothing_else(tmp_path: Path) -> None:
+def test_a_kill_in_mid_upload_leaves_what_was_acknowledged_and_nothing_else(tmp_path):
     home = tmp_path / "home"
     server = start_server(home)
     try:

@@ -7,21 +7,15 @@ import re
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import ViewportSize, expect
+from playwright.sync_api import expect
 
 from core.bootstrap import open_workspace
 from core.config import Settings
 from core.workspace.samples import load_samples
 from tests.browser.serving import Server, chromium, start_server
 from tests.data.make_synthetic import SYNTHETIC
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import BrowserContext, BrowserType, ConsoleMessage, Error, Page, Request
 
 CHROMIUM = chromium()
 expect.set_options(timeout=30_000)
@@ -32,7 +26,7 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-VIEWPORT: ViewportSize = {"width": 1280, "height": 720}
+VIEWPORT = {"width": 1280, "height": 720}
 FORGET = """() => {
   const remembered = localStorage.length + sessionStorage.length;
   localStorage.clear();
@@ -54,7 +48,7 @@ WATCH_ADDRESS = """(() => {
 """Notes who changed a page's address: what a failed test found there is otherwise hard to explain."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     for item in items:
         if Path(item.path).is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
@@ -65,17 +59,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def browser_type_launch_args() -> dict[str, object]:
+def browser_type_launch_args():
     return {"executable_path": CHROMIUM, "args": ARGUMENTS}
 
 
 @pytest.fixture(scope="session")
-def _profile(
-    browser_type: BrowserType,
-    browser_type_launch_args: dict[str, object],
-    browser_context_args: dict[str, object],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[BrowserContext]:
+def _profile(browser_type, browser_type_launch_args, browser_context_args, tmp_path_factory):
     """A profile on disk, so that Chromium keeps compiled scripts; its first, blank page keeps it open."""
     folder = tmp_path_factory.mktemp("chromium")
     settings = browser_type_launch_args | browser_context_args
@@ -85,16 +74,16 @@ def _profile(
 
 
 @pytest.fixture(scope="module")
-def _kept(_profile: BrowserContext) -> Iterator[list[Page]]:
+def _kept(_profile):
     """The window that one test of a module leaves to the next."""
-    kept: list[Page] = []
+    kept = []
     yield kept
     for page in kept:
         page.close()
 
 
 @pytest.fixture
-def page(request: pytest.FixtureRequest, _profile: BrowserContext, _kept: list[Page]) -> Iterator[Page]:
+def page(request, _profile, _kept):
     """A window as others left it, as a person has one all day (`visit`); a new one after a failure."""
     failed = request.session.testsfailed
     window = _kept.pop() if _kept else _profile.new_page()
@@ -117,7 +106,7 @@ def page(request: pytest.FixtureRequest, _profile: BrowserContext, _kept: list[P
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory):
     """One server for all tests of the session; tests make things of their own in it."""
     running = start_server(tmp_path_factory.mktemp("phasedock") / "home")
     yield running
@@ -125,7 +114,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def base_url(server: Server) -> str:
+def base_url(server):
     return server.base_url
 
 
@@ -137,16 +126,16 @@ class Guard:
     allowed: list[re.Pattern[str]] = field(default_factory=list)
     servers: list[Server] = field(default_factory=list)
 
-    def allow(self, pattern: str) -> None:
+    def allow(self, pattern):
         """Expect errors that match; a test of a refusal has some."""
         self.allowed.append(re.compile(pattern))
 
-    def unexpected(self) -> list[str]:
+    def unexpected(self):
         return [line for line in self.found if not any(p.search(line) for p in self.allowed)]
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory, docker_url: str) -> Iterator[Server]:
+def live(tmp_path_factory, docker_url):
     """A server of the module's own that watches a Docker Engine, called box, and may control it."""
     home = tmp_path_factory.mktemp("live") / "home"
     running = start_server(home, PHASEDOCK_DOCKER=f"box={docker_url}", PHASEDOCK_CONTROL="on")
@@ -155,18 +144,18 @@ def live(tmp_path_factory: pytest.TempPathFactory, docker_url: str) -> Iterator[
 
 
 @pytest.fixture
-def guard(request: pytest.FixtureRequest, page: Page, server: Server) -> Iterator[Guard]:
+def guard(request, page, server):
     watching = Guard(servers=[server])
     if "live" in request.fixturenames:
         watching.servers.append(request.getfixturevalue("live"))
 
-    def logged(message: ConsoleMessage) -> None:
+    def logged(message):
         watching.found.append(f"console, {message.type}: {message.text} ({message.location['url']})")
 
-    def threw(error: Error) -> None:
+    def threw(error):
         watching.found.append(f"page: {error}")
 
-    def asked(request: Request) -> None:
+    def asked(request):
         if not request.url.startswith(("http://127.0.0.1:", "data:", "blob:", "about:")):
             watching.found.append(f"left this machine: {request.url}")
 
@@ -180,13 +169,13 @@ def guard(request: pytest.FixtureRequest, page: Page, server: Server) -> Iterato
 
 
 @pytest.fixture(autouse=True)
-def _guarded(request: pytest.FixtureRequest) -> None:
+def _guarded(request):
     if "page" in request.fixturenames:
         request.getfixturevalue("guard")
 
 
 @pytest.fixture(scope="session")
-def stocked(server: Server) -> Server:
+def stocked(server):
     """The session's server, with the synthetic sample on it, whose phases are known."""
     space = open_workspace(Settings(home=server.home))
     traces, model = load_samples(space.traces, space.models, sample=SYNTHETIC)
@@ -196,6 +185,6 @@ def stocked(server: Server) -> Server:
 
 
 @pytest.fixture(scope="session")
-def samples(stocked: Server) -> str:
+def samples(stocked):
     """The synthetic sample as an address names it; other tests add sets and models to the server."""
     return stocked.samples

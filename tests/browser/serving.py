@@ -13,12 +13,8 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from axe_playwright_python.sync_playwright import Axe
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 BROWSERS = (
@@ -30,7 +26,7 @@ BROWSERS = (
 )
 
 
-def chromium() -> str | None:
+def chromium():
     """The system's Chromium, or None."""
     return next(filter(None, map(shutil.which, BROWSERS)), None)
 
@@ -46,30 +42,30 @@ class Server:
     worker: subprocess.Popen[bytes]
     samples: str = ""
 
-    def start_worker(self) -> None:
+    def start_worker(self):
         self.worker = _start_worker(self.environment)
 
-    def said(self) -> str:
+    def said(self):
         """The end of what it logged."""
         return self.home.with_suffix(".log").read_text(errors="replace")[-4000:]
 
-    def stop(self) -> None:
+    def stop(self):
         for process in (self.web, self.worker):
             stop(process)
 
 
-def start(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+def start(command, environment):
     with Path(environment["PHASEDOCK_HOME"]).with_suffix(".log").open("ab") as log:
         return subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True
         )
 
 
-def _start_worker(environment: dict[str, str]) -> subprocess.Popen[bytes]:
+def _start_worker(environment):
     return start([sys.executable, "-m", "core.cli", "worker"], environment)
 
 
-def stop(process: subprocess.Popen[bytes]) -> None:
+def stop(process):
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGTERM)
         try:
@@ -79,13 +75,13 @@ def stop(process: subprocess.Popen[bytes]) -> None:
             process.wait(10)
 
 
-def free_port() -> int:
+def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def wait_until_it_serves(base_url: str, seconds: float = 60) -> None:
+def wait_until_it_serves(base_url, seconds=60):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         try:
@@ -97,7 +93,7 @@ def wait_until_it_serves(base_url: str, seconds: float = 60) -> None:
     raise AssertionError(f"{base_url} did not answer within {seconds} s")
 
 
-def start_server(home: Path, **more: str) -> Server:
+def start_server(home, **more):
     port = free_port()
     environment = os.environ | {"PHASEDOCK_HOME": str(home), "PORT": str(port), "HOST": "127.0.0.1"} | more
     web = start([sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py", "app.main:wsgi()"], environment)
@@ -111,7 +107,7 @@ FOLLOW = "to => { history.pushState({}, '', to); dispatchEvent(new PopStateEvent
 DISMISS = "document.querySelectorAll('.mantine-Notification-closeButton').forEach(each => each.click())"
 
 
-def visit(page: Page, address: str) -> None:
+def visit(page, address):
     """Go to an address as a link does where PhaseDock is open already; else load it."""
     if not page.url.startswith("http"):
         page.goto(address)
@@ -129,12 +125,12 @@ _STILL = """() => document.getAnimations().every(
 AXE = Axe()
 
 
-def axe_findings(page: Page) -> list[str]:
+def axe_findings(page):
     """What axe finds, minor findings included, as sentences.
 
     What fades in or out has too little contrast for a moment: a finding has to last.
     """
-    found: list[str] = []
+    found = []
     for _ in range(3):
         page.wait_for_function(_STILL)
         if not page.evaluate("'axe' in window"):
@@ -175,7 +171,7 @@ _CUT = r"""() => {
 }"""
 
 
-def cut_figures(page: Page, *widths: int) -> list[str]:
+def cut_figures(page, *widths):
     """Texts that run over the edge of their card, quantities of which a part is hidden, too wide a page."""
     height = (page.viewport_size or {"height": 900})["height"]
     found = []
@@ -188,17 +184,17 @@ def cut_figures(page: Page, *widths: int) -> list[str]:
     return found
 
 
-def _lasting(page: Page, script: str) -> list[Any]:
+def _lasting(page, script):
     """The list that a script gives, unless it becomes empty: a busy machine draws late."""
     for _ in range(20):
-        found: list[Any] = page.evaluate(script)
+        found = page.evaluate(script)
         if not found:
             break
         page.wait_for_timeout(250)
     return found
 
 
-def unfit(page: Page, *widths: int) -> list[str]:
+def unfit(page, *widths):
     """What is wrong with a page in both colour schemes at these widths: for axe, too wide, or cut off."""
     found = []
     for scheme in ("light", "dark"):

@@ -1,9 +1,6 @@
 """The first minutes without Docker: three ways in, the samples by one click, and all of Live on the demo."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
@@ -11,18 +8,11 @@ from playwright.sync_api import expect
 from tests.browser.conftest import VIEWPORT
 from tests.browser.serving import start_server, unfit
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Page
-
-    from tests.browser.serving import Server
-
 WIDTHS = (1280, 390)
 
 
 @pytest.fixture(scope="module")
-def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def fresh(tmp_path_factory):
     """A server of the module's own on a machine without Docker, on which control is off."""
     folder = tmp_path_factory.mktemp("demo")
     running = start_server(folder / "home", PHASEDOCK_DOCKER=f"local=unix://{folder}/none.sock")
@@ -30,11 +20,11 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     running.stop()
 
 
-def row(page: Page) -> Any:
+def row(page):
     return page.locator("#live-grid .ag-center-cols-container .ag-row")
 
 
-def test_from_the_first_start_to_phases_and_a_recording_of_the_demo(page: Page, fresh: Server) -> None:
+def test_from_the_first_start_to_phases_and_a_recording_of_the_demo(page, fresh):
     page.goto(f"{fresh.base_url}/")
     expect(page.get_by_role("heading", name="Three ways in")).to_be_visible()
     expect(page.locator("#_pages_content").get_by_text("Docker: not found")).to_be_visible()
@@ -56,9 +46,7 @@ def test_from_the_first_start_to_phases_and_a_recording_of_the_demo(page: Page, 
     expect(page.locator(".mantine-Notification-root", has_text="The recording has ended")).to_be_visible()
 
 
-def test_live_is_a_demo_on_which_a_limit_is_set_a_policy_attached_and_all_released(
-    page: Page, fresh: Server
-) -> None:
+def test_live_is_a_demo_on_which_a_limit_is_set_a_policy_attached_and_all_released(page, fresh):
     page.goto(f"{fresh.base_url}/live")
     expect(page.locator("#live-lead")).to_contain_text("Demo: recorded jobs, replayed,")
     expect(page.locator("#live-notice")).to_contain_text("Docker: not found. This is a demo.")

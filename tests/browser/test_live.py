@@ -1,10 +1,7 @@
 """The page of running containers over a real Docker Engine: look, change, undo, attach, release, record."""
 
-from __future__ import annotations
-
 import re
 import time
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
@@ -15,17 +12,6 @@ from tests.live import host
 from tests.live.limits import docker_cores
 from tests.live.workloads import FAST, SLOW, program
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import docker
-    from docker.models.containers import Container
-    from playwright.sync_api import Page
-
-    from tests.browser.conftest import Guard
-    from tests.browser.serving import Server
-
 pytestmark = [pytest.mark.live, pytest.mark.browser, pytest.mark.timeout(300)]
 
 MOST_MS = 100
@@ -34,7 +20,7 @@ LOSSES = {"mlp": FAST, "autoencoder": SLOW, "elman": FAST, "factors": SLOW}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def containers(docker_client: docker.DockerClient, light_image: str) -> Iterator[dict[str, Container]]:
+def containers(docker_client, light_image):
     """Four that seem to train, computing little, and carry the label; and one of somebody else's."""
     labels = {"phasedock": "", "phasedock.loss": "loss"}
     made = {
@@ -53,19 +39,17 @@ def containers(docker_client: docker.DockerClient, light_image: str) -> Iterator
         each.remove(force=True, v=True)
 
 
-def opened(page: Page, live: Server) -> None:
+def opened(page, live):
     page.goto(f"{live.base_url}/live?engine=box")
     expect(page.locator("#live-lead")).to_contain_text("box,")
     expect(row(page, "page-mlp")).to_be_visible()
 
 
-def row(page: Page, name: str) -> Any:
+def row(page, name):
     return page.locator("#live-grid .ag-center-cols-container .ag-row", has_text=name)
 
 
-def test_containers_are_shown_a_limit_is_set_and_taken_back(
-    page: Page, live: Server, containers: dict[str, Container]
-) -> None:
+def test_containers_are_shown_a_limit_is_set_and_taken_back(page, live, containers):
     opened(page, live)
     expect(page.locator("#live-age")).to_contain_text(re.compile(r"updated \d s ago"))
     expect(row(page, "page-foreign")).to_have_count(0)
@@ -85,9 +69,7 @@ def test_containers_are_shown_a_limit_is_set_and_taken_back(
     assert docker_cores(containers["page-mlp"]) is None
 
 
-def test_a_change_is_taken_back_in_its_row_and_a_foreign_container_is_picked_and_left(
-    page: Page, live: Server, containers: dict[str, Container]
-) -> None:
+def test_a_change_is_taken_back_in_its_row_and_a_foreign_container_is_picked_and_left(page, live, containers):
     opened(page, live)
     page.locator("#live-others tr", has_text="page-foreign").get_by_role("button").click()
     expect(row(page, "page-foreign")).to_contain_text("selected")
@@ -103,16 +85,14 @@ def test_a_change_is_taken_back_in_its_row_and_a_foreign_container_is_picked_and
     assert docker_cores(containers["page-foreign"]) is None
 
 
-def attach(page: Page, mode: str) -> None:
+def attach(page, mode):
     page.locator("#live-policy").get_by_text("Settings", exact=True).click()
     page.get_by_role("textbox", name="Interval", exact=True).fill("2")
     page.locator("#live-mode").get_by_text(mode, exact=True).click()
     page.get_by_role("button", name="Attach", exact=True).click()
 
 
-def test_flowcon_in_control_changes_limits_and_release_puts_them_back(
-    page: Page, live: Server, containers: dict[str, Container]
-) -> None:
+def test_flowcon_in_control_changes_limits_and_release_puts_them_back(page, live, containers):
     opened(page, live)
     attach(page, "Control")
     window = page.get_by_role("dialog")
@@ -138,9 +118,7 @@ def test_flowcon_in_control_changes_limits_and_release_puts_them_back(
 
 
 @pytest.mark.long
-def test_watching_touches_nothing_and_says_so(
-    page: Page, live: Server, containers: dict[str, Container]
-) -> None:
+def test_watching_touches_nothing_and_says_so(page, live, containers):
     opened(page, live)
     attach(page, "Watch")
     expect(page.locator("#live-policy")).to_contain_text("Nothing has been touched", timeout=60_000)
@@ -152,7 +130,7 @@ def test_watching_touches_nothing_and_says_so(
 
 @pytest.mark.long
 @pytest.mark.usefixtures("containers")
-def test_a_recording_counts_and_ends_in_a_trace_set(page: Page, live: Server) -> None:
+def test_a_recording_counts_and_ends_in_a_trace_set(page, live):
     opened(page, live)
     page.locator("#live-record-name").fill("From the page")
     page.get_by_role("button", name="Record", exact=True).click()
@@ -166,9 +144,7 @@ def test_a_recording_counts_and_ends_in_a_trace_set(page: Page, live: Server) ->
 
 
 @pytest.mark.long
-def test_what_was_typed_stays_while_containers_come_and_go(
-    page: Page, live: Server, containers: dict[str, Container]
-) -> None:
+def test_what_was_typed_stays_while_containers_come_and_go(page, live, containers):
     named = [each for name, each in containers.items() if name != "page-foreign"]
     record, name = page.locator("#live-record-start"), page.locator("#live-record-name")
     opened(page, live)
@@ -187,7 +163,7 @@ def test_what_was_typed_stays_while_containers_come_and_go(
 
 
 @pytest.mark.usefixtures("containers")
-def test_pause_filter_csv_and_keys(page: Page, live: Server) -> None:
+def test_pause_filter_csv_and_keys(page, live):
     opened(page, live)
     page.get_by_label("Filter containers").fill("page-elman")
     expect(row(page, "page-mlp")).to_have_count(0)
@@ -213,7 +189,7 @@ def test_pause_filter_csv_and_keys(page: Page, live: Server) -> None:
 
 
 @pytest.mark.usefixtures("containers")
-def test_the_page_is_accessible_and_fits(page: Page, live: Server) -> None:
+def test_the_page_is_accessible_and_fits(page, live):
     page.goto(f"{live.base_url}/live?engine=box")
     expect(page.locator("#live:not(.waiting)")).to_be_visible()
     expect(page.locator("#live-policy")).to_contain_text("Policy")
@@ -224,7 +200,7 @@ def test_the_page_is_accessible_and_fits(page: Page, live: Server) -> None:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("containers")
-def test_an_engine_that_stops_is_said_and_its_figures_stay(page: Page, live: Server) -> None:
+def test_an_engine_that_stops_is_said_and_its_figures_stay(page, live):
     opened(page, live)
     stop(live.worker)
     expect(page.locator("#live-notice")).to_contain_text("No worker is running", timeout=30_000)
@@ -240,7 +216,7 @@ def test_an_engine_that_stops_is_said_and_its_figures_stay(page: Page, live: Ser
 
 
 @pytest.fixture
-def fed(tmp_path: Path, guard: Guard, page: Page) -> Iterator[tuple[Server, Feed]]:
+def fed(tmp_path, guard, page):
     """Fifty containers with ten minutes of history, fed from here: nobody else measures this engine."""
     running = start_server(tmp_path / "home", PHASEDOCK_DOCKER="fed=tcp://127.0.0.1:9")
     stop(running.worker)
@@ -254,10 +230,10 @@ def fed(tmp_path: Path, guard: Guard, page: Page) -> Iterator[tuple[Server, Feed
 
 
 @pytest.mark.long
-def test_a_tick_of_fifty_containers_costs_the_browser_little(page: Page, fed: tuple[Server, Feed]) -> None:
+def test_a_tick_of_fifty_containers_costs_the_browser_little(page, fed):
     server, feed = fed
     page.goto(f"{server.base_url}/live?engine=fed")
-    costs: list[float] = []
+    costs = []
     for _ in range(8):
         feed.publish()
         page.wait_for_timeout(1000)

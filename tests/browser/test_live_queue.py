@@ -1,27 +1,16 @@
 """The queue in a browser, on the demo: a job is submitted, waits, is put first, started, and ended."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import VIEWPORT
 from tests.browser.serving import start_server, unfit
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Page
-
-    from tests.browser.serving import Server
-
 WIDTHS = (1280, 390)
 
 
 @pytest.fixture(scope="module")
-def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def fresh(tmp_path_factory):
     """A server of the module's own on a machine without Docker."""
     folder = tmp_path_factory.mktemp("queue")
     running = start_server(folder / "home", PHASEDOCK_DOCKER=f"local=unix://{folder}/none.sock")
@@ -29,7 +18,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     running.stop()
 
 
-def test_a_job_goes_from_the_form_to_its_end(page: Page, fresh: Server) -> None:
+def test_a_job_goes_from_the_form_to_its_end(page, fresh):
     page.goto(f"{fresh.base_url}/live")
     card = page.locator("#live-queue")
     expect(card).to_contain_text("Submit a job, and it waits here", timeout=60_000)
@@ -68,7 +57,7 @@ def test_a_job_goes_from_the_form_to_its_end(page: Page, fresh: Server) -> None:
     expect(page.locator("#live-policy-name")).to_be_visible(timeout=60_000)
 
 
-def test_a_deadline_is_told_before_and_followed_after(page: Page, fresh: Server) -> None:
+def test_a_deadline_is_told_before_and_followed_after(page, fresh):
     page.goto(f"{fresh.base_url}/live")
     card = page.locator("#live-queue")
     card.get_by_role("button", name="Submit a job").click(timeout=60_000)

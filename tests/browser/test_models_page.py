@@ -1,30 +1,24 @@
 """The Models page in a real browser: train and come back, cancel, choose k, import, expand, compare."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.serving import axe_findings, unfit, visit
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
-
 AI4DL = Path(__file__).resolve().parents[3] / "shared" / "reference" / "ai4dl"
 SLOWLY = {"Epochs": "20000", "Patience": "0"}
 
 
-def open_view(page: Page, samples: str, view: str) -> None:
+def open_view(page, samples, view):
     visit(page, f"/models?{samples}&view={view}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Models")
     page.wait_for_load_state("networkidle")
 
 
-def start_training(page: Page, samples: str, name: str, **fields: str) -> Locator:
+def start_training(page, samples, name, **fields):
     """Fill the form and press Train; gives the card of the task."""
     open_view(page, samples, "train")
     page.get_by_text("More settings").click()
@@ -37,7 +31,7 @@ def start_training(page: Page, samples: str, name: str, **fields: str) -> Locato
     return card
 
 
-def wait_for_points(card: Locator, more_than: int) -> int:
+def wait_for_points(card, more_than):
     """Wait until the live curve has more points than that; gives how many it has."""
     points = "each => (each.data && each.data[0] && each.data[0].x || []).length"
     for _ in range(120):
@@ -49,7 +43,7 @@ def wait_for_points(card: Locator, more_than: int) -> int:
     raise AssertionError(f"the curve never had more than {more_than} points")
 
 
-def test_training_is_seen_live_found_again_and_leads_to_its_phases(page: Page, samples: str) -> None:
+def test_training_is_seen_live_found_again_and_leads_to_its_phases(page, samples):
     card = start_training(page, samples, "evening", **(SLOWLY | {"Epochs": "4000"}))
     expect(card.get_by_text(re.compile(r"Epoch \d+ of 4000"))).to_be_visible(timeout=60_000)
     before = wait_for_points(card, 0)
@@ -66,7 +60,7 @@ def test_training_is_seen_live_found_again_and_leads_to_its_phases(page: Page, s
 
 
 @pytest.mark.long
-def test_a_training_can_be_cancelled_and_retried(page: Page, samples: str) -> None:
+def test_a_training_can_be_cancelled_and_retried(page, samples):
     card = start_training(page, samples, "given up", **SLOWLY)
     card.get_by_role("button", name="Cancel").click()
     expect(card.get_by_text("cancelled", exact=True)).to_be_visible(timeout=60_000)
@@ -78,7 +72,7 @@ def test_a_training_can_be_cancelled_and_retried(page: Page, samples: str) -> No
 
 
 @pytest.mark.long
-def test_presets_fill_the_form(page: Page, samples: str) -> None:
+def test_presets_fill_the_form(page, samples):
     open_view(page, samples, "train")
     page.get_by_role("button", name="Published model").click()
     expect(page.get_by_label("Epochs", exact=True)).to_have_value("1000")
@@ -88,7 +82,7 @@ def test_presets_fill_the_form(page: Page, samples: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.skipif(not AI4DL.exists(), reason="AI4DL's published files are not here")
-def test_the_published_files_are_imported_by_their_names(page: Page, samples: str) -> None:
+def test_the_published_files_are_imported_by_their_names(page, samples):
     open_view(page, samples, "import")
     files = [*(AI4DL / "ai4dl_crbm1").iterdir(), *AI4DL.glob("*.joblib")]
     with page.expect_file_chooser() as chooser:
@@ -103,7 +97,7 @@ def test_the_published_files_are_imported_by_their_names(page: Page, samples: st
 
 
 @pytest.mark.long
-def test_a_phase_is_expanded_renamed_trashed_and_deleted(page: Page, samples: str) -> None:
+def test_a_phase_is_expanded_renamed_trashed_and_deleted(page, samples):
     visit(page, "/models")
     link = page.locator(".modelitem a.name", has_text=re.compile("^Synthetic training jobs, 5 phases$"))
     visit(page, link.get_attribute("href") or "")
@@ -135,7 +129,7 @@ def test_a_phase_is_expanded_renamed_trashed_and_deleted(page: Page, samples: st
 
 
 @pytest.mark.long
-def test_two_models_are_compared(page: Page, samples: str) -> None:
+def test_two_models_are_compared(page, samples):
     card = start_training(page, samples, "second", Epochs="5")
     expect(card.get_by_text("done", exact=True)).to_be_visible(timeout=60_000)
     page.get_by_role("link", name="Compare", exact=True).click()
@@ -150,7 +144,7 @@ def test_two_models_are_compared(page: Page, samples: str) -> None:
 
 
 @pytest.mark.parametrize("view", ["", "train", "choose", "search", "compare", "import"])
-def test_every_view_is_fine_for_axe_and_fits_a_phone(page: Page, samples: str, view: str) -> None:
+def test_every_view_is_fine_for_axe_and_fits_a_phone(page, samples, view):
     open_view(page, samples, view)
     page.wait_for_timeout(800)
     assert unfit(page, 1280, 390) == []

@@ -1,29 +1,20 @@
 """The Phases page and the shell on the synthetic sample, in a real browser."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.serving import cut_figures, unfit, visit
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
-
 pytestmark = pytest.mark.usefixtures("stocked")
 
 
-def open_samples(page: Page, samples: str) -> None:
+def open_samples(page, samples):
     visit(page, f"/phases?{samples}")
 
 
-def test_arrow_keys_go_through_the_executions_and_the_zoom_is_in_the_address(
-    page: Page, samples: str
-) -> None:
+def test_arrow_keys_go_through_the_executions_and_the_zoom_is_in_the_address(page, samples):
     open_samples(page, samples)
     title = page.locator("#execution-title")
     expect(page.locator("#executions .ag-row.chosen")).to_have_count(1)
@@ -56,7 +47,7 @@ def test_arrow_keys_go_through_the_executions_and_the_zoom_is_in_the_address(
     page.wait_for_function("() => !location.search.includes('x0=')")
 
 
-def test_keys_may_come_fast(page: Page, samples: str) -> None:
+def test_keys_may_come_fast(page, samples):
     open_samples(page, samples)
     expect(page.locator("#executions .ag-row.chosen")).to_have_count(1)
     for _ in range(10):
@@ -67,7 +58,7 @@ def test_keys_may_come_fast(page: Page, samples: str) -> None:
     expect(page.locator("#execution-title")).not_to_contain_text("0011")
 
 
-def drag(page: Page, start: float, end: float) -> None:
+def drag(page, start, end):
     """Zoom into a part of the timeline, in pixels from its left."""
     box = page.locator(".js-plotly-plot .nsewdrag").first.bounding_box()
     assert box is not None
@@ -84,7 +75,7 @@ NAMED = """() => Array.from(document.querySelectorAll(".js-plotly-plot")).find((
   .querySelectorAll(".textpoint").length"""
 
 
-def test_a_zoom_keeps_its_time_axis_and_the_names_of_phases(page: Page, samples: str) -> None:
+def test_a_zoom_keeps_its_time_axis_and_the_names_of_phases(page, samples):
     open_samples(page, samples)
     expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible(timeout=20_000)
     drag(page, 200, 230)
@@ -100,7 +91,7 @@ def test_a_zoom_keeps_its_time_axis_and_the_names_of_phases(page: Page, samples:
     page.wait_for_function("() => !location.search.includes('x0=')")
 
 
-def test_hover_says_the_time_the_phase_and_every_value_with_its_unit(page: Page, samples: str) -> None:
+def test_hover_says_the_time_the_phase_and_every_value_with_its_unit(page, samples):
     open_samples(page, samples)
     plot = page.locator(".js-plotly-plot").first
     expect(plot.locator(".xtick").first).to_be_visible(timeout=20_000)
@@ -117,7 +108,7 @@ def test_hover_says_the_time_the_phase_and_every_value_with_its_unit(page: Page,
 
 
 @pytest.mark.long
-def test_tab_leaves_the_search_of_executions(page: Page, samples: str) -> None:
+def test_tab_leaves_the_search_of_executions(page, samples):
     open_samples(page, samples)
     expect(page.locator("#executions .ag-row.chosen")).to_have_count(1)
     page.locator("#find-execution").focus()
@@ -127,7 +118,7 @@ def test_tab_leaves_the_search_of_executions(page: Page, samples: str) -> None:
 
 
 @pytest.mark.long
-def test_lanes_and_dwell_time_are_chosen_and_kept_in_the_address(page: Page, samples: str) -> None:
+def test_lanes_and_dwell_time_are_chosen_and_kept_in_the_address(page, samples):
     open_samples(page, samples)
     page.get_by_role("button", name="Lanes").click()
     page.get_by_role("checkbox", name="Memory").uncheck()
@@ -150,7 +141,7 @@ def test_lanes_and_dwell_time_are_chosen_and_kept_in_the_address(page: Page, sam
     assert "Memory" not in head
 
 
-def test_search_finds_pages_and_executions(page: Page, samples: str) -> None:
+def test_search_finds_pages_and_executions(page, samples):
     visit(page, f"/?{samples}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
     page.keyboard.press("Control+k")
@@ -160,7 +151,7 @@ def test_search_finds_pages_and_executions(page: Page, samples: str) -> None:
     expect(page.locator("#execution-title")).to_contain_text("0003", timeout=20_000)
 
 
-def test_windows_of_the_shell_are_accessible(page: Page, samples: str) -> None:
+def test_windows_of_the_shell_are_accessible(page, samples):
     visit(page, f"/?{samples}")
     expect(page.get_by_text("What your jobs do")).to_be_visible()
     expect(page.locator(".js-plotly-plot .barlayer path").first).to_be_visible()
@@ -178,7 +169,7 @@ def test_windows_of_the_shell_are_accessible(page: Page, samples: str) -> None:
     assert unfit(page, 390) == []
 
 
-def test_pictures_and_tables_can_be_taken_away(page: Page, samples: str) -> None:
+def test_pictures_and_tables_can_be_taken_away(page, samples):
     open_samples(page, samples)
     expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible()
     page.get_by_role("button", name="Export timeline").click()
@@ -198,7 +189,7 @@ def test_pictures_and_tables_can_be_taken_away(page: Page, samples: str) -> None
     assert head.startswith("phase_number,description,samples")
 
 
-def test_the_scheme_is_switched_kept_and_followed_by_figures(page: Page, samples: str) -> None:
+def test_the_scheme_is_switched_kept_and_followed_by_figures(page, samples):
     page.emulate_media(color_scheme="light")
     open_samples(page, samples)
     expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible(timeout=20_000)
@@ -215,7 +206,7 @@ def test_the_scheme_is_switched_kept_and_followed_by_figures(page: Page, samples
 
 
 @pytest.mark.long
-def test_an_address_that_names_nothing_says_so(page: Page) -> None:
+def test_an_address_that_names_nothing_says_so(page):
     visit(page, "/phases?traces=gone")
     alert = page.get_by_role("alert")
     expect(alert).to_be_visible(timeout=20_000)
@@ -223,7 +214,7 @@ def test_an_address_that_names_nothing_says_so(page: Page) -> None:
     expect(page.get_by_role("link", name="Back to the overview")).to_be_visible()
 
 
-def test_figures_stay_whole_in_their_cards(page: Page, samples: str) -> None:
+def test_figures_stay_whole_in_their_cards(page, samples):
     visit(page, f"/?{samples}")
     expect(page.get_by_text("What your jobs do")).to_be_visible()
     assert cut_figures(page, 1440, 1280, 390) == []

@@ -1,10 +1,7 @@
 """The Provisioning page on the synthetic sample: from a comparison to a container's timeline, and exports."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
@@ -13,21 +10,18 @@ from tests.browser.serving import unfit, visit
 from tests.browser.test_sequences import emit
 from tests.browser.test_sequences import open_samples as open_sequences
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Page, Route
-
 pytestmark = pytest.mark.usefixtures("stocked")
 SETTINGS = (
     "cycle=120&draws=200&policies=budget.oracle,static.peak,prev.step.max,prev.step.rules,vpa,phase.rule"
 )
 
 
-def open_samples(page: Page, samples: str, more: str = SETTINGS) -> None:
+def open_samples(page, samples, more=SETTINGS):
     visit(page, f"/provisioning?{samples}&{more}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Provisioning")
 
 
-def evaluate(page: Page, samples: str) -> None:
+def evaluate(page, samples):
     """Make the comparison of the address, unless another test made it already."""
     open_samples(page, samples)
     page.locator("#evaluate-start").wait_for(state="attached")
@@ -37,9 +31,7 @@ def evaluate(page: Page, samples: str) -> None:
     expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible()
 
 
-def test_evaluate_then_the_worst_container_then_its_timeline_with_the_allocation(
-    page: Page, samples: str
-) -> None:
+def test_evaluate_then_the_worst_container_then_its_timeline_with_the_allocation(page, samples):
     evaluate(page, samples)
     rows = page.locator("table.policies tbody tr")
     expect(rows).to_have_count(6)
@@ -70,7 +62,7 @@ def test_evaluate_then_the_worst_container_then_its_timeline_with_the_allocation
     assert page.locator(".js-plotly-plot").first.evaluate(traces) == ["vpa allocation"] * 2
 
 
-def test_a_node_of_the_graph_leads_to_a_timeline_with_an_allocation_over_it(page: Page, samples: str) -> None:
+def test_a_node_of_the_graph_leads_to_a_timeline_with_an_allocation_over_it(page, samples):
     evaluate(page, samples)
     page.get_by_role("button", name="Export", exact=True).click()
     file = page.get_by_role("link", name="Everything, JSON").get_attribute("href")
@@ -102,7 +94,7 @@ def test_a_node_of_the_graph_leads_to_a_timeline_with_an_allocation_over_it(page
 
 
 @pytest.mark.long
-def test_the_answer_comes_first_and_other_prices_compare_nothing_again(page: Page, samples: str) -> None:
+def test_the_answer_comes_first_and_other_prices_compare_nothing_again(page, samples):
     evaluate(page, samples)
     answer = page.locator("section.verdict")
     expect(answer).to_contain_text("18 of 60 containers held out, 4 workloads")
@@ -121,7 +113,7 @@ def test_the_answer_comes_first_and_other_prices_compare_nothing_again(page: Pag
 
 
 @pytest.mark.long
-def test_the_verdict_is_taken_away_in_each_format(page: Page, samples: str) -> None:
+def test_the_verdict_is_taken_away_in_each_format(page, samples):
     evaluate(page, samples)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.evaluate("""() => {
@@ -153,7 +145,7 @@ def test_the_verdict_is_taken_away_in_each_format(page: Page, samples: str) -> N
     assert json.loads(text_of_manifest(page))["about"]["traces"] == "Synthetic training jobs"
 
 
-def text_of_manifest(page: Page) -> str:
+def text_of_manifest(page):
     """All of the JSON file; the page may show only its beginning."""
     expect(page.locator(".manifest")).to_contain_text('"about"')
     with page.expect_download() as file:
@@ -162,7 +154,7 @@ def text_of_manifest(page: Page) -> str:
 
 
 @pytest.mark.long
-def test_tables_and_pictures_can_be_taken_away(page: Page, samples: str) -> None:
+def test_tables_and_pictures_can_be_taken_away(page, samples):
     evaluate(page, samples)
     with page.expect_download() as table:
         page.get_by_role("link", name="Export policies, CSV").click()
@@ -180,13 +172,13 @@ def test_tables_and_pictures_can_be_taken_away(page: Page, samples: str) -> None
     assert set(json.loads(report.value.path().read_text())["resources"]) == {"cpu", "memory"}
 
 
-def test_policies_are_chosen_though_the_server_is_slow(page: Page, samples: str) -> None:
+def test_policies_are_chosen_though_the_server_is_slow(page, samples):
     """Evaluate, clicked at once, takes what was just ticked."""
     open_samples(page, samples, "cycle=100000")
     page.locator("details.settings > summary").click()
     held = []
 
-    def hold(route: Route) -> None:
+    def hold(route):
         chosen = "evaluate-policies.value" in json.loads(route.request.post_data or "{}").get("output", "")
         held.append(route) if chosen else route.continue_()
 
@@ -199,7 +191,7 @@ def test_policies_are_chosen_though_the_server_is_slow(page: Page, samples: str)
     assert not held
 
 
-def test_on_a_phone_what_is_wrong_is_shown_though_the_form_is_long(page: Page, samples: str) -> None:
+def test_on_a_phone_what_is_wrong_is_shown_though_the_form_is_long(page, samples):
     page.set_viewport_size({"width": 390, "height": 844})
     open_samples(page, samples, "cycle=100000")
     page.locator("details.settings > summary").click()
@@ -208,7 +200,7 @@ def test_on_a_phone_what_is_wrong_is_shown_though_the_form_is_long(page: Page, s
     expect(page.get_by_text("No policy is chosen.")).to_be_in_viewport()
 
 
-def test_the_page_is_accessible_and_fits(page: Page, samples: str) -> None:
+def test_the_page_is_accessible_and_fits(page, samples):
     evaluate(page, samples)
     page.wait_for_timeout(500)
     assert unfit(page, 1440, 390) == []

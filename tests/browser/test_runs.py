@@ -1,11 +1,8 @@
 """The Runs pages: an experiment is built, run, compared, stepped through; problems stand at their field."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
@@ -17,25 +14,20 @@ from tests.browser.serving import unfit, visit
 from tests.builders import SIX_JOBS
 from tests.experiments.test_queue_measures import QUEUE
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
-    from tests.browser.serving import Server
-
 
 @pytest.fixture(scope="module")
-def experiment(stocked: Server) -> str:
+def experiment(stocked):
     """A small experiment that has been run; its id."""
     return run_of(stocked, SIX_JOBS.replace("Six jobs", "Small box"))
 
 
 @pytest.fixture(scope="module")
-def queue(stocked: Server) -> str:
+def queue(stocked):
     """An experiment whose jobs wait and take turns; its id."""
     return run_of(stocked, QUEUE)
 
 
-def run_of(stocked: Server, text: str) -> str:
+def run_of(stocked, text):
     """Run an experiment; its id."""
     space = open_workspace(Settings(home=stocked.home))
     task = space.runs.submit(read_experiment(text))
@@ -49,29 +41,29 @@ def run_of(stocked: Server, text: str) -> str:
     return str(done.params["experiment"])
 
 
-def field(page: Page, name: str) -> str:
+def field(page, name):
     return f'[data-field="{name}"] input'
 
 
-def drawn(page: Page) -> None:
+def drawn(page):
     expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible(timeout=60_000)
 
 
 @pytest.mark.usefixtures("stocked")
-def test_build_run_compare_two_policies_and_step_through_the_ledger(page: Page) -> None:
+def test_build_run_compare_two_policies_and_step_through_the_ledger(page):
     build_and_run(page)
     compare(page)
     step_through(page)
 
 
-def build_and_run(page: Page) -> None:
+def build_and_run(page):
     build(page, "Built by hand")
     expect(page.locator(".runstate")).to_contain_text("finished", timeout=90_000)
     expect(page.locator("table.board tbody tr")).to_have_count(3)
     drawn(page)
 
 
-def build(page: Page, name: str) -> None:
+def build(page, name):
     visit(page, "/runs?look=build")
     expect(page.get_by_role("heading", level=1)).to_have_text("New experiment")
     page.locator(field(page, "name")).fill(name)
@@ -92,7 +84,7 @@ def build(page: Page, name: str) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
 
 
-def compare(page: Page) -> None:
+def compare(page):
     page.locator("table.board").get_by_role("link", name="SpeCon", exact=True).click()
     expect(page).to_have_url(re.compile(r"arms=fewest(%7C|\|)specon&lit=specon"))
     expect(page.locator(".armkey")).to_have_count(4)
@@ -122,7 +114,7 @@ ANSWER = """([mark, address, at]) => dash_clientside.set_props("run-fresh", {
 
 @pytest.mark.long
 @pytest.mark.usefixtures("stocked")
-def test_results_that_come_late_are_drawn_once(page: Page) -> None:
+def test_results_that_come_late_are_drawn_once(page):
     """The page polls while the answer is on its way; a second drawing would close a menu."""
     page.add_init_script(LATE_RESULTS)
     build(page, "Answered late")
@@ -142,7 +134,7 @@ def test_results_that_come_late_are_drawn_once(page: Page) -> None:
     expect(page.locator("#runs-page")).to_have_text("Other results")
 
 
-def step_through(page: Page) -> None:
+def step_through(page):
     page.get_by_role("link", name="Step through SpeCon").click()
     expect(page).to_have_url(re.compile("look=ledger"))
     expect(page.locator("#tick-body")).to_contain_text("Tick 0,")
@@ -169,7 +161,7 @@ def step_through(page: Page) -> None:
 
 
 @pytest.mark.long
-def test_tables_pictures_and_files_are_taken_away(page: Page, experiment: str) -> None:
+def test_tables_pictures_and_files_are_taken_away(page, experiment):
     visit(page, f"/runs?experiment={experiment}&a=fewest&b=flowcon&over=workers")
     drawn(page)
     page.get_by_role("button", name="Export jobs per worker flowcon").click()
@@ -187,7 +179,7 @@ def test_tables_pictures_and_files_are_taken_away(page: Page, experiment: str) -
 
 
 @pytest.mark.long
-def test_any_number_of_policies_stand_side_by_side(page: Page, experiment: str) -> None:
+def test_any_number_of_policies_stand_side_by_side(page, experiment):
     visit(page, f"/runs?experiment={experiment}")
     drawn(page)
     rows = page.locator("table.board tbody tr")
@@ -215,7 +207,7 @@ def test_any_number_of_policies_stand_side_by_side(page: Page, experiment: str) 
 
 
 @pytest.mark.long
-def test_a_queue_is_compared_and_stepped_through(page: Page, queue: str) -> None:
+def test_a_queue_is_compared_and_stepped_through(page, queue):
     visit(page, f"/runs?experiment={queue}")
     drawn(page)
     expect(page.get_by_role("heading", name="Where jobs’ time goes")).to_be_visible()
@@ -251,12 +243,12 @@ LINE = """() => {
 }"""
 
 
-def line(page: Page) -> float:
+def line(page):
     """Where the line at the tick is in the figure of the queue."""
     return float(page.evaluate(LINE))
 
 
-def moment(page: Page, tick: int) -> float:
+def moment(page, tick):
     """When a tick of the ledger was."""
     run = page.locator(".tickbar").get_attribute("data-run")
     found = page.request.get(f"{page.url.partition('/runs')[0]}/api/runs/{run}.json").json()
@@ -265,7 +257,7 @@ def moment(page: Page, tick: int) -> float:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("stocked")
-def test_an_experiment_is_edited_as_text(page: Page) -> None:
+def test_an_experiment_is_edited_as_text(page):
     visit(page, "/runs?look=build")
     page.locator(field(page, "name")).fill("Typed by hand")
     page.get_by_role("button", name="Edit as text").click()
@@ -282,7 +274,7 @@ def test_an_experiment_is_edited_as_text(page: Page) -> None:
 
 
 @pytest.mark.long
-def test_the_list_is_filtered_started_from_and_deleted_from(page: Page, experiment: str) -> None:
+def test_the_list_is_filtered_started_from_and_deleted_from(page, experiment):
     visit(page, "/runs")
     row = page.locator("#runs-rows tr", has_text="Small box").first
     expect(row).to_contain_text("finished")
@@ -304,7 +296,7 @@ def test_the_list_is_filtered_started_from_and_deleted_from(page: Page, experime
     expect(page.locator("#runs-rows tr", has_text="FlowCon, 3 jobs, fixed")).to_have_count(0)
 
 
-def test_every_step_counts_however_fast_and_slow_the_browser(page: Page, experiment: str) -> None:
+def test_every_step_counts_however_fast_and_slow_the_browser(page, experiment):
     visit(page, f"/runs?experiment={experiment}&look=ledger&of=specon")
     expect(page.locator("#tick-body")).to_contain_text("Tick 0,")
     browser = page.context.new_cdp_session(page)
@@ -333,7 +325,7 @@ def test_every_step_counts_however_fast_and_slow_the_browser(page: Page, experim
     browser.detach()
 
 
-def test_the_pages_are_accessible_and_fit(page: Page, experiment: str) -> None:
+def test_the_pages_are_accessible_and_fit(page, experiment):
     for address in (
         "/runs",
         f"/runs?experiment={experiment}",

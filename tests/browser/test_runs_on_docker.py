@@ -3,12 +3,9 @@
 What limits really are is read from the control groups while the run goes on, not from what PhaseDock says.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING
 
 import docker
 import pytest
@@ -22,19 +19,11 @@ from tests.live import host
 from tests.live.limits import KernelLimits, docker_cores
 from tests.live.workloads import FLOWCON
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from docker.models.containers import Container
-    from playwright.sync_api import Page
-
-    from tests.browser.serving import Server
-
 pytestmark = [pytest.mark.live, pytest.mark.browser, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
-def bystander(docker_client: docker.DockerClient, light_image: str) -> Iterator[Container]:
+def bystander(docker_client, light_image):
     """A labelled container that takes no part in the run, and has a limit set by hand during it."""
     made = host.run_job(
         docker_client, light_image, ["sleep", "3600"], name="bystander", labels={"phasedock": ""}
@@ -44,7 +33,7 @@ def bystander(docker_client: docker.DockerClient, light_image: str) -> Iterator[
 
 
 @pytest.fixture
-def kernel(docker_client: docker.DockerClient) -> Iterator[KernelLimits]:
+def kernel(docker_client):
     """Notes what limits are while the test goes on."""
     noting = KernelLimits(docker_client)
     yield noting
@@ -52,13 +41,7 @@ def kernel(docker_client: docker.DockerClient) -> Iterator[KernelLimits]:
 
 
 @pytest.mark.long
-def test_flowcon_is_started_watched_compared_and_released(
-    page: Page,
-    live: Server,
-    docker_client: docker.DockerClient,
-    bystander: Container,
-    kernel: KernelLimits,
-) -> None:
+def test_flowcon_is_started_watched_compared_and_released(page, live, docker_client, bystander, kernel):
     start(page, live)
     limit_the_bystander(page, live, bystander)
     watch_limits_change(page, docker_client)
@@ -67,7 +50,7 @@ def test_flowcon_is_started_watched_compared_and_released(
     release(page, live, docker_client, bystander)
 
 
-def start(page: Page, live: Server) -> None:
+def start(page, live):
     page.goto(f"{live.base_url}/runs?look=build")
     page.locator("#run-mode").get_by_text("YAML", exact=True).click()
     area = page.get_by_label("Experiment as YAML or JSON")
@@ -80,7 +63,7 @@ def start(page: Page, live: Server) -> None:
     expect(page.locator(".runstate")).to_contain_text("running", timeout=60_000)
 
 
-def limit_the_bystander(page: Page, live: Server, bystander: Container) -> None:
+def limit_the_bystander(page, live, bystander):
     page.goto(f"{live.base_url}/live?engine=box")
     page.get_by_role("button", name="Inspect or change bystander").first.click()
     window = page.get_by_role("dialog")
@@ -90,11 +73,11 @@ def limit_the_bystander(page: Page, live: Server, bystander: Container) -> None:
     assert docker_cores(bystander) == 0.4
 
 
-def watch_limits_change(page: Page, client: docker.DockerClient) -> None:
+def watch_limits_change(page, client):
     """The page shows limits of the run's containers, and they are those that Docker says."""
     rows = page.locator("#live-grid .ag-center-cols-container .ag-row", has_not_text="bystander")
-    seen: set[float] = set()
-    real: set[float] = set()
+    seen = set()
+    real = set()
     end = time.monotonic() + 480  # the run without a policy comes first, and other tests may run beside it
     while (len(seen) < 2 or min(seen) == 1.0) and time.monotonic() < end:
         for text in rows.all_inner_texts():
@@ -108,7 +91,7 @@ def watch_limits_change(page: Page, client: docker.DockerClient) -> None:
     assert seen <= real | {1.0}
 
 
-def compare(page: Page, live: Server) -> None:
+def compare(page, live):
     page.goto(f"{live.base_url}/runs")
     page.get_by_role("link", name="FlowCon, real", exact=True).click()
     expect(page.locator(".runstate")).to_contain_text("finished", timeout=240_000)
@@ -121,11 +104,11 @@ def compare(page: Page, live: Server) -> None:
     expect(page.locator("tr.decided").first).to_be_visible()
 
 
-def limits_were_those_of_the_ledger(live: Server, seen: dict[tuple[str, str], list[float | None]]) -> None:
+def limits_were_those_of_the_ledger(live, seen):
     with closing(open_workspace(Settings(home=live.home))) as space:
         (info,) = space.runs.experiments()
         run = info.runs["FlowCon"][1]
-        asked: dict[str, list[float | None]] = {}
+        asked = {}
         for entry in space.runs.ledgers.entries(run):
             for action in entry.actions:
                 if isinstance(action, Start | SetLimit):
@@ -145,7 +128,7 @@ def limits_were_those_of_the_ledger(live: Server, seen: dict[tuple[str, str], li
         assert info.report["predicted"]["fits"]["1"]["left_out"] == []
 
 
-def release(page: Page, live: Server, client: docker.DockerClient, bystander: Container) -> None:
+def release(page, live, client, bystander):
     """The run has taken its containers with it; what a person set goes back by one button."""
     assert client.containers.list(all=True, filters={"label": "phasedock.run"}) == []
     assert docker_cores(bystander) == 0.4

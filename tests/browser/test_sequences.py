@@ -1,25 +1,19 @@
 """The Sequences page on the synthetic sample, in a real browser."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.serving import axe_findings, unfit, visit
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
 GRAPH = "document.getElementById('sequence-graph')._cyreg.cy"
 
 
-def open_samples(page: Page, samples: str, more: str = "") -> None:
+def open_samples(page, samples, more=""):
     visit(page, f"/sequences?{samples}{more}")
     page.wait_for_function(
         f"() => {{ try {{ return {GRAPH}.nodes().length > 3 }} catch (e) {{ return false }} }}"
@@ -27,7 +21,7 @@ def open_samples(page: Page, samples: str, more: str = "") -> None:
     expect(page.locator("#sequence-paths .ag-row").first).to_be_visible(timeout=20_000)
 
 
-def emit(page: Page, selector: str) -> None:
+def emit(page, selector):
     """A tap on the graph's canvas, where the node or the middle of the edge is."""
     page.wait_for_timeout(600)
     place = page.evaluate(
@@ -42,7 +36,7 @@ def emit(page: Page, selector: str) -> None:
     page.mouse.click(*place)
 
 
-def test_a_node_leads_to_its_executions_and_each_of_them_to_phases(page: Page, samples: str) -> None:
+def test_a_node_leads_to_its_executions_and_each_of_them_to_phases(page, samples):
     page.set_viewport_size({"width": 1440, "height": 1050})
     open_samples(page, samples)
     assert axe_findings(page) == []
@@ -64,7 +58,7 @@ def test_a_node_leads_to_its_executions_and_each_of_them_to_phases(page: Page, s
     expect(page.locator("#execution-title")).to_contain_text(name.rpartition("/")[2], timeout=20_000)
 
 
-def test_an_edge_a_cell_a_row_and_the_tree_have_executions_behind_them(page: Page, samples: str) -> None:
+def test_an_edge_a_cell_a_row_and_the_tree_have_executions_behind_them(page, samples):
     page.set_viewport_size({"width": 1440, "height": 1050})
     open_samples(page, samples, "&hide=0.30")
     title = page.locator("#behind-name")
@@ -93,7 +87,7 @@ def test_an_edge_a_cell_a_row_and_the_tree_have_executions_behind_them(page: Pag
 
 
 @pytest.mark.long
-def test_the_memory_is_in_the_address_and_changes_graph_table_and_matrix(page: Page, samples: str) -> None:
+def test_the_memory_is_in_the_address_and_changes_graph_table_and_matrix(page, samples):
     open_samples(page, samples)
     page.locator("#seq-memory").get_by_text("2", exact=True).click()
     page.wait_for_function(f"() => {GRAPH}.nodes('.long').length > 3")
@@ -110,7 +104,7 @@ def test_the_memory_is_in_the_address_and_changes_graph_table_and_matrix(page: P
     )
 
 
-def test_longer_states_are_laid_out_in_layers_and_none_covers_another(page: Page, samples: str) -> None:
+def test_longer_states_are_laid_out_in_layers_and_none_covers_another(page, samples):
     page.set_viewport_size({"width": 1440, "height": 1050})
     open_samples(page, samples, "&memory=2")
     boxes = f"""{GRAPH}.nodes().map(node => {{
@@ -134,7 +128,7 @@ def test_longer_states_are_laid_out_in_layers_and_none_covers_another(page: Page
     assert drawn.count(" Q") > drawn.count("marker-end")
 
 
-def test_a_graph_that_goes_as_it_changes_leaves_nothing_to_be_done(page: Page, samples: str) -> None:
+def test_a_graph_that_goes_as_it_changes_leaves_nothing_to_be_done(page, samples):
     """Whatever Cytoscape had put off must not touch a graph that is gone; an error fails every test."""
     open_samples(page, samples)
     page.wait_for_timeout(500)
@@ -151,7 +145,7 @@ def test_a_graph_that_goes_as_it_changes_leaves_nothing_to_be_done(page: Page, s
 
 
 @pytest.mark.long
-def test_what_comes_next_can_be_asked_of_other_phases_and_further_on(page: Page, samples: str) -> None:
+def test_what_comes_next_can_be_asked_of_other_phases_and_further_on(page, samples):
     open_samples(page, samples, "&after=0")
     line = page.locator("#seq-next .afterline")
     expect(line).to_contain_text("φ1")
@@ -168,7 +162,7 @@ def test_what_comes_next_can_be_asked_of_other_phases_and_further_on(page: Page,
 
 
 @pytest.mark.long
-def test_tables_and_pictures_can_be_taken_away(page: Page, samples: str, tmp_path: Path) -> None:
+def test_tables_and_pictures_can_be_taken_away(page, samples, tmp_path):
     open_samples(page, samples, "&memory=2")
     page.get_by_role("button", name="Export tables").click()
     for name, head in (
@@ -192,7 +186,7 @@ def test_tables_and_pictures_can_be_taken_away(page: Page, samples: str, tmp_pat
         page.keyboard.press("Escape")
 
 
-def test_colours_follow_the_scheme(page: Page, samples: str) -> None:
+def test_colours_follow_the_scheme(page, samples):
     page.emulate_media(color_scheme="light")
     open_samples(page, samples)
     colour = f"{GRAPH}.nodes('.p1').style('background-color')"
@@ -201,7 +195,7 @@ def test_colours_follow_the_scheme(page: Page, samples: str) -> None:
     page.wait_for_function(f"() => {colour} === 'rgb(98,170,254)'")
 
 
-def test_a_phone_has_everything_without_scrolling_sideways(page: Page, samples: str) -> None:
+def test_a_phone_has_everything_without_scrolling_sideways(page, samples):
     page.set_viewport_size({"width": 390, "height": 844})
     open_samples(page, samples)
     heads = page.locator("#sequence-paths .ag-header-cell-text")

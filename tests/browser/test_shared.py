@@ -1,15 +1,9 @@
 """The browser writes quantities and cells of CSV as the server does: the cases that both share."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT / "tests" / "shared"
@@ -18,7 +12,7 @@ CALL = """cases => cases.map(([name, given]) => phasedock.format[name](
 
 
 @pytest.fixture
-def bare(page: Page) -> Page:
+def bare(page):
     """A page with nothing but the two scripts."""
     for script in ("format.js", "csv.js"):
         (found,) = (ROOT / "assets").rglob(script)
@@ -26,13 +20,13 @@ def bare(page: Page) -> Page:
     return page
 
 
-def test_quantities_are_written_as_core_units_writes_them(bare: Page) -> None:
+def test_quantities_are_written_as_core_units_writes_them(bare):
     cases = json.loads((SHARED / "format.json").read_text(encoding="utf-8"))
     texts = bare.evaluate(CALL, cases)
     assert [(*case[:2], said) for case, said in zip(cases, texts, strict=True) if said != case[2]] == []
 
 
-def test_what_is_not_there_is_a_dash(bare: Page) -> None:
+def test_what_is_not_there_is_a_dash(bare):
     said = bare.evaluate(
         """() => ["number", "count", "cores", "bytes", "duration", "share", "change", "significant"].flatMap(
             name => [null, undefined, NaN].map(value => phasedock.format[name](value)))"""
@@ -40,7 +34,7 @@ def test_what_is_not_there_is_a_dash(bare: Page) -> None:
     assert set(said) == {"–"}
 
 
-def test_losses_and_ticks_have_three_digits(bare: Page) -> None:
+def test_losses_and_ticks_have_three_digits(bare):
     values = [0, 0.1, 0.04214, 2.3, 23.45, 1234, -0.5, 99_999, 123_456, -0.000_012_3]
     texts = ["0.000", "0.100", "0.0421", "2.30", "23.4", "1230", "−0.500", "100000", "1.23e+5", "−1.23e−5"]
     assert bare.evaluate("values => values.map(phasedock.format.significant)", values) == texts
@@ -50,7 +44,7 @@ def test_losses_and_ticks_have_three_digits(bare: Page) -> None:
     assert ticks == ["0", "0.3", "1500", "−2.5"]
 
 
-def test_cells_of_csv_are_guarded_as_the_server_guards_them(bare: Page) -> None:
+def test_cells_of_csv_are_guarded_as_the_server_guards_them(bare):
     cases = json.loads((SHARED / "csv_cells.json").read_text(encoding="utf-8"))
     cells = bare.evaluate("texts => texts.map(phasedock.csv.cell)", [case["in"] for case in cases])
     assert [(case, said) for case, said in zip(cases, cells, strict=True) if said != case["out"]] == []

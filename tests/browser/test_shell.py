@@ -1,30 +1,17 @@
 """The shell in a browser: before the page has come, where no page is, and all of it by keyboard alone."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
 from tests.browser.serving import axe_findings, unfit, visit
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from playwright.sync_api import Locator, Page, Route
-
-    from tests.browser.conftest import Guard
-    from tests.browser.serving import Server
-
 CALLBACKS = re.compile(r"/_dash-update-component\b")
 ROOM = "selector => document.querySelector(selector).getBoundingClientRect().toJSON()"
 
 
-def test_the_page_has_its_title_and_its_room_until_it_comes(
-    page: Page, stocked: Server, samples: str
-) -> None:
-    held: list[Route] = []
+def test_the_page_has_its_title_and_its_room_until_it_comes(page, stocked, samples):
+    held = []
     page.route(CALLBACKS, lambda route: held.append(route))  # noqa: PLW0108
     page.goto(f"{stocked.base_url}/phases?{samples}")
     look = page.locator("#first-look")
@@ -47,7 +34,7 @@ def test_the_page_has_its_title_and_its_room_until_it_comes(
     assert chart.evaluate("chart => chart.getBoundingClientRect().height") == height
 
 
-def test_where_no_page_is_the_way_back_is(page: Page, server: Server, guard: Guard) -> None:
+def test_where_no_page_is_the_way_back_is(page, server, guard):
     guard.allow(r"404 \(NOT FOUND\) \(http://127.0.0.1:\d+/nowhere")
     page.goto(f"{server.base_url}/nowhere")
     expect(page.get_by_role("heading", level=1)).to_have_text("Page not found (404)")
@@ -60,7 +47,7 @@ def test_where_no_page_is_the_way_back_is(page: Page, server: Server, guard: Gua
     expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
 
 
-def test_a_list_of_options_that_scrolls_is_reached_by_keyboard(page: Page, server: Server) -> None:
+def test_a_list_of_options_that_scrolls_is_reached_by_keyboard(page, server):
     visit(page, f"{server.base_url}/runs?look=build")
     field = page.locator("input[id*='policies/0/policy']")
     field.click()
@@ -88,7 +75,7 @@ FOCUS = """element => {
 }"""
 
 
-def reach(page: Page, target: Locator, within: int = 40) -> None:
+def reach(page, target, within=40):
     """Press Tab until something has the focus, and shows it."""
     expect(target).to_be_visible(timeout=60_000)
     for _ in range(within):
@@ -99,7 +86,7 @@ def reach(page: Page, target: Locator, within: int = 40) -> None:
     raise AssertionError(f"{target} cannot be reached by keyboard")
 
 
-def square_waves(folder: Path) -> Path:
+def square_waves(folder):
     """Eight executions of two phases each, busy and idle."""
     rows = ["execution,workload,timestamp,cpu_cores,memory_bytes"]
     for number in range(8):
@@ -112,9 +99,7 @@ def square_waves(folder: Path) -> Path:
     return path
 
 
-def test_the_keyboard_alone_goes_from_a_file_to_a_manifest(
-    page: Page, stocked: Server, tmp_path: Path
-) -> None:
+def test_the_keyboard_alone_goes_from_a_file_to_a_manifest(page, stocked, tmp_path):
     page.goto(stocked.base_url)
     heading, press = page.get_by_role("heading", level=1), page.keyboard.press
     reach(page, page.locator("main").get_by_role("link", name="Add traces").first)

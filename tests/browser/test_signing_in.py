@@ -1,34 +1,24 @@
 """Signing in and out where there is a password."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.serving import Server, start_server, unfit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Page
-
-    from tests.browser.conftest import Guard
+from tests.browser.serving import start_server, unfit
 
 PASSWORD = "correct horse"
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def guarded(tmp_path_factory):
     """A server that asks for a password."""
     running = start_server(tmp_path_factory.mktemp("guarded") / "home", PHASEDOCK_PASSWORD=PASSWORD)
     yield running
     running.stop()
 
 
-def test_one_signs_in_looks_round_and_signs_out(page: Page, guard: Guard, guarded: Server) -> None:
+def test_one_signs_in_looks_round_and_signs_out(page, guard, guarded):
     guard.servers.append(guarded)
     page.goto(f"{guarded.base_url}/traces")
     expect(page).to_have_title("Sign in to PhaseDock")

@@ -1,21 +1,15 @@
 """The Tasks page in a real browser: live rows, details, cancel, retry, filters."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
 from core.bootstrap import open_workspace
 from core.config import Settings
-from tests.browser.serving import Server, axe_findings, unfit, visit
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
+from tests.browser.serving import axe_findings, unfit, visit
 
 
-def submit(server: Server, title: str, **settings: object) -> str:
+def submit(server, title, **settings):
     """Ask for a training behind the page's back."""
     space = open_workspace(Settings(home=server.home))
     # Other tests put small sets on the same server, on which no training lasts long enough to be seen.
@@ -26,7 +20,7 @@ def submit(server: Server, title: str, **settings: object) -> str:
     return task
 
 
-def test_a_task_is_followed_cancelled_and_retried(page: Page, stocked: Server) -> None:
+def test_a_task_is_followed_cancelled_and_retried(page, stocked):
     visit(page, "/tasks")
     expect(page.get_by_text(re.compile(r"1 worker, \d+ threads?"))).to_be_visible()
     submit(stocked, "Night training", epochs=20_000, patience=0)
@@ -51,7 +45,7 @@ def test_a_task_is_followed_cancelled_and_retried(page: Page, stocked: Server) -
     expect(page.locator(".taskrow", has_text="Night training")).to_have_count(2)
 
 
-def test_the_list_fits_and_is_fine_for_axe(page: Page, stocked: Server) -> None:
+def test_the_list_fits_and_is_fine_for_axe(page, stocked):
     visit(page, "/tasks")
     expect(page.get_by_role("heading", level=1)).to_have_text("Tasks")
     page.wait_for_timeout(800)

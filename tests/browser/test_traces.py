@@ -1,66 +1,55 @@
 """The Traces page in a browser: send, map, import, rename, throw away, take back, delete."""
 
-from __future__ import annotations
-
 import math
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.serving import axe_findings, unfit, visit
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from playwright.sync_api import Locator, Page, Request
-
-    from tests.browser.conftest import Guard
-    from tests.browser.serving import Server
-
 HEADER = "execution,timestamp,cpu_cores,memory_bytes,workload"
 
 
-def rows(n_executions: int = 4, n_samples: int = 30) -> list[str]:
+def rows(n_executions=4, n_samples=30):
     return [row(e, t) for e in range(n_executions) for t in range(n_samples)]
 
 
-def row(e: int, t: int) -> str:
+def row(e, t):
     time, cpu, memory = 1_700_000_000 + 5 * t, 1 + math.sin(t / 5 + e), 2_000_000_000 + 10_000_000 * t
     return f"job-{e},{time},{cpu:.3f},{memory},group-{e % 2}"
 
 
-def write(folder: Path, name: str, lines: list[str]) -> Path:
+def write(folder, name, lines):
     path = folder / name
     path.write_text("\n".join([HEADER, *lines]) + "\n")
     return path
 
 
-def send(page: Page, *files: Path) -> None:
+def send(page, *files):
     visit(page, "/traces")
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name="Choose files").click()
     chooser.value.set_files(files)
 
 
-def import_it(page: Page, name: str) -> None:
+def import_it(page, name):
     expect(page.locator("#map-import")).to_be_enabled()
     page.get_by_label("Name of the set").fill(name)
     page.locator("#map-import").click()
     expect(page.locator(".importcard")).to_contain_text(f"Imported “{name}”", timeout=30_000)
 
 
-def set_row(page: Page, name: str) -> Locator:
+def set_row(page, name):
     return page.locator("table.sets tbody tr").filter(has=page.get_by_text(name, exact=True))
 
 
-def choose(page: Page, name: str, action: str) -> None:
+def choose(page, name, action):
     page.get_by_role("button", name=f"Actions on {name}", exact=True).click()
     page.get_by_role("menuitem", name=action).click()
 
 
-def test_a_csv_becomes_a_trace_set(page: Page, tmp_path: Path) -> None:
+def test_a_csv_becomes_a_trace_set(page, tmp_path):
     send(page, write(tmp_path, "night batch.csv", rows()))
     expect(page.locator(".mapcard")).to_contain_text("Recognised as PhaseDock's recorder")
     expect(page.get_by_label("Name of the set")).to_have_value("night batch")
@@ -82,8 +71,8 @@ def test_a_csv_becomes_a_trace_set(page: Page, tmp_path: Path) -> None:
     expect(page).to_have_url(re.compile(r"/phases\?.*execution=job-2"))
 
 
-def test_two_files_dropped_at_once_are_one_timeline_a_click_later(page: Page, tmp_path: Path) -> None:
-    def file(name: str, header: str, column: int) -> Path:
+def test_two_files_dropped_at_once_are_one_timeline_a_click_later(page, tmp_path):
+    def file(name, header, column):
         lines = [row(e, t).split(",") for e in range(4) for t in range(60)]
         path = tmp_path / name
         path.write_text(
@@ -100,7 +89,7 @@ def test_two_files_dropped_at_once_are_one_timeline_a_click_later(page: Page, tm
     expect(page.locator("#pick-traces")).to_have_value("cpu + memory")
 
 
-def test_what_further_columns_measure_is_said_by_keyboard(page: Page, tmp_path: Path) -> None:
+def test_what_further_columns_measure_is_said_by_keyboard(page, tmp_path):
     path = tmp_path / "gpu.csv"
     lines = (f"a,{1_700_000_000 + 5 * t},1.5,{2048 + t},{200 + t}" for t in range(40))
     path.write_text("\n".join(["run,time,cpu_cores,memory_mib,gpu_power", *lines]) + "\n")
@@ -125,7 +114,7 @@ def test_what_further_columns_measure_is_said_by_keyboard(page: Page, tmp_path: 
     assert unfit(page, 390, 1280) == []
 
 
-def test_the_preview_follows_the_form(page: Page, tmp_path: Path) -> None:
+def test_the_preview_follows_the_form(page, tmp_path):
     send(page, write(tmp_path, "plain.csv", rows()))
     expect(page.locator("#map-cores-box")).to_be_hidden()
     page.locator("#map-cpu-unit").click()
@@ -144,7 +133,7 @@ def test_the_preview_follows_the_form(page: Page, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_flawed_file_is_imported_with_a_report(page: Page, tmp_path: Path) -> None:
+def test_a_flawed_file_is_imported_with_a_report(page, tmp_path):
     lines = rows()
     lines[6] = lines[6].replace(lines[6].split(",")[2], "n/a!")
     lines[40] = "job-1,17"
@@ -160,7 +149,7 @@ def test_a_flawed_file_is_imported_with_a_report(page: Page, tmp_path: Path) -> 
 
 
 @pytest.mark.long
-def test_what_cannot_be_a_trace_says_why_and_can_be_discarded(page: Page, tmp_path: Path) -> None:
+def test_what_cannot_be_a_trace_says_why_and_can_be_discarded(page, tmp_path):
     broken = tmp_path / "broken.csv"
     broken.write_bytes(bytes(range(256)) * 8)
     send(page, broken)
@@ -173,7 +162,7 @@ def test_what_cannot_be_a_trace_says_why_and_can_be_discarded(page: Page, tmp_pa
 
 
 @pytest.mark.long
-def test_rename_trash_undo_restore_delete(page: Page, tmp_path: Path) -> None:
+def test_rename_trash_undo_restore_delete(page, tmp_path):
     send(page, write(tmp_path, "life.csv", rows(2)))
     import_it(page, "Life")
     visit(page, "/traces")
@@ -209,12 +198,12 @@ def test_rename_trash_undo_restore_delete(page: Page, tmp_path: Path) -> None:
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_a_file_too_large_is_refused_before_it_is_sent(page: Page, tmp_path: Path) -> None:
+def test_a_file_too_large_is_refused_before_it_is_sent(page, tmp_path):
     visit(page, "/traces")
     page.locator("#drop").evaluate("zone => { zone.dataset.max = 100; }")
-    sent: list[str] = []
+    sent = []
 
-    def note(request: Request) -> None:
+    def note(request):
         if "/api/uploads" in request.url:
             sent.append(request.url)
 
@@ -229,7 +218,7 @@ def test_a_file_too_large_is_refused_before_it_is_sent(page: Page, tmp_path: Pat
     expect(page.locator(".sending")).to_have_count(0)
 
 
-def test_a_slow_upload_shows_its_progress_and_can_be_cancelled(page: Page, tmp_path: Path) -> None:
+def test_a_slow_upload_shows_its_progress_and_can_be_cancelled(page, tmp_path):
     large = write(tmp_path, "slow.csv", rows(40, 2000))
     visit(page, "/traces")
     network = page.context.new_cdp_session(page)
@@ -250,7 +239,7 @@ def test_a_slow_upload_shows_its_progress_and_can_be_cancelled(page: Page, tmp_p
 
 
 @pytest.mark.long
-def test_a_server_that_refuses_is_quoted(page: Page, tmp_path: Path, guard: Guard) -> None:
+def test_a_server_that_refuses_is_quoted(page, tmp_path, guard):
     guard.allow(r"422")
     answer = {"error": {"message": "The disk is full.", "hint": "Make room."}}
     page.route("**/api/uploads", lambda route: route.fulfill(status=422, json=answer))
@@ -274,7 +263,7 @@ DROP = """text => {
 }"""
 
 
-def test_a_file_may_be_dropped_anywhere_on_the_page(page: Page) -> None:
+def test_a_file_may_be_dropped_anywhere_on_the_page(page):
     visit(page, "/traces")
     page.locator("#drop").wait_for()
     assert page.evaluate(DROP, "\n".join([HEADER, *rows(1)]))
@@ -284,7 +273,7 @@ def test_a_file_may_be_dropped_anywhere_on_the_page(page: Page) -> None:
 
 
 @pytest.mark.long
-def test_a_broken_connection_is_explained(page: Page, tmp_path: Path, guard: Guard) -> None:
+def test_a_broken_connection_is_explained(page, tmp_path, guard):
     guard.allow(r"net::ERR_FAILED")
     page.route("**/api/uploads/*", lambda route: route.abort())
     send(page, write(tmp_path, "cut.csv", rows(1)))
@@ -292,7 +281,7 @@ def test_a_broken_connection_is_explained(page: Page, tmp_path: Path, guard: Gua
     page.get_by_role("button", name="Dismiss").click()
 
 
-def test_a_table_below_the_fold_is_there_without_scrolling(page: Page, stocked: Server, samples: str) -> None:
+def test_a_table_below_the_fold_is_there_without_scrolling(page, stocked, samples):
     page.set_viewport_size({"width": 1280, "height": 300})
     page.goto(f"{stocked.base_url}/traces?{samples}")
     expect(page.get_by_role("columnheader", name="Duration")).to_be_visible()
@@ -300,7 +289,7 @@ def test_a_table_below_the_fold_is_there_without_scrolling(page: Page, stocked: 
     assert axe_findings(page) == []
 
 
-def test_nothing_is_clipped(page: Page, tmp_path: Path) -> None:
+def test_nothing_is_clipped(page, tmp_path):
     send(page, write(tmp_path, "a name that is rather long, so that it would not fit anywhere.csv", rows(2)))
     expect(page.locator("#map-import")).to_be_enabled()
     for address in (page.url, "/traces", "/traces?show=trash"):

@@ -1,28 +1,17 @@
 """The main job of PhaseDock, as a person does it: a CSV in, a model trained, phases on the screen."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.serving import Server, axe_findings, start_server
+from tests.browser.serving import axe_findings, start_server
 from tests.synthetic import synthetic_traces
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Page
-
-    from tests.browser.conftest import Guard
 
 
 @pytest.fixture(scope="module")
-def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def fresh(tmp_path_factory):
     """A server on which nothing is yet."""
     running = start_server(tmp_path_factory.mktemp("fresh") / "home")
     yield running
@@ -30,7 +19,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def trace_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trace_file(tmp_path_factory):
     """Eight containers as a CSV that names its columns its own way."""
     traces, _ = synthetic_traces(8, 11)
     path = tmp_path_factory.mktemp("files") / "night batch.csv"
@@ -45,12 +34,12 @@ def trace_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def settle(page: Page) -> None:
+def settle(page):
     """Wait until no request is under way; live pages ask every second or so, and answer at once."""
     page.wait_for_timeout(500)
 
 
-def test_from_a_csv_to_phases(page: Page, guard: Guard, fresh: Server, trace_file: Path) -> None:
+def test_from_a_csv_to_phases(page, guard, fresh, trace_file):
     guard.servers.append(fresh)
     page.goto(fresh.base_url)
     expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
@@ -94,7 +83,7 @@ def test_from_a_csv_to_phases(page: Page, guard: Guard, fresh: Server, trace_fil
 
 
 @pytest.mark.parametrize("path", ["/", "/phases"])
-def test_nothing_is_wider_than_a_phone(page: Page, path: str) -> None:
+def test_nothing_is_wider_than_a_phone(page, path):
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(path)
     expect(page.get_by_role("heading", level=1)).to_be_visible()

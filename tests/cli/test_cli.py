@@ -1,7 +1,5 @@
 """The command line: tidy for people, exact for programs, and never a traceback."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

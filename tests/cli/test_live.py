@@ -1,7 +1,5 @@
 """The command line watches, records and releases containers, without a worker; the demo stands for a host."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.cli.test_cli import run, run_json

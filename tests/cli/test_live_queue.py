@@ -1,7 +1,5 @@
 """Jobs from the shell: submitted, listed, put first, cancelled and removed; the demo stands for a host."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.cli.test_cli import run, run_json

@@ -1,7 +1,5 @@
 """Odd traces and models on the command line: each gets a clear sentence, and none a traceback."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """That a model was trained on other data is said by every command that applies it, on standard error."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

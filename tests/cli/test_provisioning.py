@@ -1,7 +1,5 @@
 """The command line compares policies and gives the verdict; what it writes can be recomputed by anyone."""
 
-from __future__ import annotations
-
 import json
 
 import pandas as pd
@@ -44,7 +42,7 @@ def test_allocations_give_the_figures_again(model, csv, tmp_path):
     out = tmp_path / "allocations.csv"
     said = run(
         "evaluate", model, csv, "--cycle", 100, "--group-by", "team", "--holdout", 0.5, "--seed", 3,
-        "--policies", POLICIES, "--allocations", out, "--json",
+        "--policies", POLICIES, "--allocations", out, "--json"
     )  # fmt: skip
     report = json.loads(said.stdout)
     table = pd.read_csv(out)
@@ -163,7 +161,7 @@ def test_the_verdict_is_written_in_every_format(model, csv, style):
     shown = run(
         "verdict", model, csv, "--format", style, "--cycle", 100, "--group-by", "team",
         "--policies", POLICIES,
-        "--take", "cpu=prev.step.max", "--price", "core_hour=2", "--date", "2026-03-04",
+        "--take", "cpu=prev.step.max", "--price", "core_hour=2", "--date", "2026-03-04"
     ).stdout  # fmt: skip
     for word in ("2026-03-04", "jobs.csv", "image-classifier", "prev.step.max"):
         assert word in shown

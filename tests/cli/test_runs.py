@@ -1,7 +1,5 @@
 """The command line lists experiments, runs them, and replays what it ran."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -73,7 +71,7 @@ def test_an_experiment_is_run_and_replayed(file):
     assert report["seeds"] == [5, 6]
     assert report["baseline"] == "fewest"
     assert [(each["label"], each["seed"]) for each in report["runs"]] == [
-        ("fewest", 5), ("fewest", 6), ("specon", 5), ("specon", 6),
+        ("fewest", 5), ("fewest", 6), ("specon", 5), ("specon", 6)
     ]  # fmt: skip
     for each in report["runs"]:
         times = [job["completion"] for job in each["jobs"]]
@@ -128,7 +126,7 @@ def test_policies_baseline_and_fields_are_chosen(file):
     report = run_json(
         "simulate", file, "--baseline", "specon", "--seeds", 1,
         "--set", "world.gamma=0.5", "--set", "kinds.GRU.work=[1, 2]",
-        "--set", "workers=[{count: 3, cores: 8}]",
+        "--set", "workers=[{count: 3, cores: 8}]"
     )  # fmt: skip
     assert (report["world"]["gamma"], report["n_workers"], report["baseline"]) == (0.5, 3, "specon")
     assert report["policies"][1]["differences"] is None

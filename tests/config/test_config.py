@@ -1,7 +1,5 @@
 """Settings: right values are read, wrong ones stop the start with their name."""
 
-from __future__ import annotations
-
 import string
 from dataclasses import fields
 from pathlib import Path

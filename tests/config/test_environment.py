@@ -1,7 +1,5 @@
 """The rules about the environment that import-linter cannot see."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

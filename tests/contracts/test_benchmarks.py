@@ -1,7 +1,5 @@
 """`make bench` says what it measured, and what it could not."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

@@ -1,7 +1,5 @@
 """Files of functions that Numba compiles are not measured: what counts their calls cannot be compiled."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from fnmatch import fnmatch

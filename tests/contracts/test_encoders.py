@@ -1,7 +1,5 @@
 """The exam that every encoder sits: codes of one size, the same each time, and the same when stored."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

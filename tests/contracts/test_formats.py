@@ -1,7 +1,5 @@
 """The exam that every upload format sits: it knows its own files, and is listed where people look."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from pathlib import Path
@@ -17,7 +15,7 @@ from tests.cli.test_cli import run_json
 
 
 @pytest.fixture(params=list(FORMATS))
-def example(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
+def example(request, tmp_path):
     """A small file of a format; its name says nothing."""
     path, content = tmp_path / "upload", FORMATS[request.param].example
     assert content, "A format gives a small file as its example."
@@ -25,7 +23,7 @@ def example(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
     return request.param, path
 
 
-def test_a_file_is_of_the_first_format_that_recognises_it(example: tuple[str, Path]) -> None:
+def test_a_file_is_of_the_first_format_that_recognises_it(example):
     name, path = example
     assert next(each for each, entry in FORMATS.items() if entry.recognise(FileStart(path))) == name
     source = FORMATS[name].open(FileStart(path))
@@ -35,13 +33,13 @@ def test_a_file_is_of_the_first_format_that_recognises_it(example: tuple[str, Pa
     assert source.n_rows is None or source.n_rows > 0
 
 
-def test_a_file_of_every_format_becomes_traces(example: tuple[str, Path]) -> None:
+def test_a_file_of_every_format_becomes_traces(example):
     _, path = example
     assert inspect_file(path).mapping is not None
     assert read_traces(path).n_samples >= 5
 
 
-def test_text_may_be_gzipped(example: tuple[str, Path], tmp_path: Path) -> None:
+def test_text_may_be_gzipped(example, tmp_path):
     name, path = example
     if isinstance(FORMATS[name].example, bytes):
         return
@@ -51,7 +49,7 @@ def test_text_may_be_gzipped(example: tuple[str, Path], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_format_says_what_it_is(name: str) -> None:
+def test_a_format_says_what_it_is(name):
     entry = FORMATS[name]
     assert entry.name == name
     assert entry.title in list_titles()
@@ -59,7 +57,7 @@ def test_a_format_says_what_it_is(name: str) -> None:
     assert all(end.startswith(".") and end == end.lower() for end in entry.suffixes)
 
 
-def test_what_can_be_read_is_listed_where_people_look(tmp_path: Path) -> None:
+def test_what_can_be_read_is_listed_where_people_look(tmp_path):
     listed = run_json("traces", "formats")["formats"]
     assert [each["name"] for each in listed] == list(FORMATS)
     docs = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")

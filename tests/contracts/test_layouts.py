@@ -1,14 +1,12 @@
 """The exam that every column layout sits: it answers to its own columns and to nobody else's."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.traces.layouts import LAYOUTS, find_header, recognise_layout
 from core.traces.layouts.base import TableHead
 
 
-def head_of(name: str) -> TableHead:
+def head_of(name):
     """The beginning of a table of a layout, by its example."""
     columns = LAYOUTS[name].example.split(",")
     assert len(columns) > 1, "A layout gives a header as its example."
@@ -17,7 +15,7 @@ def head_of(name: str) -> TableHead:
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_a_layout_is_recognised_by_its_own_columns(name: str) -> None:
+def test_a_layout_is_recognised_by_its_own_columns(name):
     head = head_of(name)
     found = recognise_layout(head.header, head.rows, name if LAYOUTS[name].only_made else "")
     assert (found.layout, found.label) == (name, LAYOUTS[name].label)
@@ -28,14 +26,14 @@ def test_a_layout_is_recognised_by_its_own_columns(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_a_layout_leaves_the_columns_of_others_alone(name: str) -> None:
+def test_a_layout_leaves_the_columns_of_others_alone(name):
     taken = {other for other in LAYOUTS if LAYOUTS[name].recognise(head_of(other)) is not None}
     assert name in taken
     assert taken == {name} or name == "generic"
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_a_layout_answers_nothing_to_nothing(name: str) -> None:
+def test_a_layout_answers_nothing_to_nothing(name):
     layout = LAYOUTS[name]
     assert layout.name == name
     assert layout.label
@@ -44,7 +42,7 @@ def test_a_layout_answers_nothing_to_nothing(name: str) -> None:
     assert layout.recognise(TableHead(head_of(name).header, ())) is None or name != "generic"
 
 
-def test_a_table_without_a_header_finds_its_layout() -> None:
+def test_a_table_without_a_header_finds_its_layout():
     header = find_header(("c_1", "m_2", "600", "1", "2", "3", "4", "5", "6"))
     assert header is not None
     assert (

@@ -1,14 +1,12 @@
 """No module of the library or the application imports itself by way of others, for types neither."""
 
-from __future__ import annotations
-
 import graphlib
 
 import grimp
 import pytest
 
 
-def circle(imports: dict[str, set[str]]) -> list[str]:
+def circle(imports):
     """The modules of one circle in the order of their imports, or none."""
     try:
         tuple(graphlib.TopologicalSorter(imports).static_order())

@@ -1,12 +1,9 @@
 """The exam that every page sits: a place of its own, an icon, and a layout for an empty workspace."""
 
-from __future__ import annotations
-
 import json
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import dash
 import pytest
@@ -16,21 +13,17 @@ from app.main import create_app
 from app.pages import PAGES
 from core.config import Settings
 
-if TYPE_CHECKING:
-    from flask import Flask
-
 ICONS = (Path(__file__).resolve().parents[2] / "assets" / "css" / "icons.css").read_text(encoding="utf-8")
 HOST = "http://127.0.0.1:8050"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Flask:
+def server(tmp_path_factory):
     """The application on an empty workspace."""
-    made: Flask = create_app(Settings(home=tmp_path_factory.mktemp("pages") / "home")).server
-    return made
+    return create_app(Settings(home=tmp_path_factory.mktemp("pages") / "home")).server
 
 
-def test_no_two_pages_are_at_the_same_place() -> None:
+def test_no_two_pages_are_at_the_same_place():
     for part in ("path", "name", "icon"):
         values = [getattr(page, part) for _, page in PAGES.items()]
         assert len(set(values)) == len(values), part
@@ -40,7 +33,7 @@ def test_no_two_pages_are_at_the_same_place() -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_declares_its_place(name: str) -> None:
+def test_a_page_declares_its_place(name):
     page = PAGES[name]
     assert page.name == name
     assert re.fullmatch(r"/[a-z-]*", page.path)
@@ -51,7 +44,7 @@ def test_a_page_declares_its_place(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_opens_on_an_empty_workspace(server: Flask, name: str) -> None:
+def test_a_page_opens_on_an_empty_workspace(server, name):
     page = PAGES[name]
     with server.test_request_context(page.path, base_url=HOST):
         shown = json.dumps(page.layout(), cls=PlotlyJSONEncoder)
@@ -61,7 +54,7 @@ def test_a_page_opens_on_an_empty_workspace(server: Flask, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_and_its_routes_answer(server: Flask, name: str) -> None:
+def test_a_page_and_its_routes_answer(server, name):
     client = server.test_client()
     placed = [entry for entry in dash.page_registry.values() if entry["path"] == PAGES[name].path]
     assert [entry["layout"] for entry in placed] == [PAGES[name].layout]

@@ -1,10 +1,7 @@
 """Policies from outside: those that keep the port are registered, the others are refused with the reason."""
 
-from __future__ import annotations
-
 import logging
 from importlib.metadata import EntryPoint
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,12 +12,6 @@ from core.provisioning.policies import POLICIES as PROVISIONING
 from core.provisioning.policies import policy
 from core.scheduling.policies import POLICIES as SCHEDULING
 from tests.cli.test_cli import run, run_json
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from core.config import Settings
 
 HEAD = """
 from dataclasses import dataclass, replace
@@ -132,10 +123,10 @@ POLICIES = (replace(FREE, name='spy', decide=decide),)
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+def file(tmp_path):
     path = tmp_path / "mine.py"
 
-    def written(text: str) -> Path:
+    def written(text):
         path.write_text(HEAD + text, encoding="utf-8")
         return path
 
@@ -144,9 +135,7 @@ def file(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_policy_that_does_not_keep_the_port_is_refused(
-    file: Callable[[str], Path], caplog: pytest.LogCaptureFixture, name: str
-) -> None:
+def test_a_policy_that_does_not_keep_the_port_is_refused(file, caplog, name):
     text, why = BROKEN[name]
     path, before = file(text), (list(PROVISIONING), list(SCHEDULING))
     with caplog.at_level(logging.WARNING):
@@ -163,9 +152,7 @@ def test_a_policy_that_does_not_keep_the_port_is_refused(
     assert (list(PROVISIONING), list(SCHEDULING)) == before
 
 
-def test_a_policy_from_a_file_is_everywhere(
-    file: Callable[[str], Path], settings: Settings, sentence
-) -> None:
+def test_a_policy_from_a_file_is_everywhere(file, settings, sentence):
     path = file("POLICIES = (GOOD, replace(GOOD, name='vpa'))")
     opened = open_workspace(type(settings)(home=settings.home, policies=(path,)))
     opened.close()
@@ -177,9 +164,7 @@ def test_a_policy_from_a_file_is_everywhere(
     assert [refused.name for refused in load_policies([path])] == ["vpa"]
 
 
-def test_the_command_lists_policies_and_refusals(
-    file: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_lists_policies_and_refusals(file, monkeypatch):
     path = file("POLICIES = (GOOD, replace(GOOD, name='vpa'))")
     monkeypatch.setenv("PHASEDOCK_POLICIES", str(path))
     found = run_json("policies")
@@ -190,7 +175,7 @@ def test_the_command_lists_policies_and_refusals(
     assert "Refused: The policy “vpa”" in shown
 
 
-def test_a_missing_file_is_refused_and_nothing_else_suffers(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused_and_nothing_else_suffers(tmp_path):
     path = tmp_path / "gone.py"
     (refused,) = load_policies([path])
     assert "FileNotFoundError" in refused.why
@@ -205,9 +190,7 @@ def test_a_missing_file_is_refused_and_nothing_else_suffers(tmp_path: Path) -> N
         ("phasedock.scheduling", "core.provisioning.policies.vpa:VPA", ""),
     ],
 )
-def test_packages_offer_policies_by_entry_points(
-    monkeypatch: pytest.MonkeyPatch, group: str, value: str, name: str
-) -> None:
+def test_packages_offer_policies_by_entry_points(monkeypatch, group, value, name):
     """What they name is loaded and examined; here it is taken already, or of the other sort."""
     point = EntryPoint("theirs", value, group)
     asked = {each: [point] if each == group else [] for each in plugins.GROUPS}
@@ -218,7 +201,7 @@ def test_packages_offer_policies_by_entry_points(
     forget(f"{group}: theirs ({value})")
 
 
-def test_the_digest_follows_the_sources(file: Callable[[str], Path], tmp_path: Path) -> None:
+def test_the_digest_follows_the_sources(file, tmp_path):
     load_policies([file("POLICIES = (GOOD,)")])
     first = source_digest(PROVISIONING["outside"])
     wrapped = source_digest(policy("outside+conformal"))

@@ -1,7 +1,5 @@
 """The exam that every registered policy sits: it looks only backwards, and gives sane amounts."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -78,16 +76,13 @@ def test_allocations_are_finite_and_never_negative(name, seed):
 def test_odd_containers_are_no_trouble(name, values):
     demand = demand_of(
         values, labels=[[0] * len(each) for each in values], given=np.ones(sum(map(len, values))),
-        codes=np.zeros((sum(map(len, values)), 3), np.float32),
+        codes=np.zeros((sum(map(len, values)), 3), np.float32)
     )  # fmt: skip
     assert np.isfinite(fitted(name)(demand)).all()
     assert np.isfinite(fit_policy(POLICIES[name], demand)(demand)).all()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name for name, policy in POLICIES.items() if policy.kind in COLD],
-)
+@pytest.mark.parametrize("name", [name for name, policy in POLICIES.items() if policy.kind in COLD])
 def test_a_first_cycle_gets_the_cold_start_value(name):
     demand = random_demand(3, 5)
     expected = cold_start(TRAINING[Resource.CPU])

@@ -1,10 +1,7 @@
 """Every registered scheduling policy, and every variant of FlowCon and SpeCon, sits the exam."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,11 +10,6 @@ from core.provisioning.policy_exam import settings_wrong
 from core.scheduling.policies import POLICIES
 from core.scheduling.policy_exam import QUESTIONS, declaration
 from core.simulation.scenario import Scenario, WorkerSpec
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from core.scheduling.policy_exam import Paper
 
 SCENARIOS = {"one worker": Scenario((WorkerSpec("w", 1.0),), jobs(5, 20.0)), "a cluster": cluster(14)}
 VARIANTS = {
@@ -38,12 +30,12 @@ PAPERS = [(name, {}) for name in POLICIES] + [(n, v) for n, each in VARIANTS.ite
 
 
 @cache
-def sat(name: str, variant: int, scenario: str) -> Paper:
+def sat(name, variant, scenario):
     """One run of a policy; every question reads the same paper."""
     return run_for_exam(POLICIES[name], SCENARIOS[scenario], **PAPERS[variant][1])
 
 
-def moves_each_job_once_for_each_reason(one: Paper) -> str | None:
+def moves_each_job_once_for_each_reason(one):
     """At most one reallocation (Algorithm 4) and one rebalance (Algorithm 5) per container."""
     for algorithm in ("Algorithm 4", "Algorithm 5"):
         moved = Counter(
@@ -57,7 +49,7 @@ def moves_each_job_once_for_each_reason(one: Paper) -> str | None:
     return None
 
 
-def asked(variant: int, question: object) -> bool:
+def asked(variant, question):
     """As printed, Algorithm 5 may move a container again; everything else is asked of everyone."""
     as_printed = PAPERS[variant][1].get("rebalance") == "as-printed"
     return not (as_printed and question is moves_each_job_once_for_each_reason)
@@ -73,11 +65,11 @@ def asked(variant: int, question: object) -> bool:
         if asked(variant, question)
     ],
 )
-def test_policy(variant: int, scenario: str, question: Callable[[Paper], str | None]) -> None:
+def test_policy(variant, scenario, question):
     assert question(sat(PAPERS[variant][0], variant, scenario)) is None
 
 
-def test_the_exam_makes_specon_reallocate_and_rebalance_and_some_migrations_fail() -> None:
+def test_the_exam_makes_specon_reallocate_and_rebalance_and_some_migrations_fail():
     papers = [sat(name, place, "a cluster") for place, (name, _) in enumerate(PAPERS) if name == "specon"]
     rules = {reason.rule for one in papers for entry in one.entries for reason in entry.reasons}
     for needed in ("Algorithm 4, lines 8–10", "Algorithm 4, lines 11–16", "Algorithm 5 as resolved"):
@@ -86,7 +78,7 @@ def test_the_exam_makes_specon_reallocate_and_rebalance_and_some_migrations_fail
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_policy_says_what_it_is_and_what_can_be_chosen(name: str) -> None:
+def test_policy_says_what_it_is_and_what_can_be_chosen(name):
     policy = POLICIES[name]
     assert policy.name == name
     assert declaration(policy) is None

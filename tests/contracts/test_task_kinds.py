@@ -1,7 +1,5 @@
 """The exam that every kind of task sits, so that a new one is shown everywhere and breaks nothing."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +25,7 @@ def done(kind, params=None, result=None):
     return TaskInfo(
         id=ID, kind=kind.name, title="A task", state=TaskState.DONE, progress=1.0, message="", error=None,
         params=params or {}, result=result, created=now, started=now, finished=now, seconds_left=None,
-        attempt=1, retry_of=None,
+        attempt=1, retry_of=None
     )  # fmt: skip
 
 

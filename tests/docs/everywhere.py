@@ -3,14 +3,11 @@
 ``python everywhere.py OUTSIDE``, where OUTSIDE has the files that are no part of PhaseDock.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from plotly.utils import PlotlyJSONEncoder
 
@@ -36,13 +33,8 @@ from core.traces.layouts import recognise_layout
 from tests.builders import small_traces, write_csv
 from tests.runtime.kinds_for_tests import until
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    from core.application import Workspace
-
-
-def command(*arguments: object) -> dict:
+def command(*arguments):
     """What a command answers with --json."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
@@ -50,12 +42,12 @@ def command(*arguments: object) -> dict:
     return json.loads(said.getvalue())
 
 
-def screen(*parts: object) -> str:
+def screen(*parts):
     """Components as the browser gets them."""
     return json.dumps(parts, cls=PlotlyJSONEncoder)
 
 
-def provisioning(outside: Path) -> dict:
+def provisioning(outside):
     """The policy of the walk-through, by form, command line, file, comparison and exam."""
     traces = small_traces(8, samples=80)
     csv = write_csv(outside / "jobs.csv", traces)
@@ -73,7 +65,7 @@ def provisioning(outside: Path) -> dict:
     }
 
 
-def scheduling(outside: Path) -> dict:
+def scheduling(outside):
     """The policy of the walk-through, by form, command line, run and exam."""
     made = command("simulate", outside / "mine.yaml", "--set", "fixed.share.share=0.25")
     return {
@@ -84,7 +76,7 @@ def scheduling(outside: Path) -> dict:
     }
 
 
-def files(outside: Path) -> dict:
+def files(outside):
     """The format and the layout of the walk-through."""
     log = outside / "upload"
     log.write_text("".join(f"time={10 * i} name=a cpu_cores=0.{i} memory_bytes=5\n" for i in range(5)))
@@ -100,7 +92,7 @@ def files(outside: Path) -> dict:
     }
 
 
-def application() -> dict:
+def application():
     """The page and the kind of task of the walk-through, and which policies the screen offers."""
     server = create_app(load_settings()).server
     workspace = server.extensions["phasedock"]
@@ -123,7 +115,7 @@ def application() -> dict:
     }
 
 
-def refused(ask: Callable[[], object]) -> str:
+def refused(ask):
     """The sentence with which something is refused; "" where it is not."""
     try:
         ask()
@@ -132,7 +124,7 @@ def refused(ask: Callable[[], object]) -> str:
     return ""
 
 
-def policy_card(space: Workspace, name: str) -> str:
+def policy_card(space, name):
     """The card of the policy as Live draws it, once the engine was sampled."""
     worker = worker_for(space, threads=1)
     worker.start()
@@ -142,7 +134,7 @@ def policy_card(space: Workspace, name: str) -> str:
         return screen(render_panel(space.live.view.request_view(name), "policy"))
 
 
-def engine() -> dict:
+def engine():
     """The engine of the walk-through: seen, steered and put back."""
     space = open_workspace(load_settings())
     try:
@@ -163,7 +155,7 @@ def engine() -> dict:
         space.close()
 
 
-def tell() -> None:
+def tell():
     """Print everything."""
     outside = Path(sys.argv[1])
     found = {

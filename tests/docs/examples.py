@@ -1,7 +1,5 @@
 """The examples of docs/extending.md, as they stand there."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path
@@ -12,7 +10,7 @@ TEXT = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+) (\S+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 
 
-def example(path: str) -> ModuleType:
+def example(path):
     """One of the files, as a module."""
     (text,) = [text for language, name, text in BLOCKS if (language, name) == ("python", path)]
     module = ModuleType("example_" + Path(path).stem)

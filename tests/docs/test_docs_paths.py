@@ -1,7 +1,5 @@
 """README and docs name modules, files and pages that are there."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -16,7 +14,7 @@ _PATH = re.compile(r"(?:core|app|assets|benchmarks|data|docs|tests)/[\w./-]+")
 _MADE = {"benchmarks/results.json"}  # written by `make bench`
 
 
-def _is_there(name: str) -> bool:
+def _is_there(name):
     """Whether a dotted name is a module, or something that a module defines."""
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
@@ -29,7 +27,7 @@ def _is_there(name: str) -> bool:
     return False
 
 
-def missing(text: str, folder: Path) -> list[str]:
+def missing(text, folder):
     """Give what a page names in backticks or links to, and is not there."""
     named = _CODE.findall(text)
     gone = [name for name in named if _MODULE.fullmatch(name) and not _is_there(name)]
@@ -41,11 +39,11 @@ def missing(text: str, folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_what_a_page_names_is_there(page: Path) -> None:
+def test_what_a_page_names_is_there(page):
     assert missing(page.read_text("utf-8"), page.parent) == []
 
 
-def test_what_is_gone_is_found() -> None:
+def test_what_is_gone_is_found():
     text = "`core.phases.gone`, `core.phases.fit`, `core/nowhere.py`, `core/units.py`, "
     text += "[a](gone.md), [b](runtime.md)"
     assert missing(text, ROOT / "docs") == ["core.phases.gone", "core/nowhere.py", "gone.md"]

@@ -1,7 +1,5 @@
 """The examples of docs/extending.md are added to a copy of PhaseDock, and are then everywhere."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -20,7 +18,7 @@ pytestmark = pytest.mark.slow
 INSIDE = ("core/", "app/")
 
 
-def changed(text: str, diff: str) -> str:
+def changed(text, diff):
     """A file after a change in parts (`@@` between them); lines begin with a space or a plus."""
     for hunk in diff.split("\n@@\n"):
         lines = hunk.splitlines()
@@ -31,7 +29,7 @@ def changed(text: str, diff: str) -> str:
     return text
 
 
-def entry_points(outside: Path, declared: str) -> None:
+def entry_points(outside, declared):
     """What installing a package leaves: its metadata beside its modules."""
     groups = tomllib.loads(declared)["project"]["entry-points"]
     info = outside / "theirs-1.0.dist-info"
@@ -44,7 +42,7 @@ def entry_points(outside: Path, declared: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict:
+def found(tmp_path_factory):
     """Where everything is, in a copy to which all examples were added; several workers make one."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
@@ -57,7 +55,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict:
         return json.load(answer)
 
 
-def added(copy: Path, outside: Path) -> dict:
+def added(copy, outside):
     """Add all examples to a copy of PhaseDock; where they are then, by its own account."""
     # compiled modules come along, as files keep their time and size; not what another worker is writing
     half_written = shutil.ignore_patterns("*.pyc.*", "*.nbi.*", "*.nbc.*")
@@ -83,7 +81,7 @@ def added(copy: Path, outside: Path) -> dict:
     }
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("everywhere.py")), str(outside)],
-        check=False, cwd=outside, env=environ, capture_output=True, text=True, timeout=110,
+        check=False, cwd=outside, env=environ, capture_output=True, text=True, timeout=110
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     answer = json.loads(done.stdout.splitlines()[-1])
@@ -91,7 +89,7 @@ def added(copy: Path, outside: Path) -> dict:
     return {**answer, "copy": str(copy), "environ": environ}
 
 
-def test_a_provisioning_policy_is_everywhere(found: dict) -> None:
+def test_a_provisioning_policy_is_everywhere(found):
     there = found["provisioning"]
     assert there["exam"] is None
     assert there["form"]
@@ -100,7 +98,7 @@ def test_a_provisioning_policy_is_everywhere(found: dict) -> None:
     assert found["listed"]["last.sample"] == "PhaseDock"
 
 
-def test_a_scheduling_policy_is_everywhere(found: dict) -> None:
+def test_a_scheduling_policy_is_everywhere(found):
     there = found["scheduling"]
     assert there["exam"] is None
     assert there["form"]
@@ -110,7 +108,7 @@ def test_a_scheduling_policy_is_everywhere(found: dict) -> None:
     assert found["listed"]["fixed.share"] == "PhaseDock"
 
 
-def test_policies_that_live_elsewhere_are_beside_the_others(found: dict) -> None:
+def test_policies_that_live_elsewhere_are_beside_the_others(found):
     assert found["refused"] == []
     assert found["listed"]["my.max"].endswith("mine.py")
     assert found["listed"]["my.free"].endswith("mine.py")
@@ -118,7 +116,7 @@ def test_policies_that_live_elsewhere_are_beside_the_others(found: dict) -> None
     assert found["application"]["offered"] == ["last.sample", "my.max", "their.p95"]
 
 
-def test_a_format_and_a_layout_are_everywhere(found: dict) -> None:
+def test_a_format_and_a_layout_are_everywhere(found):
     there = found["files"]
     assert there["read"]
     assert there["title"]
@@ -127,14 +125,14 @@ def test_a_format_and_a_layout_are_everywhere(found: dict) -> None:
     assert there["recognised"] == "slurm"
 
 
-def test_a_kind_of_task_is_done_and_a_page_is_shown(found: dict) -> None:
+def test_a_kind_of_task_is_done_and_a_page_is_shown(found):
     there = found["application"]
     assert there["task"] == {"samples": there["samples"]}
     assert there["page"]
     assert there["status"] == 200
 
 
-def test_an_engine_is_watched_steered_and_put_back(found: dict) -> None:
+def test_an_engine_is_watched_steered_and_put_back(found):
     there = found["engine"]
     assert there.pop("attached").startswith("Policies cannot follow the containers of practice")
     assert "Policies cannot follow it." in there.pop("offered")
@@ -142,7 +140,7 @@ def test_an_engine_is_watched_steered_and_put_back(found: dict) -> None:
 
 
 @pytest.mark.long
-def test_every_example_passes_the_exam_of_its_kind(found: dict) -> None:
+def test_every_example_passes_the_exam_of_its_kind(found):
     exams = ("provisioning_policies", "scheduling_policies", "formats", "layouts", "task_kinds", "pages")
     names = ("last.sample", "fixed.share", "key_values", "slurm", "count_samples", "Notes")
     done = subprocess.run(
@@ -150,15 +148,15 @@ def test_every_example_passes_the_exam_of_its_kind(found: dict) -> None:
             *(sys.executable, "-m", "pytest", "-q", "-n", "0"),
             *("-p", "no:cacheprovider", "-p", "no:slipcover"),
             *("-k", " or ".join((*names, "docs", "documentation", "listed", "place"))),
-            *(f"tests/contracts/test_{exam}.py" for exam in exams),
+            *(f"tests/contracts/test_{exam}.py" for exam in exams)
         ],
-        check=False, cwd=found["copy"], env=found["environ"], capture_output=True, text=True, timeout=110,
+        check=False, cwd=found["copy"], env=found["environ"], capture_output=True, text=True, timeout=110
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:]
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 30  # type: ignore[index]
 
 
-def test_each_thing_is_one_file_one_import_and_one_entry() -> None:
+def test_each_thing_is_one_file_one_import_and_one_entry():
     files = [name for language, name, _ in BLOCKS if language == "python" and name.startswith(INSIDE)]
     lines = {name: text.splitlines() for language, name, text in BLOCKS if language == "diff"}
     assert {sum(line.startswith("+") for line in each) for each in lines.values()} == {2}
@@ -166,6 +164,6 @@ def test_each_thing_is_one_file_one_import_and_one_entry() -> None:
     assert len(files) == len(lines) == 7
 
 
-def test_every_file_that_is_named_is_there() -> None:
+def test_every_file_that_is_named_is_there():
     for path in re.findall(r"`((?:core|app|tests|assets)/[\w./-]+)`", TEXT):
         assert (ROOT / path).exists(), path

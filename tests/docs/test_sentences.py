@@ -1,7 +1,5 @@
 """The golden file of sentences has entries of tests only."""
 
-from __future__ import annotations
-
 from tests import sentences
 
 

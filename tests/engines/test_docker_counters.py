@@ -1,7 +1,5 @@
 """Counters from the kernel's texts, version 1 and 2, and from the answer of Docker's API."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from core.engines.docker_host import cgroups

@@ -1,7 +1,5 @@
 """What Docker is asked for when a container is created."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.engines.docker_host import ContainerCreation, Limits
@@ -17,10 +15,7 @@ def test_ports_are_published_on_the_loopback_address_only():
     body = ContainerCreation("mine", "image", network="bridge", ports={"6006": "80", "6007": "80"}).body()
     assert body["ExposedPorts"] == {"80/tcp": {}}
     assert body["HostConfig"]["PortBindings"] == {
-        "80/tcp": [
-            {"HostIp": "127.0.0.1", "HostPort": "6006"},
-            {"HostIp": "127.0.0.1", "HostPort": "6007"},
-        ]
+        "80/tcp": [{"HostIp": "127.0.0.1", "HostPort": "6006"}, {"HostIp": "127.0.0.1", "HostPort": "6007"}]
     }
 
 

@@ -1,7 +1,5 @@
 """Limits as Docker writes them: what they mean, how they change, what has to be sent."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """How often the logs of containers are requested."""
 
-from __future__ import annotations
-
 from core.engines.docker_host.start import LogReadings
 
 

@@ -1,7 +1,5 @@
 """Pausing a container that the kernel cannot freeze at once."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.engines.docker_host import Address, Host
@@ -14,10 +12,10 @@ BUSY = "Docker on local says: Cannot pause container a: OCI runtime pause failed
 class Refusing:
     """Stands for what is sent to Docker: refuses so many times."""
 
-    def __init__(self, why: str, times: int) -> None:
+    def __init__(self, why, times):
         self.why, self.left, self.asked = why, times, 0
 
-    def __call__(self, container: str, verb: str) -> None:
+    def __call__(self, container, verb):
         assert (container, verb) == ("a", "pause")
         self.asked += 1
         self.left -= 1
@@ -26,7 +24,7 @@ class Refusing:
 
 
 @pytest.fixture
-def host(monkeypatch: pytest.MonkeyPatch) -> Host:
+def host(monkeypatch):
     monkeypatch.setattr(hosts, "FREEZE_RETRY_DELAY", 0.0)
     return Host(Address("local", "unix:///nowhere"))
 

@@ -1,7 +1,5 @@
 """Docker's texts read: addresses, containers, times, logs, events; and the files of an agent."""
 
-from __future__ import annotations
-
 import json
 import struct
 

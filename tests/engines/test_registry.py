@@ -1,7 +1,5 @@
 """The register is the only list of engines: one more is one value and one line, and then it is everywhere."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

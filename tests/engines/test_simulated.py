@@ -1,7 +1,5 @@
 """The simulated engine sits the exam of every engine; and what is its own."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.engines.simulated import simulated

@@ -1,7 +1,5 @@
 """What labels of a container say of it, and what is said of a label that cannot be understood."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,8 +41,8 @@ def test_without_labels_nothing_is_said():
         ("memory", "much", "is not a size"), ("memory", "0", "is not a size"),
         ("priority", "10", "is not a priority"),
         ("priority", "-1", "is not a priority"), ("priority", "high", "is not a priority"),
-        ("deadline", "6", "is not a time"), ("deadline", "2020-01-01 10:00", "is over"),
-    ],
+        ("deadline", "6", "is not a time"), ("deadline", "2020-01-01 10:00", "is over")
+    ]
 )  # fmt: skip
 def test_what_cannot_be_understood_says_nothing_and_why(name, text, why):
     found = said(**{name: text, "priority" if name == "max" else "max": "3"})

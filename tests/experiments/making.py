@@ -1,7 +1,5 @@
 """Small experiments for tests."""
 
-from __future__ import annotations
-
 from core.experiments.spec_reader import read_experiment
 
 THREE = """\

@@ -1,7 +1,5 @@
 """Differences between policies are paired by seed, and their intervals are those of a slow twin."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Experiments with deadlines: from tables, by times and multiples, at a load; and what is measured."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -167,7 +165,7 @@ def test_predictions_are_wrong_by_as_much_as_the_world_says():
 def job(name, completion, deadline, *, state="done", used=10.0, **more):
     return JobOutcome(
         name, "", 100.0, 100.0, 100.0 + completion, completion, None, None, None, None, None, 0, state,
-        used=used, deadline=deadline, **more,
+        used=used, deadline=deadline, **more
     )  # fmt: skip
 
 
@@ -181,13 +179,13 @@ def test_what_became_of_deadlines():
     ]
     assert deadline_jobs(jobs)[0] == {
         "id": "met", "submitted": 100.0, "deadline": 150.0, "admitted": True, "started": 100.0,
-        "ended": 150.0, "predicted_end": 140.0, "core_seconds": 10.0, "state": "done", "met": True,
+        "ended": 150.0, "predicted_end": 140.0, "core_seconds": 10.0, "state": "done", "met": True
     }  # fmt: skip
     run = Run(jobs, 4.0)
     assert {name: each.of(run) for name, each in DEADLINE_MEASURES.items()} == {
         "met": 0.25, "promised": 0.5, "kept": 0.5, "tardiness": 20.0, "tardiness_p95": pytest.approx(29.0),
         "utilisation": 130.0 / 160.0, "lost": 20.0, "prediction_error": pytest.approx(0.15),
-        "prediction_error_p90": pytest.approx(0.19),
+        "prediction_error_p90": pytest.approx(0.19)
     }  # fmt: skip
 
 

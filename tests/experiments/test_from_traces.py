@@ -1,7 +1,5 @@
 """Recorded executions become jobs, with work and demand of the slow twin; what cannot be made is named."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -29,12 +27,7 @@ CORES = Feature("cpu", Role.CPU, Unit.CORES)
 LOSS = Feature("loss", Role.LOSS)
 
 
-def traces(
-    *executions: list[tuple[float, ...]],
-    features: tuple[Feature, ...] = (CORES,),
-    gaps: tuple[int, ...] = (),
-    **more: object,
-) -> TraceSet:
+def traces(*executions, features=(CORES,), gaps=(), **more):
     """Executions of (time, value of each feature) samples; `gaps` are indices of samples after a gap."""
     flat = [sample for execution in executions for sample in execution]
     offsets = np.cumsum([0, *(len(execution) for execution in executions)])

@@ -1,7 +1,5 @@
 """Any number of policies in one table: same seeds, paired differences, single jobs, published figures."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -33,11 +31,11 @@ STATES = st.sampled_from(["done", "done", "done", "failed"])
 JOBS = st.lists(st.tuples(st.floats(1.0, 1e4), STATES), min_size=1, max_size=6)
 
 
-def job(name: str, seconds: float, state: str = "done") -> JobOutcome:
+def job(name, seconds, state="done"):
     return JobOutcome(name, "", 0.0, 0.0, seconds, seconds, seconds, seconds, seconds, None, None, 0, state)
 
 
-def run(*jobs: tuple[float, str]) -> RunResult:
+def run(*jobs):
     made = tuple(job(f"job-{at}", seconds, state) for at, (seconds, state) in enumerate(jobs))
     done = [each.completion for each in made if each.state == "done"]
     mean = sum(done) / len(done) if done else None
@@ -46,7 +44,7 @@ def run(*jobs: tuple[float, str]) -> RunResult:
     return RunResult(made, mean, mean, last, mean, mean, mean, None, 0, 0, failed, 1, median=mean)
 
 
-def told(made: RunResult) -> list[tuple[str, float, str]]:
+def told(made):
     return [(each.id, each.completion, each.state) for each in made.jobs]
 
 
@@ -128,7 +126,7 @@ def test_published_figures_are_no_part_of_what_is_run():
 @pytest.mark.parametrize(
     "line",
     ["{policy: FlowCon}", "{policy: FlowCon, value: 5}", "{policy: FlowCon, value: 5, base: 6, share: 1%}",
-     "{policy: FlowCon, measure: completion, share: 1%}", "{policy: FlowCon, measure: median, share: 1%}"],
+     "{policy: FlowCon, measure: completion, share: 1%}", "{policy: FlowCon, measure: median, share: 1%}"]
 )  # fmt: skip
 def test_a_published_figure_that_says_too_little_is_refused_with_its_line(line, refuses):
     with refuses(InputError):

@@ -1,7 +1,5 @@
 """Loss and growth over time are those of the slow twin, for any policy, on common intervals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,7 +13,7 @@ from tests.experiments.making import three
 from tests.oracles import slow_experiments
 
 
-def entry(number: int, time: float, *, jobs: tuple[Job, ...] = (), ended: tuple[Job, ...] = ()) -> Entry:
+def entry(number, time, *, jobs=(), ended=()):
     seen = Observation(number, time, Trigger.TICK, (Worker("w", 2.0),), jobs, ended)
     return Entry(seen, (), (), (), None)
 
@@ -23,7 +21,7 @@ def entry(number: int, time: float, *, jobs: tuple[Job, ...] = (), ended: tuple[
 @given(
     st.lists(st.tuples(st.floats(0.1, 9.0), st.floats(0.0, 3.0), st.lists(st.floats(-5.0, 5.0), max_size=3)),
              min_size=1, max_size=12),
-    st.floats(0.5, 12.0),
+    st.floats(0.5, 12.0)
 )  # fmt: skip
 def test_growth_is_that_of_the_slow_twin(pieces, step):
     learning, now, spent = Learning(), 0.0, 0.0

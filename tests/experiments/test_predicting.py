@@ -1,7 +1,5 @@
 """A prediction comes from the baseline's recording alone, and is near what the policies then really do."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

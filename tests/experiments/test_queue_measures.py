@@ -1,7 +1,5 @@
 """What a queue does to jobs: every measure is that of a slow twin, which reads the whole ledger."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -56,7 +54,7 @@ def ledger(experiment, arm, seed):
     return list(drive(engine, policy, policy.build_settings(arm.settings), seed))
 
 
-def outcome(entries) -> RunResult:
+def outcome(entries):
     found = Outcome()
     for entry in entries:
         found.add(entry)

@@ -1,7 +1,5 @@
 """Experiments are read from YAML and JSON, and refused by line where something cannot be."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from contextlib import suppress
@@ -92,12 +90,12 @@ def test_json_says_the_same_as_yaml(text):
             "arrivals: {by: normal, spacing: 12, spread: 5}\njobs:",
             9,
             "Gaps of 12 s that vary by 5 s would often be below zero.",
-            "at most 4 s",
+            "at most 4 s"
         ),
         ("jobs:", "arrivals: {by: normal, spacing: 12}\njobs:", 9, "Gaps of 12 s that vary", "at most 4 s"),
         ("jobs:", "arrivals: {by: normal, spread: -1}\njobs:", 9, "Spread (spread) cannot be “-1”", "from 0"),
-        ("kind: VAE, at: 0", "kind: VAE, at: null", 10, "Arrives at (at) has no value", "from 0"),
-    ],
+        ("kind: VAE, at: 0", "kind: VAE, at: null", 10, "Arrives at (at) has no value", "from 0")
+    ]
 )  # fmt: skip
 def test_what_cannot_be_is_refused_by_line_and_reason(old, new, line, said, hint):
     assert old in THREE
@@ -131,7 +129,7 @@ def test_any_change_of_one_line_is_read_or_refused(data):
 def test_yaml_words_are_those_of_version_1_2():
     values = read_marked("a: no\nb: 1e3\nc: 010\nd: 10:30\ne: ~\nf: true\ng: '5'\nh: .inf").values
     assert values == {
-        "a": "no", "b": 1000.0, "c": 10, "d": "10:30", "e": None, "f": True, "g": "5", "h": float("inf"),
+        "a": "no", "b": 1000.0, "c": 10, "d": "10:30", "e": None, "f": True, "g": "5", "h": float("inf")
     }  # fmt: skip
 
 

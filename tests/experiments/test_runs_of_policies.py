@@ -1,7 +1,5 @@
 """Runs of every registered policy: chance comes from the seed alone, ledgers are whole, replays agree."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
@@ -136,10 +134,10 @@ def test_equal_shares_are_those_of_the_slow_twin(caps, capacity):
 @given(
     st.lists(
         st.tuples(st.integers(0, 20), st.integers(1, 30), st.sampled_from([0.5, 1.0, 2.0])),
-        min_size=1, max_size=6,
+        min_size=1, max_size=6
     ),
     st.integers(1, 3),
-    st.sampled_from([0.0, 0.05]),
+    st.sampled_from([0.0, 0.05])
 )  # fmt: skip
 def test_fair_completions_are_those_of_the_slow_twin(jobs, workers, gamma):
     made = Scenario(
@@ -200,7 +198,7 @@ JOBS = st.builds(
     threads=st.none() | st.integers(1, 99),
     readings=st.lists(st.tuples(FLOATS, FLOATS), max_size=3).map(tuple),
     steps=st.none() | st.integers(0, 10**12), can_migrate=st.booleans(),
-    hidden=st.none() | st.builds(model.Hidden, FLOATS),
+    hidden=st.none() | st.builds(model.Hidden, FLOATS)
 )  # fmt: skip
 ACTIONS = st.one_of(
     st.builds(actions.Start, NAMES, NAMES, st.none() | FLOATS, FLOATS),
@@ -217,19 +215,19 @@ ENTRIES = st.builds(
         number=st.integers(0, 10**9), time=FLOATS, trigger=st.sampled_from(model.Trigger),
         workers=st.lists(st.builds(model.Worker, NAMES, FLOATS, FLOATS), max_size=2).map(tuple),
         jobs=st.lists(JOBS, max_size=3).map(tuple), ended=st.lists(JOBS, max_size=1).map(tuple),
-        failures=FAILURES,
+        failures=FAILURES
     ),
     actions=st.lists(ACTIONS, max_size=3).map(tuple),
     reasons=st.lists(
         st.builds(
             actions.Reason, NAMES, NAMES, st.none() | NAMES, st.none() | NAMES,
-            st.lists(st.tuples(NAMES, FLOATS), max_size=2).map(tuple),
+            st.lists(st.tuples(NAMES, FLOATS), max_size=2).map(tuple)
         ),
-        max_size=2,
+        max_size=2
     ).map(tuple),
     marks=st.lists(st.builds(actions.Mark, NAMES, NAMES, st.none() | FLOATS), max_size=2).map(tuple),
     wake=st.none() | FLOATS,
-    failures=FAILURES,
+    failures=FAILURES
 )  # fmt: skip
 
 

@@ -1,7 +1,5 @@
 """Time per step at each number of cores, from the series of a run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

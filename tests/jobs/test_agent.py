@@ -1,29 +1,22 @@
 """The inside half of the agent: wishes are applied at step boundaries, and nothing is said twice."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from core.jobs.agent import Agent, Stopped
 from core.jobs.files import write_atomically
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 
 class Threads:
     """Remembers the threads that were set, as a library does."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.now = 4
 
-    def __call__(self, wanted: int | None) -> int:
+    def __call__(self, wanted):
         self.now = self.now if wanted is None else wanted
         return self.now
 
@@ -31,24 +24,23 @@ class Threads:
 class Saved:
     """Counts checkpoints."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.count = 0
 
-    def __call__(self) -> None:
+    def __call__(self):
         self.count += 1
 
 
-def want(folder: Path, version: int, **more: Any) -> None:
+def want(folder, version, **more):
     text = json.dumps({"version": version, "threads": None, "checkpoint": 0, "hold": False} | more)
     write_atomically(folder / "wants.json", lambda file: file.write(text.encode()))
 
 
-def says(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "says.json").read_text())
-    return found
+def says(folder):
+    return json.loads((folder / "says.json").read_text())
 
 
-def wait_for(met: Callable[[], bool]) -> None:
+def wait_for(met):
     until = time.monotonic() + 10
     while not met():
         assert time.monotonic() < until
@@ -56,23 +48,23 @@ def wait_for(met: Callable[[], bool]) -> None:
 
 
 @pytest.fixture
-def threads() -> Threads:
+def threads():
     return Threads()
 
 
 @pytest.fixture
-def save() -> Saved:
+def save():
     return Saved()
 
 
 @pytest.fixture
-def agent(tmp_path: Path, threads: Threads, save: Saved) -> Agent:
+def agent(tmp_path, threads, save):
     agent = Agent(tmp_path, threads)
     agent.begin(0, 10, save)
     return agent
 
 
-def test_a_job_says_how_it_stands(agent: Agent, tmp_path: Path, save: Saved) -> None:
+def test_a_job_says_how_it_stands(agent, tmp_path, save):
     assert says(tmp_path)["state"] == "running"
     time.sleep(0.12)
     agent.reached(1, 2.5, save)
@@ -83,9 +75,7 @@ def test_a_job_says_how_it_stands(agent: Agent, tmp_path: Path, save: Saved) -> 
     assert says(tmp_path)["state"] == "done"
 
 
-def test_threads_are_applied_and_acknowledged_at_the_next_step(
-    agent: Agent, tmp_path: Path, threads: Threads, save: Saved
-) -> None:
+def test_threads_are_applied_and_acknowledged_at_the_next_step(agent, tmp_path, threads, save):
     want(tmp_path, 1, threads=1)
     agent.reached(1, 1.0, save)
     assert threads.now == 1
@@ -95,9 +85,7 @@ def test_threads_are_applied_and_acknowledged_at_the_next_step(
     assert (says(tmp_path)["version"], says(tmp_path)["threads"]) == (2, 3)
 
 
-def test_threads_that_change_from_outside_are_said_within_seconds(
-    agent: Agent, tmp_path: Path, threads: Threads, save: Saved
-) -> None:
+def test_threads_that_change_from_outside_are_said_within_seconds(agent, tmp_path, threads, save):
     threads.now = 2
     until, step = time.monotonic() + 5, 0
     while says(tmp_path)["threads"] != 2:
@@ -107,7 +95,7 @@ def test_threads_that_change_from_outside_are_said_within_seconds(
         time.sleep(0.05)
 
 
-def test_threads_are_acknowledged_while_the_data_are_prepared(tmp_path: Path, threads: Threads) -> None:
+def test_threads_are_acknowledged_while_the_data_are_prepared(tmp_path, threads):
     agent = Agent(tmp_path, threads)
     agent.prepare(0, 10)
     assert says(tmp_path)["state"] == "preparing"
@@ -116,7 +104,7 @@ def test_threads_are_acknowledged_while_the_data_are_prepared(tmp_path: Path, th
     assert (says(tmp_path)["version"], says(tmp_path)["threads"]) == (1, 2)
 
 
-def test_a_program_with_static_threads_says_so(tmp_path: Path, save: Saved) -> None:
+def test_a_program_with_static_threads_says_so(tmp_path, save):
     agent = Agent(tmp_path, lambda _: 4)
     want(tmp_path, 1, threads=1)
     agent.begin(0, 10, save)
@@ -126,9 +114,7 @@ def test_a_program_with_static_threads_says_so(tmp_path: Path, save: Saved) -> N
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", '{"version": "2"}', '{"version": true, "threads": 2}', "\x00"]
 )
-def test_wishes_that_cannot_be_read_change_nothing(
-    agent: Agent, tmp_path: Path, save: Saved, threads: Threads, text: str
-) -> None:
+def test_wishes_that_cannot_be_read_change_nothing(agent, tmp_path, save, threads, text):
     want(tmp_path, 1, threads=2)
     agent.reached(1, 1.0, save)
     (tmp_path / "wants.json").write_text(text)
@@ -136,7 +122,7 @@ def test_wishes_that_cannot_be_read_change_nothing(
     assert (threads.now, says(tmp_path)["version"], save.count) == (2, 1, 0)
 
 
-def test_a_checkpoint_is_written_once_per_request(agent: Agent, tmp_path: Path, save: Saved) -> None:
+def test_a_checkpoint_is_written_once_per_request(agent, tmp_path, save):
     agent.reached(1, 1.0, save)
     assert save.count == 0
     want(tmp_path, 1, checkpoint=1)
@@ -146,8 +132,8 @@ def test_a_checkpoint_is_written_once_per_request(agent: Agent, tmp_path: Path, 
     assert (says(tmp_path)["checkpoint"], says(tmp_path)["checkpoint_step"]) == (1, 2)
 
 
-def test_a_checkpoint_that_cannot_be_written_is_not_acknowledged(agent: Agent, tmp_path: Path) -> None:
-    def full() -> None:
+def test_a_checkpoint_that_cannot_be_written_is_not_acknowledged(agent, tmp_path):
+    def full():
         raise OSError("No space left on device")
 
     want(tmp_path, 1, checkpoint=1)
@@ -158,7 +144,7 @@ def test_a_checkpoint_that_cannot_be_written_is_not_acknowledged(agent: Agent, t
     assert (says(tmp_path)["checkpoint"], says(tmp_path)["checkpoint_step"], saved.count) == (1, 2, 1)
 
 
-def test_a_held_job_stands_still_until_it_is_let_go(agent: Agent, tmp_path: Path, save: Saved) -> None:
+def test_a_held_job_stands_still_until_it_is_let_go(agent, tmp_path, save):
     want(tmp_path, 1, checkpoint=1, hold=True)
     working = threading.Thread(target=agent.reached, args=(1, 1.0, save))
     working.start()
@@ -174,7 +160,7 @@ def test_a_held_job_stands_still_until_it_is_let_go(agent: Agent, tmp_path: Path
     assert (says(tmp_path)["state"], save.count) == ("running", 2)
 
 
-def test_sigterm_writes_a_checkpoint_and_ends(agent: Agent, tmp_path: Path, save: Saved) -> None:
+def test_sigterm_writes_a_checkpoint_and_ends(agent, tmp_path, save):
     agent.terminate()
     with pytest.raises(Stopped) as stopped:
         agent.reached(7, 1.0, save)
@@ -182,7 +168,7 @@ def test_sigterm_writes_a_checkpoint_and_ends(agent: Agent, tmp_path: Path, save
     assert (says(tmp_path)["state"], says(tmp_path)["checkpoint_step"], save.count) == ("held", 7, 1)
 
 
-def test_sigterm_ends_a_held_job(agent: Agent, tmp_path: Path, save: Saved) -> None:
+def test_sigterm_ends_a_held_job(agent, tmp_path, save):
     want(tmp_path, 1, hold=True)
     threading.Timer(0.2, agent.terminate).start()
     with pytest.raises(Stopped):
@@ -190,16 +176,14 @@ def test_sigterm_ends_a_held_job(agent: Agent, tmp_path: Path, save: Saved) -> N
     assert (says(tmp_path)["checkpoint_step"], save.count) == (3, 1)
 
 
-def test_sigterm_ends_a_job_that_prepares_at_once(tmp_path: Path, threads: Threads) -> None:
+def test_sigterm_ends_a_job_that_prepares_at_once(tmp_path, threads):
     agent = Agent(tmp_path, threads)
     agent.prepare(0, 10)
     with pytest.raises(Stopped):
         agent.terminate()
 
 
-def test_a_resumed_job_writes_no_reading_twice_and_no_checkpoint_again(
-    agent: Agent, tmp_path: Path, threads: Threads, save: Saved
-) -> None:
+def test_a_resumed_job_writes_no_reading_twice_and_no_checkpoint_again(agent, tmp_path, threads, save):
     want(tmp_path, 1, checkpoint=1)
     for step in range(1, 6):
         agent.reached(step, 1 / step, save)
@@ -213,9 +197,7 @@ def test_a_resumed_job_writes_no_reading_twice_and_no_checkpoint_again(
     assert save.count == 1
 
 
-def test_a_line_that_was_cut_off_does_not_spoil_the_next(
-    tmp_path: Path, threads: Threads, save: Saved
-) -> None:
+def test_a_line_that_was_cut_off_does_not_spoil_the_next(tmp_path, threads, save):
     (tmp_path / "readings.csv").write_text("1700000000.1,1,2.5\n1700000001.2,2,0.")
     agent = Agent(tmp_path, threads)
     agent.begin(1, 10, save)
@@ -225,7 +207,7 @@ def test_a_line_that_was_cut_off_does_not_spoil_the_next(
     assert lines[2].endswith(",2,0.25")
 
 
-def test_without_a_folder_it_counts_steps_and_minds_sigterm(threads: Threads, save: Saved) -> None:
+def test_without_a_folder_it_counts_steps_and_minds_sigterm(threads, save):
     agent = Agent(None, threads)
     agent.begin(0, 3, save)
     agent.reached(1, 1.0, save)
@@ -236,7 +218,7 @@ def test_without_a_folder_it_counts_steps_and_minds_sigterm(threads: Threads, sa
     assert save.count == 1
 
 
-def test_a_folder_that_is_gone_does_not_end_the_job(tmp_path: Path, threads: Threads, save: Saved) -> None:
+def test_a_folder_that_is_gone_does_not_end_the_job(tmp_path, threads, save):
     agent = Agent(tmp_path / "gone", threads)
     agent.begin(0, 3, save)
     agent.reached(1, 1.0, save)
@@ -244,11 +226,11 @@ def test_a_folder_that_is_gone_does_not_end_the_job(tmp_path: Path, threads: Thr
     assert agent.step == 1
 
 
-def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
+def test_a_reader_never_sees_half_a_file(tmp_path):
     path, seen, over = tmp_path / "says.json", set(), threading.Event()
     write_atomically(path, lambda file: file.write(b"0" * 5000), lasting=False)
 
-    def look() -> None:
+    def look():
         while not over.is_set():
             text = path.read_bytes()
             seen.add((len(text), len(set(text))))

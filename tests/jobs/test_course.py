@@ -1,7 +1,5 @@
 """The course of a training: what is read and varied, and that a resumed run meets the same data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What the NumPy programs are made of: data, gradients by differences, and threads that follow."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -23,7 +21,7 @@ from core.jobs.programs.numpy.text import Elman, Factors
 from core.jobs.threads import count_usable_cores, set_threads
 
 
-def test_threads_of_the_linear_algebra_follow() -> None:
+def test_threads_of_the_linear_algebra_follow():
     own = set_threads(None)
     try:
         assert set_threads(1) == 1
@@ -33,11 +31,11 @@ def test_threads_of_the_linear_algebra_follow() -> None:
     assert count_usable_cores() >= 1
 
 
-def test_digits_are_the_real_ones_and_made_ones_are_like_them() -> None:
+def test_digits_are_the_real_ones_and_made_ones_are_like_them():
     images, labels = real_digits()
     assert images.shape == (1797, 8, 8)
     assert np.bincount(labels).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
-    ticks: list[int] = []
+    ticks = []
     made, told = generate_digits(4500, 3, lambda: ticks.append(1))
     assert made.shape == (4500, 256)
     assert len(ticks) == 3
@@ -48,13 +46,13 @@ def test_digits_are_the_real_ones_and_made_ones_are_like_them() -> None:
     assert set(told) == set(range(10))
 
 
-def test_the_text_is_read_as_characters_and_words(sentence) -> None:
+def test_the_text_is_read_as_characters_and_words(sentence):
     codes, (spoken, listed) = characters(), words()
     sentence("".join(ALPHABET[code] for code in codes[:22]))
     assert [listed[word] for word in spoken[:5]] == ["the", "harbour", "at", "first", "light"]
 
 
-def test_letters_without_spaces_have_places_that_give_the_words_back() -> None:
+def test_letters_without_spaces_have_places_that_give_the_words_back():
     letters, places = letters_with_positions()
     found, word = [], ""
     for letter, place in zip(letters, places, strict=True):
@@ -66,14 +64,14 @@ def test_letters_without_spaces_have_places_that_give_the_words_back() -> None:
     assert found == [listed[one] for one in spoken]
 
 
-def test_half_of_an_images_rows_to_all_are_seen() -> None:
+def test_half_of_an_images_rows_to_all_are_seen():
     rows = draw_visible_rows(4000, 3)
     assert set(rows) == set(range(SIDE // 2, SIDE + 1))
     assert not np.array_equal(rows, draw_visible_rows(4000, 3, held_out=True))
     assert np.array_equal(rows, draw_visible_rows(4000, 3))
 
 
-def test_waves_can_be_forecast_but_not_from_their_mean() -> None:
+def test_waves_can_be_forecast_but_not_from_their_mean():
     seen, ahead = generate_waves(3000, 1)
     assert (seen.shape, ahead.shape) == ((3000, INPUT_LENGTH, 1), (3000, HORIZON))
     assert 0.7 < ahead.var() < 1.2
@@ -83,12 +81,12 @@ def test_waves_can_be_forecast_but_not_from_their_mean() -> None:
     assert not np.array_equal(seen, generate_waves(3000, 1, held_out=True)[0])
 
 
-def test_gradients_of_dense_layers_are_right() -> None:
+def test_gradients_of_dense_layers_are_right():
     rng = np.random.default_rng(1)
     parameters = {name: value.astype(np.float64) for name, value in dense_layers((4, 6, 3), rng).items()}
     x, told = rng.standard_normal((5, 4)), rng.integers(3, size=5)
 
-    def loss() -> float:
+    def loss():
         return float(-np.log(softmax(forward(parameters, x)[-1])[np.arange(5), told]).mean())
 
     error = softmax(forward(parameters, x)[-1])
@@ -98,7 +96,7 @@ def test_gradients_of_dense_layers_are_right() -> None:
         assert gradient == pytest.approx(by_differences(loss, parameters[name]), abs=1e-6), name
 
 
-def test_gradients_through_time_are_right() -> None:
+def test_gradients_through_time_are_right():
     program = Elman(1, 0.03)
     program.prepare(lambda: None)
     p = program.parameters
@@ -110,7 +108,7 @@ def test_gradients_through_time_are_right() -> None:
     p["W"] *= 0.1
     _, gradients, _ = program._learn(seen, told, start)
 
-    def loss() -> float:
+    def loss():
         return program._cross_entropy(program._run(seen, start)[1:], told)[0]
 
     for name, place in (("U", (3, 5)), ("V", (7, 2)), ("b", (4,)), ("c", (1,)), ("W", (int(seen[1, 0]), 6))):
@@ -119,7 +117,7 @@ def test_gradients_through_time_are_right() -> None:
         ), name
 
 
-def test_a_row_of_factors_is_the_solution_of_its_system() -> None:
+def test_a_row_of_factors_is_the_solution_of_its_system():
     rng = np.random.default_rng(3)
     rows, fixed = np.zeros((2, 48), np.float32), rng.standard_normal((30, 48), dtype=np.float32)
     target, weight = rng.random((2, 30), dtype=np.float32), rng.random((2, 30), dtype=np.float32)
@@ -129,7 +127,7 @@ def test_a_row_of_factors_is_the_solution_of_its_system() -> None:
     assert not rows[0].any()
 
 
-def by_difference(loss, array: np.ndarray, place: tuple[int, ...], step: float = 1e-3) -> float:
+def by_difference(loss, array, place, step=1e-3):
     kept = array[place]
     array[place] = kept + step
     above = loss()
@@ -139,7 +137,7 @@ def by_difference(loss, array: np.ndarray, place: tuple[int, ...], step: float =
     return float((above - below) / (2 * step))
 
 
-def by_differences(loss, array: np.ndarray) -> np.ndarray:
+def by_differences(loss, array):
     found = np.empty_like(array)
     for place in np.ndindex(array.shape):
         found[place] = by_difference(loss, array, place, 1e-6)

@@ -1,12 +1,9 @@
 """Which processors a process uses: those that others use least, exchanged where others crowd them."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,21 +17,18 @@ from core.jobs.threads import (
     parse_busy_ticks,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 ALL = os.sched_getaffinity(0)
 needs_two = pytest.mark.skipif(len(ALL) < 2, reason="needs two processors")
 
 
 @pytest.fixture(autouse=True)
-def _all_again() -> Iterator[None]:
+def _all_again():
     yield
     for task in Path("/proc/self/task").iterdir():
         os.sched_setaffinity(int(task.name), ALL)
 
 
-def test_the_least_used_are_chosen_and_never_none() -> None:
+def test_the_least_used_are_chosen_and_never_none():
     used = {0: 0.9, 1: 0.1, 2: 0.5, 3: 0.1}
     assert least_used_processors(2, range(4), used) == {1, 3}
     assert least_used_processors(3, range(4), used) == {1, 2, 3}
@@ -42,7 +36,7 @@ def test_the_least_used_are_chosen_and_never_none() -> None:
     assert least_used_processors(1, [5, 0], used) == {5}, "of which nothing is known counts as idle"
 
 
-def test_a_crowded_processor_is_left_for_one_that_is_clearly_less_used() -> None:
+def test_a_crowded_processor_is_left_for_one_that_is_clearly_less_used():
     assert exchange_crowded_processor({0}, range(3), {0: 0.9, 1: 0.5, 2: 0.1}) == {2}
     assert exchange_crowded_processor({0, 1}, range(3), {0: 0.2, 1: 0.9, 2: 0.1}) == {0, 2}
     assert exchange_crowded_processor({0}, range(2), {0: 0.5, 1: 0.4}) == {0}
@@ -57,13 +51,13 @@ cpufreq is no processor
 """
 
 
-def test_busy_ticks_leave_idle_and_waiting_out() -> None:
+def test_busy_ticks_leave_idle_and_waiting_out():
     assert parse_busy_ticks(STAT) == {0: 40 + 1 + 25 + 1 + 2, 11: 85}
     assert parse_busy_ticks("") == {}
 
 
 @needs_two
-def test_a_limit_holds_for_threads_of_before_and_after() -> None:
+def test_a_limit_holds_for_threads_of_before_and_after():
     over = threading.Event()
     threads = [threading.Thread(target=over.wait) for _ in range(3)]
     threads[0].start()
@@ -81,14 +75,14 @@ def test_a_limit_holds_for_threads_of_before_and_after() -> None:
         one.join()
 
 
-def test_what_others_use_is_what_is_left_of_a_processors_use() -> None:
+def test_what_others_use_is_what_is_left_of_a_processors_use():
     before = ProcessorUsage(at=10.0, own=5.0, busy={0: 1000, 1: 0, 2: 0})
     after = ProcessorUsage(at=12.0, own=7.0, busy={0: 1180, 1: 100, 2: 50})
     assert after.used_by_others_since(before, {0, 1}) == pytest.approx({0: 0.4, 1: 0.0, 2: 0.25})
 
 
 @needs_two
-def test_it_leaves_a_processor_that_another_process_uses() -> None:
+def test_it_leaves_a_processor_that_another_process_uses():
     seconds, busy, chances = 0.0, dict.fromkeys(ALL, 0), [0.9, 0.1]
     limit = ProcessorLimit(
         chance=lambda: chances.pop(0), look=lambda: ProcessorUsage(seconds, 0.0, dict(busy))
@@ -104,7 +98,7 @@ def test_it_leaves_a_processor_that_another_process_uses() -> None:
     assert not chances, "too soon after the last look"
 
 
-def test_the_counters_of_this_machine_grow_with_its_work() -> None:
+def test_the_counters_of_this_machine_grow_with_its_work():
     before = ProcessorUsage.now()
     assert set(before.busy) >= ALL
     while time.process_time() < before.own + 0.3:
@@ -114,7 +108,7 @@ def test_the_counters_of_this_machine_grow_with_its_work() -> None:
     assert sum(after.busy.values()) - sum(before.busy.values()) >= 25
 
 
-def test_without_a_limit_nothing_is_changed() -> None:
+def test_without_a_limit_nothing_is_changed():
     limit = ProcessorLimit(chance=lambda: 0.0)
     time.sleep(CHECK_INTERVAL + 0.1)
     limit.move_if_crowded()

@@ -1,14 +1,11 @@
 """The NumPy programs: they learn, a seed is a series, and an interruption leaves no trace in it."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -20,32 +17,26 @@ from core.jobs.running import Plan, run
 from core.jobs.threads import POOLS
 from core.progress import ProgressReader
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 LIGHT = [name for name, entry in CATALOGUE.items() if entry.image == "light"]
 SIZE = 0.03
 
 
-def losses(lines: list[str]) -> list[str]:
+def losses(lines):
     return [line for line in lines if "loss=" in line and line.startswith("step")]
 
 
-def one_run(
-    name: str, steps: int, checkpoint: Path | None = None, seed: int = 1, every: int = 0
-) -> list[str]:
-    lines: list[str] = []
+def one_run(name, steps, checkpoint=None, seed=1, every=0):
+    lines = []
     run(make(name, seed, SIZE), Plan(steps, checkpoint, every), Agent(None, lambda _: 1), lines.append)
     return lines
 
 
-def interrupted_run(name: str, steps: int, stop_after: int, checkpoint: Path) -> list[str]:
+def interrupted_run(name, steps, stop_after, checkpoint):
     """Lines until SIGTERM comes after so many steps."""
-    lines: list[str] = []
+    lines = []
     agent = Agent(None, lambda _: 1)
 
-    def say(line: str) -> None:
+    def say(line):
         lines.append(line)
         if line.startswith(f"step {stop_after}/"):
             agent.terminate()
@@ -56,7 +47,7 @@ def interrupted_run(name: str, steps: int, stop_after: int, checkpoint: Path) ->
 
 
 @pytest.mark.parametrize("name", LIGHT)
-def test_a_program_learns_and_its_losses_can_be_read(name: str) -> None:
+def test_a_program_learns_and_its_losses_can_be_read(name):
     lines = one_run(name, 25)
     reader = ProgressReader()
     values = [value for _, value in reader.feed(enumerate(lines))]
@@ -68,7 +59,7 @@ def test_a_program_learns_and_its_losses_can_be_read(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LIGHT)
-def test_a_seed_decides_the_series(name: str) -> None:
+def test_a_seed_decides_the_series(name):
     assert losses(one_run(name, 6)) == losses(one_run(name, 6))
     assert losses(one_run(name, 6)) != losses(one_run(name, 6, seed=2))
 
@@ -77,7 +68,7 @@ def test_a_seed_decides_the_series(name: str) -> None:
 @pytest.mark.parametrize(
     "stop_after", [pytest.param(1, marks=pytest.mark.long), 13, pytest.param(20, marks=pytest.mark.long)]
 )
-def test_interrupted_and_resumed_is_the_same_series(name: str, stop_after: int, tmp_path: Path) -> None:
+def test_interrupted_and_resumed_is_the_same_series(name, stop_after, tmp_path):
     whole = losses(one_run(name, 24))
     before = interrupted_run(name, 24, stop_after, tmp_path / "checkpoint.npz")
     after = one_run(name, 24, tmp_path / "checkpoint.npz")
@@ -86,21 +77,21 @@ def test_interrupted_and_resumed_is_the_same_series(name: str, stop_after: int, 
     assert after[0] == f"going on after step {stop_after} of 24"
 
 
-def test_a_finished_job_that_is_started_again_is_done(tmp_path: Path) -> None:
+def test_a_finished_job_that_is_started_again_is_done(tmp_path):
     one_run("mlp", 4, tmp_path / "checkpoint.npz", every=2)
     lines = one_run("mlp", 4, tmp_path / "checkpoint.npz")
     assert not losses(lines)
     assert lines[-1].startswith("done")
 
 
-def test_a_disk_that_is_full_is_said_and_the_training_goes_on(tmp_path: Path) -> None:
+def test_a_disk_that_is_full_is_said_and_the_training_goes_on(tmp_path):
     lines = one_run("factors", 3, tmp_path / "no such folder" / "checkpoint.npz", every=1)
     assert len(losses(lines)) == 3
     assert sum("could not be written" in line for line in lines) == 3
 
 
 @pytest.fixture
-def process(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+def process(tmp_path):
     """A program that runs for long, with an agent's folder."""
     command = [
         sys.executable,
@@ -120,7 +111,7 @@ def process(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         running.kill()
 
 
-def steps_said(folder: Path, at_least: int) -> int:
+def steps_said(folder, at_least):
     until = time.monotonic() + 30
     while time.monotonic() < until:
         try:
@@ -133,9 +124,7 @@ def steps_said(folder: Path, at_least: int) -> int:
     raise AssertionError("the job did not get so far")
 
 
-def test_a_real_process_ends_at_sigterm_with_its_checkpoint(
-    process: subprocess.Popen[str], tmp_path: Path
-) -> None:
+def test_a_real_process_ends_at_sigterm_with_its_checkpoint(process, tmp_path):
     steps_said(tmp_path, 5)
     process.send_signal(signal.SIGTERM)
     assert process.wait(10) == 143
@@ -146,9 +135,7 @@ def test_a_real_process_ends_at_sigterm_with_its_checkpoint(
     assert len((tmp_path / "readings.csv").read_text().splitlines()) == told["step"]
 
 
-def test_the_command_runs_a_program(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_runs_a_program(tmp_path, capsys, monkeypatch):
     for variable in POOLS:
         monkeypatch.setenv(variable, "7")  # put back afterwards
     handler = signal.getsignal(signal.SIGTERM)
@@ -173,7 +160,7 @@ WRONG = ("nothing", "mlp --size 0", "mlp --size nan", "mlp --size x", "mlp --ste
 
 
 @pytest.mark.parametrize("wrong", [*WRONG, "mlp --threads 0", "mlp --threads many"])
-def test_a_wrong_command_is_refused_in_words(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_command_is_refused_in_words(wrong, capsys):
     with pytest.raises(SystemExit) as refused:
         main(wrong.split())
     assert refused.value.code == 2

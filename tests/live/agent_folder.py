@@ -1,14 +1,7 @@
 """The outer side of an agent's folder, as plain as can be: what the live tests of the jobs write and read."""
 
-from __future__ import annotations
-
 import json
 import time
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 class Folder:
@@ -20,16 +13,16 @@ class Folder:
         Where it lies.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path):
         self.path, self._version = path, 0
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self):
         """docker-py's options that mount it and name it to the job."""
         mounted = {str(self.path): {"bind": "/phasedock", "mode": "rw"}}
         return {"volumes": mounted, "environment": {"PHASEDOCK_AGENT": "/phasedock"}}
 
-    def send_request(self, **wishes: Any) -> int:
+    def send_request(self, **wishes):
         """Write what is wanted, and return its version."""
         self._version += 1
         wanted = {"version": self._version, "threads": None, "checkpoint": 0, "hold": False} | wishes
@@ -38,13 +31,12 @@ class Folder:
         draft.replace(self.path / "wants.json")
         return self._version
 
-    def read_report(self) -> dict[str, Any]:
+    def read_report(self):
         """Return what the job says, nothing before it said anything."""
         path = self.path / "says.json"
-        found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-        return found
+        return json.loads(path.read_text()) if path.exists() else {}
 
-    def wait(self, met: Callable[[dict[str, Any]], bool], seconds: float = 150) -> dict[str, Any]:
+    def wait(self, met, seconds=150):
         """Wait until what the job says meets a condition, and return it."""
         until = time.monotonic() + seconds
         while not (now := self.says()) or not met(now):
@@ -53,7 +45,7 @@ class Folder:
             time.sleep(0.02)
         return now
 
-    def losses(self) -> list[tuple[int, str]]:
+    def losses(self):
         """Return (step, loss) as the job wrote them."""
         path = self.path / "readings.csv"
         lines = path.read_text().splitlines() if path.exists() else []

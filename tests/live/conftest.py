@@ -1,9 +1,5 @@
 """What live tests share: a workspace that may control the engine, and containers that are gone afterwards."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import docker
 import pytest
 
@@ -11,24 +7,15 @@ from core.bootstrap import open_workspace, worker_for
 from core.config import Settings
 from tests.live import host
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from docker.models.containers import Container
-
-    from core.application import Workspace
-    from core.tasks.worker import Worker
-
 
 @pytest.fixture
-def settings(tmp_path: Path, docker_url: str) -> Settings:
+def settings(tmp_path, docker_url):
     """Settings of a workspace that may control the engine."""
     return Settings(home=tmp_path / "home", docker=f"local={docker_url}", control=True)
 
 
 @pytest.fixture
-def space(settings: Settings) -> Iterator[Workspace]:
+def space(settings):
     """That workspace; what it changed is put back, and what it started is removed."""
     opened = open_workspace(settings)
     yield opened
@@ -38,7 +25,7 @@ def space(settings: Settings) -> Iterator[Workspace]:
 
 
 @pytest.fixture
-def worker(space: Workspace) -> Iterator[Worker]:
+def worker(space):
     """A worker of that workspace."""
     made = worker_for(space)
     made.start()
@@ -47,11 +34,11 @@ def worker(space: Workspace) -> Iterator[Worker]:
 
 
 @pytest.fixture
-def start_job(docker_client: docker.DockerClient) -> Iterator[Callable[..., Container]]:
+def start_job(docker_client):
     """Start containers (image, command, docker-py's options) that are removed after the test."""
-    made: list[Container] = []
+    made = []
 
-    def start(image: str, command: list[str], **more: Any) -> Container:
+    def start(image, command, **more):
         made.append(host.run_job(docker_client, image, command, **more))
         return made[-1]
 

@@ -1,17 +1,10 @@
 """What the live tests of the Docker engine share: hosts, programs that speak the agent's protocol, ends."""
 
-from __future__ import annotations
-
 import time
 from contextlib import ExitStack, contextmanager
 from math import inf
-from typing import TYPE_CHECKING
 
 from core.engines.docker_host import Address, DockerEngine, DockerWorker, Host, PlannedJob, has_label
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 MARK = "phasedock.test.engine"
 """The label of containers that are there already, as other people's would be."""
@@ -37,23 +30,19 @@ agent.finish()
 """A program that takes so many core-seconds for so many steps, whatever machine it runs on."""
 
 
-def steps_program(seconds: float, steps: int = 20, slower_from: float = inf) -> tuple[str, ...]:
+def steps_program(seconds, steps=20, slower_from=inf):
     """The command of a job of so many core-seconds in so many steps, which take twice as long from one on."""
     return ("python3", "-c", STEPS, str(seconds), str(steps), str(slower_from))
 
 
-def planned(
-    image: str, name: str, seconds: float, steps: int = 20, slower_from: float = inf, **more: object
-) -> PlannedJob:
+def planned(image, name, seconds, steps=20, slower_from=inf, **more):
     """A job that speaks the agent's protocol; `more` is for `PlannedJob`."""
     settings = {"can_migrate": True, "labels": {"phasedock.test": "1"}} | more
     return PlannedJob(name, image, steps_program(seconds, steps, slower_from), **settings)
 
 
 @contextmanager
-def opened(
-    url: str, folder: Path, *jobs: PlannedJob, cpus=((0,), (1,)), **more: object
-) -> Iterator[DockerEngine]:
+def opened(url, folder, *jobs, cpus=((0,), (1,)), **more):
     """An engine over sets of processors of one host; everything of it is gone afterwards."""
     with ExitStack() as stack:
         host = stack.enter_context(Host(Address("local", url)))

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import docker
-
-if TYPE_CHECKING:
-    from docker.models.containers import Container
 
 GROUPS = Path("/sys/fs/cgroup")
 
 
-def docker_cores(container: Container) -> float | None:
+def docker_cores(container):
     """Cores that Docker says it may use; None without a limit."""
     given = docker_limits(container)
     if given["NanoCpus"]:
@@ -22,19 +18,19 @@ def docker_cores(container: Container) -> float | None:
     return _cores(given["CpuQuota"] or -1, given["CpuPeriod"] or 100_000)
 
 
-def docker_limits(container: Container) -> dict[str, Any]:
+def docker_limits(container):
     """All that Docker says of its limits."""
     given = container.client.api.inspect_container(container.id)["HostConfig"]
     names = ("NanoCpus", "CpuQuota", "CpuPeriod", "CpuShares", "Memory", "MemorySwap", "MemoryReservation")
     return {name: given.get(name) or 0 for name in names}
 
 
-def kernel_cores(container: Container) -> float | None:
+def kernel_cores(container):
     """Cores that its control group gives it; None without a limit."""
     return _cores(*kernel_quota(container))
 
 
-def kernel_quota(container: Container) -> tuple[int, int]:
+def kernel_quota(container):
     """Microseconds of processor that its control group, v1 or v2, gives it (-1: no limit) in how many."""
     version, folder = control_group(container, "cpu")
     if version == 1:
@@ -44,7 +40,7 @@ def kernel_quota(container: Container) -> tuple[int, int]:
     return -1 if quota == "max" else int(quota), int(period)
 
 
-def kernel_memory(container: Container) -> tuple[int, int]:
+def kernel_memory(container):
     """Bytes of memory, and of memory and swap (v1) or swap (v2), that its group gives it (-1: no limit)."""
     version, folder = control_group(container, "memory")
     names = {
@@ -65,13 +61,13 @@ class KernelLimits(threading.Thread):
         Of the engine that the jobs run on.
     """
 
-    def __init__(self, client: docker.DockerClient) -> None:
+    def __init__(self, client):
         super().__init__(daemon=True)
         self.client, self.over = client, threading.Event()
         self.seen: dict[tuple[str, str], list[float | None]] = {}
         self.start()
 
-    def run(self) -> None:
+    def run(self):
         while not self.over.wait(0.3):
             for each in self.client.containers.list(filters={"label": "phasedock.run"}, ignore_removed=True):
                 try:
@@ -83,14 +79,14 @@ class KernelLimits(threading.Thread):
                 if not noted or noted[-1] != now:
                     noted.append(now)
 
-    def stop(self) -> dict[tuple[str, str], list[float | None]]:
+    def stop(self):
         """Look no more; what was seen, by run and job."""
         self.over.set()
         self.join()
         return self.seen
 
 
-def control_group(container: Container, controller: str) -> tuple[int, Path]:
+def control_group(container, controller):
     """The version of its control group (1 or 2), and the folder of a controller."""
     pid = container.client.api.inspect_container(container.id)["State"]["Pid"]
     for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
@@ -105,5 +101,5 @@ def control_group(container: Container, controller: str) -> tuple[int, Path]:
     raise ProcessLookupError(pid)
 
 
-def _cores(quota: int, period: int) -> float | None:
+def _cores(quota, period):
     return quota / period if quota > 0 else None

@@ -1,15 +1,6 @@
 """The images of the training programs: they build, and their programs train."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from docker.models.containers import Container
 
 pytestmark = pytest.mark.live
 
@@ -17,9 +8,7 @@ pytestmark = pytest.mark.live
 @pytest.mark.parametrize(
     "name", ["mlp", "autoencoder", pytest.param("elman", marks=pytest.mark.long), "factors"]
 )
-def test_a_numpy_program_trains_in_the_light_image(
-    light_image: str, start_job: Callable[..., Container], name: str
-) -> None:
+def test_a_numpy_program_trains_in_the_light_image(light_image, start_job, name):
     command = ["python3", "-m", "phasedock_jobs", name, "--steps", "12", "--size", "0.05"]
     job = start_job(light_image, command)
     assert job.wait(timeout=60)["StatusCode"] == 0, job.logs().decode()

@@ -23,15 +23,15 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(400)]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Folder:
+def folder(tmp_path):
     return Folder(tmp_path)
 
 
-def processor_threads(job: Container) -> int:
+def processor_threads(job):
     """Threads of the job's process that do at least a fifth of its work, from /proc."""
     tasks = Path(f"/proc/{job.attrs['State']['Pid']}/task")
 
-    def used() -> dict[str, int]:
+    def used():
         times = {one.name: (one / "stat").read_text().rsplit(")", 1)[1].split() for one in tasks.iterdir()}
         return {name: int(fields[11]) + int(fields[12]) for name, fields in times.items()}
 
@@ -45,9 +45,7 @@ def processor_threads(job: Container) -> int:
 @pytest.mark.parametrize(
     ("image", "name"), [pytest.param("torch", "vae", marks=pytest.mark.long), ("light", "mlp")]
 )
-def test_threads_follow_on_request_and_are_acknowledged(
-    request: pytest.FixtureRequest, start_job: Start, folder: Folder, image: str, name: str
-) -> None:
+def test_threads_follow_on_request_and_are_acknowledged(request, start_job, folder, image, name):
     run = ["python3", "-m", "phasedock_jobs", name, "--steps", "100000", "--size", "0.05", "--every", "0"]
     job = start_job(request.getfixturevalue(f"{image}_image"), run, cpuset_cpus="0,1", **folder.options)
     job.reload()
@@ -59,7 +57,7 @@ def test_threads_follow_on_request_and_are_acknowledged(
         assert processor_threads(job) == wanted
 
 
-def test_static_threads_stay_and_say_so(light_image: str, start_job: Start, folder: Folder) -> None:
+def test_static_threads_stay_and_say_so(light_image, start_job, folder):
     run = ["python3", "-m", "phasedock_jobs", "mlp", "--steps", "5000", "--threads", "2", "--size", "0.1"]
     start_job(light_image, run, **folder.options)
     version = folder.send_request(threads=1)
@@ -67,23 +65,21 @@ def test_static_threads_stay_and_say_so(light_image: str, start_job: Start, fold
     assert now["threads"] == 2
 
 
-def processor_seconds(job: Container) -> float:
+def processor_seconds(job):
     """Processor seconds that a container has used so far, from its control group through Docker."""
     stats = job.client.api.stats(job.id, stream=False, one_shot=True)
     return float(stats["cpu_stats"]["cpu_usage"]["total_usage"]) / 1e9
 
 
 @pytest.mark.long
-def test_beside_others_a_step_costs_more_with_two_threads_than_with_one(
-    torch_image: str, start_job: Start, folder: Folder
-) -> None:
+def test_beside_others_a_step_costs_more_with_two_threads_than_with_one(torch_image, start_job, folder):
     run = ["python3", "-m", "phasedock_jobs", "vae", "--steps", "100000", "--size", "0.05", "--every", "0"]
     for _ in range(2):
         start_job(torch_image, [*run, "--threads", "2"], cpuset_cpus="0,1")
     job = start_job(torch_image, run, cpuset_cpus="0,1", **folder.options)
     # the first steps warm caches up and cost twice as much
     folder.wait(lambda now: now["state"] == "running" and now["step"] >= 20)
-    costs: dict[int, list[float]] = {1: [], 2: []}
+    costs = {1: [], 2: []}
     for threads in (1, 2) * 6:  # in turns: whatever else the machine does falls on both
         version = folder.send_request(threads=threads)
         first = folder.wait(lambda now, version=version: now["version"] >= version)["step"]
@@ -94,7 +90,7 @@ def test_beside_others_a_step_costs_more_with_two_threads_than_with_one(
     assert median(costs[2]) > 1.25 * median(costs[1]), f"processor seconds of a step, by threads: {costs}"
 
 
-def cores_used(job: Container, seconds: float) -> float:
+def cores_used(job, seconds):
     """Processor seconds that a container uses per second."""
     before, began = processor_seconds(job), time.monotonic()
     time.sleep(seconds)
@@ -102,9 +98,7 @@ def cores_used(job: Container, seconds: float) -> float:
 
 
 @pytest.mark.long
-def test_tensorflow_uses_no_more_processors_than_threads_were_asked_for(
-    tensorflow_image: str, start_job: Start, folder: Folder
-) -> None:
+def test_tensorflow_uses_no_more_processors_than_threads_were_asked_for(tensorflow_image, start_job, folder):
     run = ["python3", "-m", "phasedock_jobs", "tf-classifier", "--steps", "100000", "--size", "0.2"]
     job = start_job(tensorflow_image, run, cpuset_cpus="0,1", **folder.options)
     job.reload()

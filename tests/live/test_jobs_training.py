@@ -33,34 +33,32 @@ STEPS = 160
 
 
 @pytest.fixture
-def image(request: pytest.FixtureRequest, name: str) -> str:
+def image(request, name):
     """The image of the program that the test is about."""
-    found: str = request.getfixturevalue(f"{CATALOGUE[name].image}_image")
-    return found
+    return request.getfixturevalue(f"{CATALOGUE[name].image}_image")
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Folder:
+def folder(tmp_path):
     return Folder(tmp_path)
 
 
-def command(name: str, steps: int, *more: str) -> list[str]:
+def command(name, steps, *more):
     run = ["python3", "-W", "error", "-m", "phasedock_jobs", name, "--steps", str(steps)]
     return [*run, "--size", str(SMALL[name]), "--threads", "1", *more]
 
 
-def printed(job: Container) -> list[str]:
+def printed(job):
     return [line for line in job.logs().decode().splitlines() if "loss=" in line and line.startswith("step")]
 
 
-def ended(job: Container) -> int:
-    code: int = job.wait(timeout=300)["StatusCode"]
-    return code
+def ended(job):
+    return job.wait(timeout=300)["StatusCode"]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", sorted(SMALL))
-def test_a_program_learns_and_reports(image: str, start_job: Start, folder: Folder, name: str) -> None:
+def test_a_program_learns_and_reports(image, start_job, folder, name):
     job = start_job(image, command(name, 30), **folder.options)
     assert ended(job) == 0, job.logs().decode()
 
@@ -79,9 +77,7 @@ def test_a_program_learns_and_reports(image: str, start_job: Start, folder: Fold
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", MOVED)
-def test_a_job_goes_on_elsewhere_without_losing_or_repeating_a_step(
-    image: str, start_job: Start, folder: Folder, name: str
-) -> None:
+def test_a_job_goes_on_elsewhere_without_losing_or_repeating_a_step(image, start_job, folder, name):
     whole = start_job(image, command(name, STEPS), cpuset_cpus="1")
     origin = start_job(image, command(name, STEPS), cpuset_cpus="0", **folder.options)
     folder.wait(lambda now: now["state"] == "running" and now["step"] >= 7)
@@ -105,9 +101,7 @@ def test_a_job_goes_on_elsewhere_without_losing_or_repeating_a_step(
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["gru", "tf-dynamic-rnn"])
-def test_sigterm_writes_a_checkpoint_from_which_it_goes_on(
-    image: str, start_job: Start, folder: Folder, name: str
-) -> None:
+def test_sigterm_writes_a_checkpoint_from_which_it_goes_on(image, start_job, folder, name):
     job = start_job(image, command(name, STEPS, "--every", "0"), **folder.options)
     folder.wait(lambda now: now["state"] == "running" and now["step"] >= 5)
     job.stop(timeout=60)  # it ends within a second of its own, which a crowded machine may take long to give
@@ -122,9 +116,7 @@ def test_sigterm_writes_a_checkpoint_from_which_it_goes_on(
 
 
 @pytest.mark.long
-def test_a_killed_job_does_its_last_steps_again_and_says_no_loss_twice(
-    light_image: str, start_job: Start, folder: Folder
-) -> None:
+def test_a_killed_job_does_its_last_steps_again_and_says_no_loss_twice(light_image, start_job, folder):
     run = ["python3", "-m", "phasedock_jobs", "mlp", "--steps", "200", "--size", "0.05", "--threads", "1"]
     run += ["--every", "10"]
     job = start_job(light_image, run, **folder.options)
@@ -158,7 +150,7 @@ print("equal")
 
 
 @pytest.mark.long
-def test_marginals_of_labels_are_those_of_all_labellings_added_up(torch_image: str, start_job: Start) -> None:
+def test_marginals_of_labels_are_those_of_all_labellings_added_up(torch_image, start_job):
     """The twin adds up every labelling; its text goes into the container, which has no tests."""
     twin = Path(marginals.__file__).read_text(encoding="utf-8")
     job = start_job(torch_image, ["python3", "-c", twin + MARGINALS])
@@ -189,7 +181,7 @@ print("equal")
 
 
 @pytest.mark.long
-def test_recurrent_layers_are_those_computed_unit_by_unit(tensorflow_image: str, start_job: Start) -> None:
+def test_recurrent_layers_are_those_computed_unit_by_unit(tensorflow_image, start_job):
     twin = Path(recurrent_cells.__file__).read_text(encoding="utf-8")
     job = start_job(tensorflow_image, ["python3", "-c", twin + CELLS])
     assert ended(job) == 0, job.logs().decode()

@@ -1,18 +1,9 @@
 """Waiting for what happens elsewhere: in a container, or in a worker."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from core.application import Workspace
-    from core.workspace.records import TaskInfo
 
 
-def until(seen: Callable[[], Any], seconds: float = 30.0) -> Any:
+def until(seen, seconds=30.0):
     """Wait until something is true; gives it."""
     end = time.monotonic() + seconds
     while not (found := seen()):
@@ -21,7 +12,6 @@ def until(seen: Callable[[], Any], seconds: float = 30.0) -> Any:
     return found
 
 
-def ended(space: Workspace, task: str) -> TaskInfo:
+def ended(space, task):
     """Wait until a task has ended; what is known of it then."""
-    info: TaskInfo = until(lambda: info if (info := space.tasks.get(task)).state.ended else None)
-    return info
+    return until(lambda: info if (info := space.tasks.get(task)).state.ended else None)

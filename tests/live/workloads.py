@@ -1,9 +1,7 @@
 """What live tests run in containers: programs that print losses, and experiments."""
 
-from __future__ import annotations
 
-
-def program(loss: str, busy: float = 0.05, rest: float = 0.15) -> str:
+def program(loss, busy=0.05, rest=0.15):
     """A program that prints a loss after every step of some seconds of computing and some of rest.
 
     Parameters

@@ -1,7 +1,5 @@
 """Small trace sets whose phases are known, for the tests of this folder."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.traces.model import Feature, Role, TraceSet
@@ -12,7 +10,7 @@ CPU = Feature("cpu", Role.CPU, Unit.CORES)
 MEMORY = Feature("memory", Role.MEMORY, Unit.BYTES)
 
 
-def trace_set(executions, features=(CPU, MEMORY), breaks=(), period=10.0) -> TraceSet:
+def trace_set(executions, features=(CPU, MEMORY), breaks=(), period=10.0):
     """A trace set of arrays of shape (length, n_features)."""
     lengths = [len(rows) for rows in executions]
     values = np.concatenate([np.asarray(rows, float).reshape(-1, len(features)) for rows in executions])
@@ -27,7 +25,7 @@ def trace_set(executions, features=(CPU, MEMORY), breaks=(), period=10.0) -> Tra
     )
 
 
-def three_phases(n_executions=6, seed=0, stay=20) -> TraceSet:
+def three_phases(n_executions=6, seed=0, stay=20):
     """Loading (little CPU, memory growing), idling, and computing (much CPU, much memory)."""
     rng = np.random.default_rng(seed)
     executions = []

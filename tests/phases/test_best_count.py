@@ -1,7 +1,5 @@
 """Choosing features and the number of phases for a person who asked for phases only."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

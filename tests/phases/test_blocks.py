@@ -1,7 +1,5 @@
 """Predicting from columns, sixteen samples at a time, equals the formulas, slice by slice."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A model that is trained further knows what is new, and still calls the old phases by their numbers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

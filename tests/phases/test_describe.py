@@ -1,7 +1,5 @@
 """Statistics of phases, and the descriptions generated from them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

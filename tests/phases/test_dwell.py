@@ -1,7 +1,5 @@
 """The minimum dwell time: what is merged into what, what never is, and what the data suggest."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """How far traces are from what a model was trained on."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

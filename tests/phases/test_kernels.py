@@ -1,7 +1,5 @@
 """The compiled loops equal their slow twins."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

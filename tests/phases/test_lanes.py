@@ -1,7 +1,5 @@
 """Vectors of sixteen numbers do what the plain operations do."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

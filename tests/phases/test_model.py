@@ -1,7 +1,5 @@
 """Fitting, encoding, predicting, expanding: what a phase model promises."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

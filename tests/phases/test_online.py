@@ -1,7 +1,5 @@
 """The online detector gives the labels that `predict` gives, sample by sample."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

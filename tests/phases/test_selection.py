@@ -1,7 +1,5 @@
 """Choosing the number of phases, and searching hyper-parameters."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

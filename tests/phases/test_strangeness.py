@@ -1,7 +1,5 @@
 """Which samples a model has seen nothing like, against a loop that says the same sample by sample."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

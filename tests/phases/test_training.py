@@ -1,7 +1,5 @@
 """Training: solvers reach the same error, stop early, can be cancelled, and never run away."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

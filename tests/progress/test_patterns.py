@@ -1,7 +1,5 @@
 """LossReader and positions in lines as real programs print them."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from itertools import product
@@ -48,7 +46,7 @@ LIGHTNING = "Epoch 3:  45%|████▌     | 45/100 [00:12<00:15,  3.60it/s,
         ("2026-01-02 10:11:12,123 INFO training loss: 0.75", 0.75),
     ],
 )
-def test_losses_of_real_programs_are_found(line: str, loss: float) -> None:
+def test_losses_of_real_programs_are_found(line, loss):
     found = find_loss(visible_text(line))
     assert found is not None
     assert found.value == loss
@@ -73,12 +71,12 @@ def test_losses_of_real_programs_are_found(line: str, loss: float) -> None:
         "",
     ],
 )
-def test_what_is_called_otherwise_is_no_loss(line: str) -> None:
+def test_what_is_called_otherwise_is_no_loss(line):
     assert find_loss(line) is None
 
 
 @pytest.mark.parametrize("word", ["nan", "NaN", "inf", "-inf", "Infinity", "1e999"])
-def test_a_loss_that_is_no_number_is_said_to_be_none(word: str) -> None:
+def test_a_loss_that_is_no_number_is_said_to_be_none(word):
     assert find_loss(f"step 1/2 loss={word}") == FoundValue("loss", None)
 
 
@@ -100,7 +98,7 @@ def test_a_loss_that_is_no_number_is_said_to_be_none(word: str) -> None:
         ("no digits", FoundSteps()),
     ],
 )
-def test_steps_and_epochs_are_found(line: str, counted: FoundSteps) -> None:
+def test_steps_and_epochs_are_found(line, counted):
     assert find_steps(line) == counted
 
 
@@ -115,9 +113,7 @@ NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)
     before=st.sampled_from(["", "step 1/2 ", "val_loss=7 ", "acc: 0.5 - ", "{"]),
     after=st.sampled_from(["", ",", " acc=1", "}", " - val_loss: 3", ")", " %"]),
 )
-def test_every_printed_number_comes_back(
-    number: float, name: str, between: str, form: str, before: str, after: str
-) -> None:
+def test_every_printed_number_comes_back(number, name, between, form, before, after):
     printed = form.format(number)
     found = find_loss(f"{before}{name}{between}{printed}{after}")
     assert found is not None
@@ -134,7 +130,7 @@ LINES = st.text(alphabet="los=: 01.,e-+/_v\r\x08\x1b[m\"'n", max_size=60)
 @example("vloss=1 loss 1. loss .5")
 @example("loss=1,000,000.5,1")
 @example("\r\r loss=1 \r")
-def test_patterns_find_what_a_slow_reader_finds(line: str) -> None:
+def test_patterns_find_what_a_slow_reader_finds(line):
     assert visible_text(line) == slow_last_written(line)
     text = visible_text(line)
     found = find_loss(text, ("loss",))
@@ -142,7 +138,7 @@ def test_patterns_find_what_a_slow_reader_finds(line: str) -> None:
 
 
 @given(st.text(max_size=300))
-def test_no_text_is_too_odd(line: str) -> None:
+def test_no_text_is_too_odd(line):
     text = visible_text(line)
     found, counted = find_loss(text), find_steps(text)
     assert found is None or found.value is None or math.isfinite(found.value)
@@ -154,17 +150,17 @@ def test_no_text_is_too_odd(line: str) -> None:
     [
         "loss=", "1,234", "0.", "loss ", "step ", "epoch ", "1/", "\x1b[", "\x1b]", "((",
         "train_loss: tensor(", "lossloss", "1", " \r", "\r ", "\x08", "\x1b[0;", "\x1b]0;x", "1,", "a.",
-        "loss=1,234", "loss:     ", "1 of ",
-    ],
+        "loss=1,234", "loss:     ", "1 of "
+    ]
 )  # fmt: skip
 @pytest.mark.parametrize("length", [LONGEST, 100_000])
-def test_no_line_takes_long(piece: str, length: int) -> None:
+def test_no_line_takes_long(piece, length):
     for label, before in product(("", "a b"), ("", "loss=", "epoch ", "1/")):
         line = before + (piece * (length // len(piece)))[len(before) :]
         reader = ProgressReader(label)
         assert cpu_seconds(partial(reader.read, 0.0, line), 0.05) < 0.05
 
 
-def test_what_is_too_long_is_not_searched() -> None:
+def test_what_is_too_long_is_not_searched():
     assert find_loss("x" * LONGEST + " loss=1") is None
     assert find_loss(visible_text("x" * LONGEST + "\rloss=1")) == FoundValue("loss", 1.0)

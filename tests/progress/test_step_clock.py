@@ -1,7 +1,5 @@
 """How long a step takes of a program that only says at which step it is."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

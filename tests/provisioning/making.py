@@ -1,7 +1,5 @@
 """Fleets for the tests of provisioning: drawn by Hypothesis, or made from a seed."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import strategies as st
 

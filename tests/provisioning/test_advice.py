@@ -1,7 +1,5 @@
 """A policy gives a container the same whether it is shown its samples one by one or all at once."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """The comparison as a whole: nothing is fitted on what is judged, and odd input gets a sentence."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -190,14 +188,7 @@ def test_executions_that_are_empty_or_short_are_said():
     assert len(report["split"]["held_out"]) == 1
 
 
-@pytest.mark.parametrize(
-    "lengths",
-    [
-        [],
-        [0, 0],
-        [1, 1, 1],
-    ],
-)
+@pytest.mark.parametrize("lengths", [[], [0, 0], [1, 1, 1]])
 def test_too_little_is_said(lengths, refuses):
     with refuses(InputError):
         evaluate(traces_of(lengths), None, EvaluationSettings(cycle=100.0), ("prev.step.max",))

@@ -1,7 +1,5 @@
 """The event policy: its trigger by hand, its windows against a slow twin, its search by what it must find."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Exported manifests: an independent reader applies them to the traces and finds what was promised."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shlex

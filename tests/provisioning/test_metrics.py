@@ -1,7 +1,5 @@
 """Figures, factors and intervals, against slow twins and against what must hold."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

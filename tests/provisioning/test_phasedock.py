@@ -1,7 +1,5 @@
 """Our own policy: chosen in training only, causal without its fallback too, better where it should be."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

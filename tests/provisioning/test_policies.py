@@ -1,7 +1,5 @@
 """Each policy against its slow twin, and the bound against every choice there is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

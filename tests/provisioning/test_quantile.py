@@ -1,7 +1,5 @@
 """The quantile policy: its forest's statistics and distribution against slow twins, and its calibration."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

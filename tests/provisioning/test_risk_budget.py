@@ -1,7 +1,5 @@
 """One price on violations: the cost and its minimum against slow twins, the price by what it must reach."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

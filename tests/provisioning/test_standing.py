@@ -1,7 +1,5 @@
 """What is said, and what is withheld, with 0, 1, 5, 12 and 50 held-out containers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +16,7 @@ from tests.synthetic import synthetic_traces
 SETTINGS = {"tolerance": 0.05, "holdout": 0.3}
 GOOD = {
     "events": 0, "containers_short": 0, "short": [],
-    "saved_low": 0.1, "saved_high": 0.3, "short_low": 0.01, "short_high": 0.04,
+    "saved_low": 0.1, "saved_high": 0.3, "short_low": 0.01, "short_high": 0.04
 }  # fmt: skip
 KILLED = {**GOOD, "events": 7, "containers_short": 4, "short": ["d", "a", "c", "b"]}
 

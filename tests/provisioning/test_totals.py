@@ -1,7 +1,5 @@
 """Totals over age: regular sampling gives level totals, and nothing is lost between bins."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

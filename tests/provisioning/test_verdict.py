@@ -1,7 +1,5 @@
 """Verdicts that somebody who is asked to sign them would look at twice: on made fleets with known answers."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 

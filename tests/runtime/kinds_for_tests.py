@@ -3,8 +3,6 @@
 ``python -m tests.runtime.kinds_for_tests HOME`` is a real worker process, to be killed.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs teach those after them: what an engine's jobs showed is known for the next job of their kind."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """Experiments as tasks: runs kept by what they depend on, ledgers read by tick, and nothing lost."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

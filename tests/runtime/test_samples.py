@@ -1,7 +1,5 @@
 """The samples are what their scripts make, and their phases mean something."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

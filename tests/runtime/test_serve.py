@@ -1,7 +1,5 @@
 """Starting and ending the Procfile's processes."""
 
-from __future__ import annotations
-
 import http.server
 import os
 import signal

@@ -1,7 +1,5 @@
 """Where runs take place: what cannot be run is refused before anything starts, and real runs take turns."""
 
-from __future__ import annotations
-
 import threading
 import time
 

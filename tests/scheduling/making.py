@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.scheduling.actions import Migrate, SetLimit, Start
 from core.scheduling.model import Job, JobState, Observation, Trigger, Worker
 from core.scheduling.policies import POLICIES
-
-if TYPE_CHECKING:
-    from core.scheduling.model import Failure
-    from core.scheduling.ports import Decision
 
 RUNNING, WAITING, MIGRATING = JobState.RUNNING, JobState.WAITING, JobState.MIGRATING
 PAUSED = JobState.PAUSED
@@ -33,33 +29,26 @@ class Table:
     jobs: dict[str, Job] = field(default_factory=dict)
     answer: Any = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         self.policy = POLICIES[self.name]
         self.state = self.policy.begin(self.policy.build_settings(self.settings), self.seed)
 
-    def put(self, name: str, **values: Any) -> None:
+    def put(self, name, **values):
         """Add a job, or change what is known of it."""
         self.jobs[name] = replace(self.jobs.get(name, Job(name, WAITING)), **values)
 
-    def on(self, worker: str, *names: str) -> None:
+    def on(self, worker, *names):
         """Let jobs run on a worker."""
         for name in names:
             self.put(name, state=RUNNING, worker=worker)
 
-    def prints(self, name: str, *values: float, cpu: float | None = None) -> None:
+    def prints(self, name, *values, cpu=None):
         """Let a job print values of E, and use core-seconds."""
         self.put(name, readings=tuple((0.0, value) for value in values))
         if cpu is not None:
             self.put(name, cpu_seconds=self.jobs[name].cpu_seconds + cpu)
 
-    def look(
-        self,
-        time: float,
-        *,
-        ended: tuple[str, ...] = (),
-        failures: tuple[Failure, ...] = (),
-        trigger: Trigger = Trigger.TICK,
-    ) -> Decision[Any]:
+    def look(self, time, *, ended=(), failures=(), trigger=Trigger.TICK):
         """Show the world as it is at `time`, and start what the policy starts."""
         gone = tuple(replace(self.jobs.pop(name), state=JobState.DONE) for name in ended)
         seen = Observation(
@@ -76,35 +65,35 @@ class Table:
         return self.answer
 
     @property
-    def labels(self) -> dict[str, str]:
+    def labels(self):
         """The list or category of every job."""
         return {mark.job: mark.label for mark in self.answer.marks}
 
     @property
-    def growths(self) -> dict[str, float | None]:
+    def growths(self):
         """The growth of every job."""
         return {mark.job: mark.growth for mark in self.answer.marks}
 
     @property
-    def limits(self) -> dict[str, float | None]:
+    def limits(self):
         """Limits that were asked for just now."""
         return {a.job: a.limit for a in self.answer.actions if isinstance(a, SetLimit | Start)}
 
     @property
-    def weights(self) -> dict[str, float]:
+    def weights(self):
         """Weights that were asked for just now."""
         return {a.job: a.weight for a in self.answer.actions if isinstance(a, SetLimit | Start)}
 
     @property
-    def moves(self) -> dict[str, str]:
+    def moves(self):
         """Migrations that were asked for just now."""
         return {a.job: a.to for a in self.answer.actions if isinstance(a, Migrate)}
 
-    def rules(self, job: str | None = None) -> list[str]:
+    def rules(self, job=None):
         """The rules that the answer cites, of one job or of all."""
         return [r.rule for r in self.answer.reasons if job is None or r.job == job]
 
 
-def workers(*used: float) -> tuple[Worker, ...]:
+def workers(*used):
     """Workers of one core, named w1, w2 …, with so many cores in use."""
     return tuple(Worker(f"w{place + 1}", 1.0, each) for place, each in enumerate(used))

@@ -1,7 +1,5 @@
 """Least attained service, shortest remaining work, and greedy marginal loss reduction."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.engines.simulated import simulated
@@ -14,7 +12,7 @@ from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 from tests.scheduling.making import Table
 
 
-def ends(policy: str, *jobs: JobSpec, cores: float = 1.0) -> dict[str, float]:
+def ends(policy, *jobs, cores=1.0):
     """When each job ended."""
     chosen, engine = POLICIES[policy], simulated(Scenario((WorkerSpec("w", cores),), jobs), seed=0)
     return {
@@ -26,7 +24,7 @@ def ends(policy: str, *jobs: JobSpec, cores: float = 1.0) -> dict[str, float]:
     }
 
 
-def test_srpt_serves_the_least_work_left_first() -> None:
+def test_srpt_serves_the_least_work_left_first():
     made = Table("srpt")
     made.on("w", "a", "b", "c")
     for name, left in (("a", 50.0), ("b", 20.0), ("c", 90.0)):
@@ -36,14 +34,14 @@ def test_srpt_serves_the_least_work_left_first() -> None:
     assert made.weights == {"a": 0.01, "c": 0.0001}
 
 
-def test_srpt_has_the_least_mean_completion_of_all_on_one_worker() -> None:
+def test_srpt_has_the_least_mean_completion_of_all_on_one_worker():
     jobs = [JobSpec(f"j{place}", work, 3.0 * place) for place, work in enumerate((60.0, 20.0, 40.0, 10.0))]
     least = sum(ends("srpt", *jobs).values())
     for policy in ("free", "las", "slaq"):
         assert least <= sum(ends(policy, *jobs).values())
 
 
-def test_srpt_takes_what_it_does_not_know_last() -> None:
+def test_srpt_takes_what_it_does_not_know_last():
     made = Table("srpt")
     made.on("w", "a", "b")
     made.put("b", hidden=Hidden(1e6))
@@ -51,7 +49,7 @@ def test_srpt_takes_what_it_does_not_know_last() -> None:
     assert made.labels == {"a": "#2", "b": "#1"}
 
 
-def test_las_serves_the_least_attained_first_and_looks_again_after_a_quantum() -> None:
+def test_las_serves_the_least_attained_first_and_looks_again_after_a_quantum():
     made = Table("las", {"quantum": 10.0})
     made.on("w", "a")
     made.put("a", cpu_seconds=40.0)
@@ -64,22 +62,22 @@ def test_las_serves_the_least_attained_first_and_looks_again_after_a_quantum() -
     assert made.weights == {"a": 1.0, "b": 0.01}
 
 
-def test_las_lets_a_short_newcomer_through() -> None:
+def test_las_lets_a_short_newcomer_through():
     jobs = (JobSpec("long", 300.0), JobSpec("short", 10.0, 100.0))
     assert ends("las", *jobs)["short"] == pytest.approx(110.0, abs=1.0)
 
 
-def test_weights_leave_no_processor_idle() -> None:
+def test_weights_leave_no_processor_idle():
     jobs = (JobSpec("first", 10.0, demand=0.25), JobSpec("second", 30.0))
     assert max(ends("srpt", *jobs).values()) == pytest.approx(40.0, abs=0.5)
 
 
-def test_slaq_gives_the_units_to_the_largest_marginal_gain() -> None:
+def test_slaq_gives_the_units_to_the_largest_marginal_gain():
     quick, slow = Gain(0.0, 0.0, 1.0, 0.1), Gain(0.0, 0.0, 1.0, 0.01)
     assert divide_units({"a": quick, "b": slow}, 50, 0.2) == {"a": 49, "b": 1}
 
 
-def test_slaq_divides_where_gains_fall() -> None:
+def test_slaq_divides_where_gains_fall():
     quick, slow = Gain(0.0, 0.0, 1.0, 0.1, decay=0.5), Gain(0.0, 0.0, 1.0, 0.05, decay=0.5)
     got = divide_units({"a": quick, "b": slow}, 50, 0.2)
     # equal marginal gains: 0.1·exp(−0.1·x) = 0.05·exp(−0.1·y), x + y = 50
@@ -87,17 +85,17 @@ def test_slaq_divides_where_gains_fall() -> None:
     assert got["a"] - got["b"] == pytest.approx(6.93, abs=1.1)
 
 
-def test_slaq_serves_those_it_knows_nothing_of_first_and_alike() -> None:
+def test_slaq_serves_those_it_knows_nothing_of_first_and_alike():
     known = Gain(0.0, 0.0, 1.0, 0.1)
     got = divide_units({"a": known, "b": None, "c": None}, 51, 0.2)
     assert got == {"a": 1, "b": 25, "c": 25}
 
 
-def test_slaq_gives_each_job_a_unit_however_many_there_are() -> None:
+def test_slaq_gives_each_job_a_unit_however_many_there_are():
     assert set(divide_units({str(i): None for i in range(80)}, 50, 0.2).values()) == {1}
 
 
-def test_slaq_measures_gain_per_core_second() -> None:
+def test_slaq_measures_gain_per_core_second():
     made = Table("slaq", {"quantum": 10.0})
     made.on("w", "a", "b")
     for name in ("a", "b"):
@@ -110,7 +108,7 @@ def test_slaq_measures_gain_per_core_second() -> None:
     assert made.weights == {"a": 0.98, "b": 0.02}
 
 
-def test_a_refused_weight_is_asked_for_again_at_the_next_look_only() -> None:
+def test_a_refused_weight_is_asked_for_again_at_the_next_look_only():
     made = Table("las")
     made.on("w", "a", "b")
     made.put("a", cpu_seconds=9.0)

@@ -1,7 +1,5 @@
 """Serving the best prefix first is the best order; chances count as what they are worth on average."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 
 import numpy as np

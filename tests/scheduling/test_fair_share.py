@@ -1,7 +1,5 @@
 """The virtual machine on which everybody shares, and the promises made from it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +9,7 @@ from core.scheduling.shares import FairShare, advance_fair_shares, compute_slack
 works = st.lists(st.floats(0.5, 500.0), min_size=1, max_size=8)
 
 
-def made(left: list[float]) -> tuple[dict[str, FairShare], dict[str, float], dict[str, float]]:
+def made(left):
     names = [f"j{k}" for k in range(len(left))]
     return (
         {name: FairShare(0.0, 0.0) for name in names},
@@ -20,7 +18,7 @@ def made(left: list[float]) -> tuple[dict[str, FairShare], dict[str, float], dic
     )
 
 
-def step_by_step(left: dict[str, float], caps: dict[str, float], capacity: float) -> dict[str, float]:
+def step_by_step(left, caps, capacity):
     """The same ends by small steps of time."""
     left, ends, time, step = dict(left), {}, 0.0, 0.01
     while left:
@@ -38,7 +36,7 @@ def step_by_step(left: dict[str, float], caps: dict[str, float], capacity: float
 
 
 @given(st.lists(st.floats(0.5, 20.0), min_size=1, max_size=5), st.lists(st.floats(0.2, 2.0), min_size=5))
-def test_ends_are_those_of_sharing_in_small_steps(left: list[float], caps: list[float]) -> None:
+def test_ends_are_those_of_sharing_in_small_steps(left, caps):
     jobs, totals, demands = made(left)
     demands = {name: caps[k] for k, name in enumerate(demands)}
     found = estimate_fair_finishes(jobs, totals, demands, 1.0, 0.0)
@@ -47,7 +45,7 @@ def test_ends_are_those_of_sharing_in_small_steps(left: list[float], caps: list[
 
 
 @given(works)
-def test_no_capacity_is_lost_while_anyone_can_use_it(left: list[float]) -> None:
+def test_no_capacity_is_lost_while_anyone_can_use_it(left):
     jobs, totals, demands = made(left)
     assert max(estimate_fair_finishes(jobs, totals, demands, 2.0, 7.0).values()) == pytest.approx(
         7.0 + sum(left) / 2.0
@@ -55,7 +53,7 @@ def test_no_capacity_is_lost_while_anyone_can_use_it(left: list[float]) -> None:
 
 
 @given(works, st.floats(0.0, 50.0))
-def test_looking_twice_is_looking_once(left: list[float], seconds: float) -> None:
+def test_looking_twice_is_looking_once(left, seconds):
     jobs, totals, demands = made(left)
     later = advance_fair_shares(jobs, totals, demands, 2.0, seconds)
     once, twice = (
@@ -67,6 +65,6 @@ def test_looking_twice_is_looking_once(left: list[float], seconds: float) -> Non
     assert all(once[name] <= seconds + 1e-4 for name in set(once) - set(twice))
 
 
-def test_slack_counts_everything_that_is_promised_earlier() -> None:
+def test_slack_counts_everything_that_is_promised_earlier():
     spare = compute_slack({"a": 30.0, "b": 20.0}, {"a": 8.0, "b": 4.0}, {"a": 2.0, "b": 2.0}, 2.0, 10.0)
     assert spare == [("b", 8.0), ("a", 14.0)]

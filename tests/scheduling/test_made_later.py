@@ -1,7 +1,5 @@
 """What is made when somebody looks at it is a tuple to everybody who looks, and is made once."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

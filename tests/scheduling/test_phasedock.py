@@ -1,10 +1,7 @@
 """The project's own policy: its order, its promises, and what it does where it knows nothing."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -20,12 +17,8 @@ from core.simulation.loss import FAMILIES
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 from tests.scheduling.making import Table, workers
 
-if TYPE_CHECKING:
-    from core.scheduling.loop import Entry
-    from core.scheduling.ports import SchedulingPolicy
 
-
-def drawn(n: int, seed: int, workers: int = 1, *, caps: bool = True, says: bool = True) -> Scenario:
+def drawn(n, seed, workers=1, *, caps=True, says=True):
     chance = np.random.default_rng([seed, n])
     kinds = list(FAMILIES["exponential"])
     jobs = tuple(
@@ -42,24 +35,24 @@ def drawn(n: int, seed: int, workers: int = 1, *, caps: bool = True, says: bool 
     return Scenario(tuple(WorkerSpec(f"w{k}", 1.0) for k in range(workers)), jobs)
 
 
-def run(scenario: Scenario, policy: SchedulingPolicy = PHASEDOCK, **settings: object) -> list[Entry]:
+def run(scenario, policy=PHASEDOCK, **settings):
     return list(drive(simulated(scenario, 1), policy, policy.build_settings(settings), 1))
 
 
-def completions(entries: list[Entry]) -> dict[str, float]:
+def completions(entries):
     return {
         job.id: entry.observation.time - job.arrived for entry in entries for job in entry.observation.ended
     }
 
 
-def some(seeds: int) -> list:
+def some(seeds):
     """So many seeds, of which all but the first run in the long tests alone."""
     return [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, seeds))]
 
 
 @pytest.mark.parametrize("seed", some(6))
 @pytest.mark.parametrize("delta", [0.1, 0.3])
-def test_nobody_waits_much_longer_than_its_promise(seed: int, delta: float) -> None:
+def test_nobody_waits_much_longer_than_its_promise(seed, delta):
     scenario = drawn(10, seed)
     mine = completions(run(scenario, delta=delta, goal=10.0))
     fair = completions(run(scenario, POLICIES["free"]))
@@ -68,13 +61,13 @@ def test_nobody_waits_much_longer_than_its_promise(seed: int, delta: float) -> N
 
 
 @pytest.mark.parametrize("seed", some(4))
-def test_jobs_end_sooner_on_the_whole(seed: int) -> None:
+def test_jobs_end_sooner_on_the_whole(seed):
     scenario = drawn(10, 100 + seed)
     mine, free = completions(run(scenario)), completions(run(scenario, POLICIES["free"]))
     assert sum(mine.values()) < 0.85 * sum(free.values())
 
 
-def test_who_does_not_say_how_much_is_left_keeps_a_fair_share() -> None:
+def test_who_does_not_say_how_much_is_left_keeps_a_fair_share():
     scenario = drawn(8, 5, says=False)
     entries = run(scenario)
     assert not [action for entry in entries for action in entry.actions if isinstance(action, Pause)]
@@ -83,7 +76,7 @@ def test_who_does_not_say_how_much_is_left_keeps_a_fair_share() -> None:
         assert mine[name] == pytest.approx(seconds, rel=1e-6)
 
 
-def test_one_silent_job_among_others_is_not_starved() -> None:
+def test_one_silent_job_among_others_is_not_starved():
     scenario = drawn(8, 6, caps=False)
     silent = dataclasses.replace(scenario.jobs[0], steps=None)
     scenario = dataclasses.replace(scenario, jobs=(silent, *scenario.jobs[1:]))
@@ -91,13 +84,13 @@ def test_one_silent_job_among_others_is_not_starved() -> None:
     assert mine[silent.id] <= 1.05 * free[silent.id]
 
 
-def test_a_job_that_has_more_steps_than_it_said_still_ends() -> None:
+def test_a_job_that_has_more_steps_than_it_said_still_ends():
     scenario = drawn(6, 7)
     liars = tuple(dataclasses.replace(job, size_error=0.5) for job in scenario.jobs)
     assert len(completions(run(dataclasses.replace(scenario, jobs=liars)))) == 6
 
 
-def test_moves_are_few_and_wake_the_job_first() -> None:
+def test_moves_are_few_and_wake_the_job_first():
     entries = run(drawn(24, 8, workers=3, caps=False))
     moves = [action.job for entry in entries for action in entry.actions if isinstance(action, Migrate)]
     assert moves
@@ -105,7 +98,7 @@ def test_moves_are_few_and_wake_the_job_first() -> None:
     assert not [failure for entry in entries for failure in entry.failures]
 
 
-def test_a_long_job_that_cannot_use_a_worker_is_not_left_to_the_end() -> None:
+def test_a_long_job_that_cannot_use_a_worker_is_not_left_to_the_end():
     scenario = drawn(8, 10, caps=False)
     narrow = dataclasses.replace(scenario.jobs[0], work=200.0, demand=0.2, arrival=0.0)
     scenario = dataclasses.replace(scenario, jobs=(narrow, *scenario.jobs[1:]))
@@ -115,7 +108,7 @@ def test_a_long_job_that_cannot_use_a_worker_is_not_left_to_the_end() -> None:
     assert late > 1.1 * ends[1]
 
 
-def reached(entries: list[Entry], scenario: Scenario) -> list[float]:
+def reached(entries, scenario):
     """Mean times to 90, 95 and 99% of the loss reduction."""
     outcome = Outcome(ground_truth(scenario))
     for entry in entries:
@@ -125,7 +118,7 @@ def reached(entries: list[Entry], scenario: Scenario) -> list[float]:
 
 
 @pytest.mark.parametrize("seed", some(3))
-def test_no_point_is_paid_for_by_the_next(seed: int) -> None:
+def test_no_point_is_paid_for_by_the_next(seed):
     """A weight on 90% alone makes 99% late; weights on all three make none of them later than sharing."""
     scenario = drawn(10, 300 + seed, caps=False)
     mine = reached(run(scenario), scenario)
@@ -135,7 +128,7 @@ def test_no_point_is_paid_for_by_the_next(seed: int) -> None:
     assert mine[2] < single[2]
 
 
-def test_a_job_is_on_its_way_to_one_point_after_the_other() -> None:
+def test_a_job_is_on_its_way_to_one_point_after_the_other():
     entries = run(drawn(1, 11))
     labels = [mark.label for entry in entries for mark in entry.marks]
     assert [label for label, _ in itertools.groupby(labels)] == [
@@ -147,7 +140,7 @@ def test_a_job_is_on_its_way_to_one_point_after_the_other() -> None:
     ]
 
 
-def test_a_job_is_promised_nothing_before_its_size_is_known() -> None:
+def test_a_job_is_promised_nothing_before_its_size_is_known():
     """The first job takes its two steps in ten seconds; what is promised by then must not bind for ever."""
     slow = JobSpec("slow", work=200.0, demand=0.2)
     others = tuple(JobSpec(f"quick-{k}", work=30.0, arrival=20.0) for k in range(4))
@@ -155,13 +148,13 @@ def test_a_job_is_promised_nothing_before_its_size_is_known() -> None:
     assert Pause("slow") in [action for entry in entries for action in entry.actions]
 
 
-def test_without_pauses_everybody_keeps_running() -> None:
+def test_without_pauses_everybody_keeps_running():
     entries = run(drawn(8, 9), pause=False)
     assert not [action for entry in entries for action in entry.actions if isinstance(action, Pause)]
     assert len(completions(entries)) == 8
 
 
-def test_jobs_that_ended_before_they_used_a_processor_say_nothing_of_the_next() -> None:
+def test_jobs_that_ended_before_they_used_a_processor_say_nothing_of_the_next():
     made = Table("phasedock", workers=workers(0.0, 0.0))
     made.on("w1", "brief", "x", "y")
     made.look(0.0, ended=("brief",))

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from core.scheduling.actions import Action, Migrate, Pause, Refuse, Resume, SetLimit, Start, Stop
+from core.scheduling.actions import Migrate, Pause, Refuse, Resume, SetLimit, Start, Stop
 from core.scheduling.model import Failure, Hidden, Job, JobState, Observation, Trigger, Worker
 from core.scheduling.policies import POLICIES
 from core.scheduling.policy_exam import is_possible
@@ -42,7 +42,7 @@ class Chaos(RuleBasedStateMachine):
         seed=st.integers(0, 9),
         chosen=st.sampled_from([5.0, 30.0]),
     )
-    def begin(self, count: int, capacity: float, seed: int, chosen: float) -> None:
+    def begin(self, count, capacity, seed, chosen):
         self.policy = POLICIES[self.policy_name]
         self.step = chosen
         self.state: Any = self.policy.begin(self.policy.build_settings(self.values), seed)
@@ -62,7 +62,7 @@ class Chaos(RuleBasedStateMachine):
         able=st.sampled_from([True, True, False]),
         fails=st.booleans(),
     )
-    def arrive(self, count: int, request: float | None, able: bool, fails: bool) -> None:
+    def arrive(self, count, request, able, fails):
         for _ in range(count):
             name, self.born = f"j{self.born}", self.born + 1
             hidden = Hidden(50.0 + self.born)
@@ -77,7 +77,7 @@ class Chaos(RuleBasedStateMachine):
         busy=st.integers(1, 3),
         fails=st.booleans(),
     )
-    def passes(self, printed: list[float], seconds: float, busy: int, fails: bool) -> None:
+    def passes(self, printed, seconds, busy, fails):
         """Time passes: jobs run and print; not all of them."""
         self.time += seconds
         for place, (name, job) in enumerate(self.jobs.items()):
@@ -87,7 +87,7 @@ class Chaos(RuleBasedStateMachine):
         self.look(Trigger.TICK, fails=fails)
 
     @rule(level=st.floats(0.5, 1.0), rounds=st.integers(3, 8), busy=st.integers(1, 3), fails=st.booleans())
-    def converge(self, level: float, rounds: int, busy: int, fails: bool) -> None:
+    def converge(self, level, rounds, busy, fails):
         """Ticks in a row at which some losses hardly fall, less each time, and the others fall quickly."""
         for place in range(rounds):
             self.time = self.wake if self.wake is not None else self.time + self.step
@@ -100,7 +100,7 @@ class Chaos(RuleBasedStateMachine):
 
     @precondition(lambda self: self.jobs)
     @rule(which=st.integers(0, 99), fails=st.booleans(), crashes=st.booleans())
-    def ends(self, which: int, fails: bool, crashes: bool) -> None:
+    def ends(self, which, fails, crashes):
         name = list(self.jobs)[which % len(self.jobs)]
         end = JobState.FAILED if crashes else JobState.DONE
         self.ended.append(replace(self.jobs.pop(name), state=end))
@@ -108,31 +108,31 @@ class Chaos(RuleBasedStateMachine):
 
     @precondition(lambda self: any(job.state is JobState.MIGRATING for job in self.jobs.values()))
     @rule(works=st.booleans())
-    def arrives_on_its_target(self, works: bool) -> None:
+    def arrives_on_its_target(self, works):
         moving = [name for name, job in self.jobs.items() if job.state is JobState.MIGRATING]
         self.settle(moving[0], works)
         self.look(Trigger.OUTCOME)
 
     @precondition(lambda self: self.shown)
     @rule(back=st.integers(0, 99))
-    def repeats_an_old_message(self, back: int) -> None:
+    def repeats_an_old_message(self, back):
         before = copy.deepcopy(self.state)
         answer = self.policy.decide(self.state, self.shown[back % len(self.shown)])
         assert (answer.actions, answer.reasons, answer.state) == ((), (), before)
         self.state = answer.state
 
-    def settle(self, name: str, works: bool) -> None:
+    def settle(self, name, works):
         """End a migration, on its target or back at its origin."""
         job, origin = self.jobs[name], self.origins.pop(name)
         self.jobs[name] = replace(job, state=JobState.RUNNING, worker=job.worker if works else origin)
         if not works:
             self.failures.append(Failure(Migrate(name, job.worker or ""), "It did not start."))
 
-    def look(self, trigger: Trigger, *, fails: bool = False) -> None:
+    def look(self, trigger, *, fails=False):
         """Show the world, check what is decided, and do it, or refuse it."""
         seen = Observation(
             self.number, self.time, trigger, self.workers, tuple(self.jobs.values()), tuple(self.ended),
-            tuple(self.failures),
+            tuple(self.failures)
         )  # fmt: skip
         self.number += 1
         self.ended, self.failures = [], []
@@ -150,7 +150,7 @@ class Chaos(RuleBasedStateMachine):
             else:
                 self.do(action)
 
-    def count(self, reasons: tuple[Any, ...]) -> None:
+    def count(self, reasons):
         for reason in reasons:
             for algorithm in ("Algorithm 4", "Algorithm 5"):
                 if reason.rule.startswith(algorithm):
@@ -158,7 +158,7 @@ class Chaos(RuleBasedStateMachine):
         if self.values.get("rebalance") != "as-printed":
             assert all(times == 1 for times in self.moved.values())
 
-    def do(self, action: Action) -> None:
+    def do(self, action):
         """Perform an action as an engine would."""
         job = self.jobs[action.job]
         match action:
@@ -182,7 +182,7 @@ class Chaos(RuleBasedStateMachine):
             case _:
                 self.failures.append(Failure(action, "It cannot be done now."))
 
-    def teardown(self) -> None:
+    def teardown(self):
         """Once nothing fails any more, every job that waits is started, in a queue as others end."""
         if not hasattr(self, "jobs"):
             return
@@ -196,7 +196,7 @@ class Chaos(RuleBasedStateMachine):
             self.time_passes()
         assert all(job.state is not JobState.WAITING for job in self.jobs.values())
 
-    def time_passes(self) -> None:
+    def time_passes(self):
         for name in list(self.origins):
             if name in self.jobs and self.jobs[name].state is JobState.MIGRATING:
                 self.settle(name, works=True)
@@ -224,28 +224,28 @@ CASES = {
     "flowcon, every other way": (
         "flowcon",
         {"growth": "means", "new_limit": "multiplicative", "unknown": "unknown-inf", "threshold": "peak",
-         "limits": "hybrid", "work_conserving": True},
+         "limits": "hybrid", "work_conserving": True}
     ),
     "elastic, in turns": (
         "elastic",
-        {"order": "round-robin", "admission": "attend", "reassign": "fill", "quantum": 5.0, "grain": 0.25},
+        {"order": "round-robin", "admission": "attend", "reassign": "fill", "quantum": 5.0, "grain": 0.25}
     ),
     "elastic, by priority": (
         "elastic",
-        {"order": "priority", "feedback": True, "admission": "equal", "victim": "smallest", "grain": 0.25},
+        {"order": "priority", "feedback": True, "admission": "equal", "victim": "smallest", "grain": 0.25}
     ),
-    "specon, as printed": ("specon", {"rebalance": "as-printed", "alpha": 0.1, "placement": "random"}),
+    "specon, as printed": ("specon", {"rebalance": "as-printed", "alpha": 0.1, "placement": "random"})
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_policy_keeps_its_head(case: str) -> None:
+def test_a_policy_keeps_its_head(case):
     name, values = CASES[case]
     machine = type("Machine", (Chaos,), {"policy_name": name, "values": values})
     run_state_machine_as_test(
         machine,
         settings=fewer(
             5, stateful_step_count=30,
-            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-        ),
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+        )
     )  # fmt: skip

@@ -1,7 +1,5 @@
 """``resizes``: one job after another through the same numbers of cores."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.errors import InputError

@@ -1,7 +1,5 @@
 """Sequences for the tests of this folder, from lists of labels."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """`phasedock sequences`, and the sequences of a workspace."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

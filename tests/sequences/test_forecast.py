@@ -1,7 +1,5 @@
 """Forecasts and stays against exact fractions."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The transition graph against its slow twin, and what must hold of it for any labels."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Grouping equals `numpy.unique`, whether the numbers are small or not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

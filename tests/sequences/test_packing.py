@@ -1,7 +1,5 @@
 """Runs and packing: lossless, equal to the slow twins, whatever the labels."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

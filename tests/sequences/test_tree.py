@@ -1,7 +1,5 @@
 """The prefix tree, paths and prototypes against slow twins; relabelling permutes and nothing else."""
 
-from __future__ import annotations
-
 import statistics
 
 import numpy as np

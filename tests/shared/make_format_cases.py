@@ -4,23 +4,17 @@ Run ``python -m tests.shared.make_format_cases`` after core/units has changed on
 ``[function, arguments, text]``; NaN and the infinities, which JSON lacks, are their names.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from core import units
 from core.units import GIB, KIB, MIB, Unit
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 FILE = Path(__file__).with_name("format.json")
-WRITERS: dict[str, Callable[..., str]] = {
+WRITERS = {
     "number": units.format_number,
     "cores": units.format_cores,
     "bytes": units.format_bytes,
@@ -70,7 +64,7 @@ LIMITS = [1.0, 10.0, 60.0, 99.995, 100.0, 999.5, 1000.0, 3600.0, 86400.0, 3.6e6,
 SHARES = [0.0005, 0.00125, 0.0625, 0.2815, 0.28125, 0.9995, 0.99949]
 
 
-def _values() -> list[float]:
+def _values():
     """Edges, ties, both neighbours of every limit, and some of every size."""
     near = (
         neighbour
@@ -83,7 +77,7 @@ def _values() -> list[float]:
     return [*sizes, *(-size for size in sizes), *NAMED.values()]
 
 
-def _calls() -> Iterator[tuple[str, list[object]]]:
+def _calls():
     for value in _values():
         for name in ("number", "cores", "bytes", "rate", "watts", "duration", "share", "change"):
             yield name, [value]
@@ -96,14 +90,14 @@ def _calls() -> Iterator[tuple[str, list[object]]]:
             yield "value", [value, unit.value]
 
 
-def _spelt(argument: object) -> object:
+def _spelt(argument):
     """NaN and infinities by their names."""
     if isinstance(argument, float) and not math.isfinite(argument):
         return next(name for name, value in NAMED.items() if repr(value) == repr(argument))
     return argument
 
 
-def text() -> str:
+def text():
     """The whole file."""
     cases = [[name, [_spelt(each) for each in given], WRITERS[name](*given)] for name, given in _calls()]
     return "[\n" + ",\n".join(json.dumps(case, ensure_ascii=False) for case in cases) + "\n]\n"

@@ -1,7 +1,5 @@
 """Deadlines as people write them: what is meant is found, what could mean two things is refused."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -23,8 +21,8 @@ def at(*moment, zone="UTC"):
     ("text", "seconds"),
     [
         ("2h", 7200), ("in 2 h", 7200), ("1 h 30 min", 5400), ("90 minutes", 5400), ("1.5 hours", 5400),
-        ("45s", 45), ("1d 2h", 93600), ("  In  10 MIN ", 600),
-    ],
+        ("45s", 45), ("1d 2h", 93600), ("  In  10 MIN ", 600)
+    ]
 )  # fmt: skip
 def test_a_span_counts_from_now(text, seconds):
     assert read_deadline(text, NOW) == NOW + seconds
@@ -36,8 +34,8 @@ def test_a_span_counts_from_now(text, seconds):
         ("18:00", (2027, 1, 15, 18, 0)), ("6 pm", (2027, 1, 15, 18, 0)), ("6:30pm", (2027, 1, 15, 18, 30)),
         ("by 12 pm", (2027, 1, 15, 12, 0)), ("tomorrow 12 am", (2027, 1, 16, 0, 0)),
         ("tomorrow 9:00", (2027, 1, 16, 9, 0)), ("today 23:59", (2027, 1, 15, 23, 59)),
-        ("2027-01-20 18:00", (2027, 1, 20, 18, 0)), ("2027-01-20T18:00:30", (2027, 1, 20, 18, 0, 30)),
-    ],
+        ("2027-01-20 18:00", (2027, 1, 20, 18, 0)), ("2027-01-20T18:00:30", (2027, 1, 20, 18, 0, 30))
+    ]
 )  # fmt: skip
 @pytest.mark.parametrize("zone", ["UTC", BERLIN])
 def test_a_time_of_day_is_that_of_whoever_wrote_it(text, moment, zone):
@@ -60,8 +58,8 @@ def test_where_clocks_are_put_forward_a_morning_is_an_hour_nearer():
         "25:00", "13 pm", "0 am",
         "18:75", "7:00", "0 s",
         "2027-01-20", "2026-01-20 18:00",
-        "2037-01-20 18:00", "9999 h",
-    ],
+        "2037-01-20 18:00", "9999 h"
+    ]
 )  # fmt: skip
 def test_what_is_not_clear_or_over_is_refused_with_what_to_write(text, refuses):
     with refuses(ValueError) as caught:

@@ -1,7 +1,5 @@
 """What core/units writes; format.json hands all of it to its twin in the browser."""
 
-from __future__ import annotations
-
 import json
 import math
 
@@ -60,23 +58,23 @@ from tests.shared.make_format_cases import FILE, WRITERS, text
         (format_value(0.5, Unit.SHARE), "50.0%"),
     ],
 )
-def test_quantities_are_written_for_people(written: str, expected: str) -> None:
+def test_quantities_are_written_for_people(written, expected):
     assert written == expected
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("write", [write for name, write in WRITERS.items() if name != "value"])
-def test_what_is_unknown_is_a_dash_without_a_unit(write: object, value: float) -> None:
+def test_what_is_unknown_is_a_dash_without_a_unit(write, value):
     assert callable(write)
     assert write(value) == "–"
 
 
-def test_the_browser_is_held_to_what_is_written_here() -> None:
+def test_the_browser_is_held_to_what_is_written_here():
     assert FILE.read_text(encoding="utf-8") == text(), "run python -m tests.shared.make_format_cases"
     assert {name for name, _, _ in json.loads(text())} == set(WRITERS)
 
 
-def test_words_are_listed_as_in_a_sentence() -> None:
+def test_words_are_listed_as_in_a_sentence():
     assert [format_list(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == [
         "",
         "a",

@@ -1,7 +1,5 @@
 """When jobs are submitted."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

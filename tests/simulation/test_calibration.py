@@ -1,7 +1,5 @@
 """Constants fitted from a recorded run: the truth comes back where it is known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Loss curves, their calibration, and the noise of what is printed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What is shown of the simulated world does not depend on when, or whether, somebody looks at it."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

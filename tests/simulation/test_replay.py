@@ -1,7 +1,5 @@
 """A host that replays recordings: what a limit does to it, and what nothing can do to it."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 
@@ -55,18 +53,18 @@ def plans(draw):
     )
 
 
-def constant(cores=1.0, steps=10, **more) -> Recording:
+def constant(cores=1.0, steps=10, **more):
     """A job that uses the same cores all the time and prints the number of steps that are left."""
     memory, io = more.get("memory", (50.0,) * steps), (0.0,) * steps
     return Recording("flat", 1.0, (cores,) * steps, memory, tuple(float(steps - i) for i in range(steps)), io)
 
 
-def once(*recorded, cores=8.0, limit=None, memory=None) -> ReplayPlan:
+def once(*recorded, cores=8.0, limit=None, memory=None):
     """A host on which each of some recordings is replayed once."""
     return ReplayPlan(cores, 1e9, recorded, tuple(StartingPlace(limit, memory) for _ in recorded), math.inf)
 
 
-def used(now: Replay) -> dict[int, float]:
+def used(now):
     return {job.number: job.used for job in now.jobs}
 
 

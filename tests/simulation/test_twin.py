@@ -1,7 +1,5 @@
 """The simulator against its slow twin, which goes by small steps."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The simulated world: known cases, and what is true in every world under any policy."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest
@@ -74,11 +72,7 @@ def test_a_failed_migration_goes_on_where_it_came_from(stage, seconds):
     assert ends(entries)["j"] == pytest.approx(10 + seconds)
     seen = next(e.observation for e in entries if e.observation.failures)
     assert seen.failures[0].action == Migrate("j", "b")
-    assert (seen.trigger, seen.jobs[0].worker, seen.jobs[0].state) == (
-        Trigger.OUTCOME,
-        "a",
-        JobState.RUNNING,
-    )
+    assert (seen.trigger, seen.jobs[0].worker, seen.jobs[0].state) == (Trigger.OUTCOME, "a", JobState.RUNNING)
 
 
 def test_a_job_that_crashes_ends_as_failed_with_what_it_printed():
@@ -184,7 +178,7 @@ def test_in_every_world_under_any_policy(scenario, seed):
 
 def check_clock_and_capacity(entries):
     cores = {worker.id: worker.capacity for worker in entries[0].observation.workers}
-    used: dict[str, float] = {}
+    used = {}
     before, allowed = 0.0, sum(cores.values())
     for number, entry in enumerate(entries):
         seen = entry.observation
@@ -210,7 +204,7 @@ def limit_before(entry, name):
 
 
 def check_jobs(scenario, entries):
-    readings: dict[str, list] = {spec.id: [] for spec in scenario.jobs}
+    readings = {spec.id: [] for spec in scenario.jobs}
     ended = [job for entry in entries for job in entry.observation.ended]
     assert Counter(job.id for job in ended) == Counter(spec.id for spec in scenario.jobs)
     for entry in entries:

@@ -1,7 +1,5 @@
 """Importing AI4DL's files: the published ones where they are, and small ones of our own everywhere."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

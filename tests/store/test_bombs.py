@@ -1,11 +1,8 @@
 """Small files that would become large: each is answered within 3 s and 512 MiB, whatever it is."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -18,14 +15,11 @@ from tests.store.foreign_files import bag, kind, name, pickled, raw, shape, text
 from tests.store.formats import archive_with, formats, unzipped, zipped
 from tests.store.test_broken_fuzz import MOST_BYTES, MOST_SECONDS, cost_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 MIB = 2**20
 KMEANS = ("sklearn.cluster._kmeans", "KMeans")
 
 
-def used_often(times: int = 60, size: int = 16 * MIB) -> bytes:
+def used_often(times=60, size=16 * MIB):
     """An array that is made of the same remembered bytes again and again."""
     made = name("numpy.core.multiarray", "_reconstruct") + name("numpy", "ndarray")
     made += whole(0) + b"\x85" + raw(b"b") + b"\x87R"
@@ -33,22 +27,22 @@ def used_often(times: int = 60, size: int = 16 * MIB) -> bytes:
     return pickled(b"(" + raw(bytes(size)) + b"q\x00" + (made + state) * times + b"t")
 
 
-def built_often(attributes: int = 30_000, times: int = 60_000) -> bytes:
+def built_often(attributes=30_000, times=60_000):
     """An object that takes over the same remembered attributes again and again."""
     items = b"".join(text(f"k{i}") + b"N" for i in range(attributes))
     return pickled(name(*KMEANS) + b")\x81}(" + items + b"uq\x00b" + b"h\x00b" * times)
 
 
-def texts_of_wide_characters() -> bytes:
+def texts_of_wide_characters():
     return pickled(b"(" + text("\U0001f600" + "a" * (20 * MIB)) * 2 + b"t")
 
 
-def giant_shape() -> bytes:
+def giant_shape():
     array = wrapped(np.ones(3)).replace(shape((3,)), shape((2**28, 4)))
     return pickled(bag(*KMEANS, {"cluster_centers_": array}))
 
 
-PICKLES: dict[str, Callable[[], bytes]] = {
+PICKLES = {
     "used often": used_often,
     "built often": built_often,
     "wide texts": texts_of_wide_characters,
@@ -77,16 +71,16 @@ def test_what_is_built_is_counted_not_what_is_read(monkeypatch, refuses):
         read_pickle(built_often(10, 9))
 
 
-def npy(sizes: str, dtype: str, body: bytes) -> bytes:
+def npy(sizes, dtype, body):
     header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {sizes}, }}".encode().ljust(117) + b"\n"
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + body
 
 
-def with_centres(*array: object) -> bytes:
+def with_centres(*array):
     return archive_with(arrays=zipped({"centres.npy": npy(*array)}))
 
 
-def expanded(times: int) -> bytes:
+def expanded(times):
     """A model that says that its phases were divided many times."""
     one = npy("(2, 3)", "<f4", bytes(24))
     phases = [{"phase": 2 * i + 2, "ids": [2 * i + 3, 2 * i + 4]} for i in range(times)]
@@ -98,7 +92,7 @@ def expanded(times: int) -> bytes:
     return zipped({**unzipped(told), "model.json": json.dumps(facts).encode()})
 
 
-ARCHIVES: dict[str, Callable[[], bytes]] = {
+ARCHIVES = {
     "lists": lambda: archive_with(facts=b"[" + b"[]," * (5 * MIB) + b"[]]"),
     "as many lists as may be": lambda: archive_with(facts=b"[" + b"[]," * 499_990 + b"[]]"),
     "wide text": lambda: archive_with(facts=b'{"a":"\xf0\x9f\x98\x80' + b"a" * (15 * MIB) + b'"}'),
@@ -119,8 +113,8 @@ def test_a_model_of_our_own_stays_small(make, tmp_path):
     answered(lambda: load_model(path))
 
 
-def answered(read: Callable[[], object]) -> None:
-    def refused() -> None:
+def answered(read):
+    def refused():
         with pytest.raises(InputError) as caught:
             read()
         assert caught.value.hint

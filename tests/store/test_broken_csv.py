@@ -71,7 +71,7 @@ NO_NUMBERS = (
     "#REF!", "#DIV/0!", "#N/A!", "=1+1", "?", "…", "1.5GiB", "3 cores", "200m", "1;5", "$5", "(5)", "5-",
     "1e5e5",
     "one", "nil", "undefined", "missing", "[1]", "{1}", "'1'", "1'000", "1 000,5", "0b1", "１，５",
-   "1/2", "1:2", "١_",
+   "1/2", "1:2", "١_"
 )  # fmt: skip
 INFINITE = ("inf", "-inf", "Infinity", "1e999", "-1e999", "+inf", "INF")
 MISSING = ("", " ", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-", "n/a")
@@ -80,7 +80,7 @@ HUGE = ("1e30", "9" * 40, "1e300")
 NO_TIMES = (
     "yesterday", "2024-13-01", "12:00", "1.7e9s", "0x65", "now",
     "01.02.2024", "T", "1700000000,5", "17e",
-    "2024-02-30", "2024-01-01T25:00:00", "noon", "#VALUE!", "1_700_000_000",
+    "2024-02-30", "2024-01-01T25:00:00", "noon", "#VALUE!", "1_700_000_000"
 )  # fmt: skip
 QUANTITIES = {"cpu": ("3 cores", "200m", "1'000"), "memory": ("1.5GiB", "1'000")}
 COLUMNS = {"cpu": 2, "memory": 3}
@@ -91,46 +91,46 @@ def cell_cases():
         for value in (one for one in NO_NUMBERS if one not in QUANTITIES[column]):
             yield case(
                 f"{column} reads {value}", with_cell(3, place, quoted(value)),
-                f"Column “{column}”", "row 5", value.strip(), kept=2 * N, kind="unparsable",
+                f"Column “{column}”", "row 5", value.strip(), kept=2 * N, kind="unparsable"
             )  # fmt: skip
         for value in INFINITE:
             yield case(
                 f"{column} is {value}", with_cell(4, place, value),
-                f"Column “{column}”", "row 6", "infinite", kept=2 * N, kind="infinite",
+                f"Column “{column}”", "row 6", "infinite", kept=2 * N, kind="infinite"
             )  # fmt: skip
         for value in MISSING:
             yield case(
                 f"{column} is missing as “{value}”", with_cell(5, place, value),
-                f"Column “{column}”", "row 7", "empty", kept=2 * N, kind="missing",
+                f"Column “{column}”", "row 7", "empty", kept=2 * N, kind="missing"
             )  # fmt: skip
         for value in NEGATIVE:
             yield case(
                 f"{column} is {value}", with_cell(6, place, value),
-                f"Column “{column}”", "row 8", "below zero", "dropped", kept=2 * N - 1, kind="negative",
+                f"Column “{column}”", "row 8", "below zero", "dropped", kept=2 * N - 1, kind="negative"
             )  # fmt: skip
         for value in HUGE:
             yield case(
                 f"{column} is {value}", with_cell(7, place, value),
-                f"Column “{column}”", "row 9", "larger than any machine", kept=2 * N - 1, kind="implausible",
+                f"Column “{column}”", "row 9", "larger than any machine", kept=2 * N - 1, kind="implausible"
             )  # fmt: skip
         yield case(
             f"{column} begins without a value", with_cell(0, place, ""),
-            f"Column “{column}”", "row 2", kept=2 * N - 1, kind="missing",
+            f"Column “{column}”", "row 2", kept=2 * N - 1, kind="missing"
         )  # fmt: skip
     for value in NO_TIMES:
         yield case(
             f"time reads {value}", with_cell(3, 1, quoted(value)),
-            "Column “timestamp”", "row 5", "dropped", kept=2 * N - 1, kind="unparsable_time",
+            "Column “timestamp”", "row 5", "dropped", kept=2 * N - 1, kind="unparsable_time"
         )  # fmt: skip
     for value in MISSING:
         yield case(
             f"time is missing as “{value}”", with_cell(3, 1, value),
-            "Column “timestamp”", "row 5", "without a time", kept=2 * N - 1, kind="missing_time",
+            "Column “timestamp”", "row 5", "without a time", kept=2 * N - 1, kind="missing_time"
         )  # fmt: skip
     for value in ("", " ", "   ", '""'):
         yield case(
             f"execution is missing as “{value}”", with_cell(3, 0, value),
-            "Column “execution”", "row 5", "without an execution", kept=2 * N - 1, kind="missing_execution",
+            "Column “execution”", "row 5", "without an execution", kept=2 * N - 1, kind="missing_execution"
         )  # fmt: skip
 
 
@@ -151,7 +151,7 @@ def row_cases():
         ("an execution of one row", [*rows, lonely], "too_short", ("“c”", "fewer than 2"), 2 * N),
         ("executions mixed", rows[::2] + rows[1::2], "interleaved", ("2 executions",), 2 * N),
         ("two workloads", [*rows[:-1], other], "mixed_identity", ("“workload”", "row 25"), 2 * N),
-        ("a long gap", rows[:3] + rows[7:], "gap", ("3 periods",), 2 * N - 4),
+        ("a long gap", rows[:3] + rows[7:], "gap", ("3 periods",), 2 * N - 4)
     ):  # fmt: skip
         yield case(name, text_of(changed), *says, kept=kept, kind=kind)
     same = [[name, "1700000000", *rest] for name, _, *rest in rows]
@@ -217,7 +217,7 @@ def file_cases():
         ("7z", b"7z\xbc\xaf\x27"), ("zstd", b"\x28\xb5\x2f\xfd\x00"), ("pdf", b"%PDF-1.7"),
         ("png", b"\x89PNG\r\n"), ("jpeg", b"\xff\xd8\xff\xe0"),
         ("excel", b"\xd0\xcf\x11\xe0\xa1"), ("elf", b"\x7fELF\x02"), ("sqlite", b"SQLite format 3\x00"),
-        ("hdf5", b"\x89HDF\r\n"), ("pickle", b"\x80\x04\x95\x10\x00"), ("orc", b"ORC\x00"),
+        ("hdf5", b"\x89HDF\r\n"), ("pickle", b"\x80\x04\x95\x10\x00"), ("orc", b"ORC\x00")
     ):  # fmt: skip
         yield case(f"a {name} file", start + bytes(range(64)), "broken.csv", "not a table")
     yield case("binary junk", bytes(range(256)) * 20, "broken.csv", "row", "binary")

@@ -7,8 +7,6 @@ Each run damages other files, told by the seed of pytest-randomly. A failure say
     PHASEDOCK_FUZZ_FILES=20000 PHASEDOCK_FUZZ_STRICT=1 python -m pytest tests/store/test_broken_fuzz.py
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import time
@@ -16,17 +14,13 @@ import zlib
 from contextlib import suppress
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
 from core.errors import PhaseDockError
 from core.store.guard import UNKNOWN_DAMAGE
-from tests.store.formats import Format, formats
+from tests.store.formats import formats
 from tests.store.mutations import damaged
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FORMATS = formats()
 LONG = os.environ.get("PHASEDOCK_TESTS_LONG") == "1"
@@ -37,18 +31,18 @@ SECONDS_PER_MIB = 0.3  # a bomb is read until it is known to be one
 
 
 @pytest.fixture
-def seed(request: pytest.FixtureRequest) -> int:
+def seed(request):
     told = os.environ.get("PHASEDOCK_FUZZ_SEED")
     return int(told) if told else int(request.config.getoption("randomly_seed", 0))
 
 
-def memory(what: str) -> int:
+def memory(what):
     """This process' memory in bytes: now (``VmRSS``) or at its most (``VmHWM``)."""
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what))
     return int(line.split()[1]) * 1024
 
 
-def cost_of(work: Callable[[], object]) -> tuple[float, int]:
+def cost_of(work):
     """What work takes: seconds of processor, and bytes of memory at its most."""
     Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
     before, begin = memory("VmRSS"), time.process_time()
@@ -56,7 +50,7 @@ def cost_of(work: Callable[[], object]) -> tuple[float, int]:
     return time.process_time() - begin, memory("VmHWM") - before
 
 
-def unpacked(path: Path) -> int:
+def unpacked(path):
     """The bytes that a file holds, as far as it can be unpacked."""
     size = 0
     with gzip.open(path) as stream, suppress(OSError, EOFError, zlib.error):
@@ -65,11 +59,11 @@ def unpacked(path: Path) -> int:
     return max(size, path.stat().st_size)
 
 
-def wrong_with(chosen: Format, path: Path) -> str | None:
+def wrong_with(chosen, path):
     """What is wrong with the answer to a file, or None."""
-    said: list[PhaseDockError] = []
+    said = []
 
-    def read() -> None:
+    def read():
         try:
             chosen.read(path)
         except PhaseDockError as error:
@@ -84,7 +78,7 @@ def wrong_with(chosen: Format, path: Path) -> str | None:
     return wrong_words(said[0]) if said else None
 
 
-def wrong_words(error: PhaseDockError) -> str | None:
+def wrong_words(error):
     """What is wrong with the sentences of a refusal, or None."""
     longest = max(len(error.message), len(error.hint))
     if not error.message or not error.hint or longest > MOST_TEXT:
@@ -95,8 +89,8 @@ def wrong_words(error: PhaseDockError) -> str | None:
 
 
 @pytest.mark.parametrize("chosen", FORMATS.values(), ids=FORMATS)
-def test_a_damaged_file_is_answered_soon_and_in_bounds(chosen: Format, tmp_path: Path, seed: int) -> None:
-    found: dict[int, str] = {}
+def test_a_damaged_file_is_answered_soon_and_in_bounds(chosen, tmp_path, seed):
+    found = {}
     for number in range(-(-FILES // len(FORMATS))):
         path = chosen.write(
             tmp_path / "file.csv", damaged(Random(f"{seed} {chosen.name} {number}"), chosen.content)
@@ -108,7 +102,7 @@ def test_a_damaged_file_is_answered_soon_and_in_bounds(chosen: Format, tmp_path:
 
 
 @pytest.mark.parametrize("chosen", [one for one in FORMATS.values() if one.content], ids=lambda one: one.name)
-def test_the_whole_file_of_each_format_is_read(chosen: Format, tmp_path: Path) -> None:
+def test_the_whole_file_of_each_format_is_read(chosen, tmp_path):
     chosen.read(chosen.write(tmp_path / "file.csv", chosen.content))
 
 
@@ -120,7 +114,7 @@ PLACES = (0, 1, 4) if LONG else (1,)
 
 
 @pytest.mark.parametrize("chosen", [one for one in FORMATS.values() if one.content], ids=lambda one: one.name)
-def test_a_file_that_repeats_itself_is_answered_soon(chosen: Format, tmp_path: Path) -> None:
+def test_a_file_that_repeats_itself_is_answered_soon(chosen, tmp_path):
     """Backtracking took for ever over 4,000 empty lines, or brackets that are never closed."""
     found = {}
     for piece in REPEATED if LONG else REPEATED[:4]:

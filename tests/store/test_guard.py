@@ -1,7 +1,5 @@
 """No reader's exception passes its door, and no sentence of a reader is lost there."""
 
-from __future__ import annotations
-
 import logging
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables in which an id, a size or a time is easily taken for something else."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

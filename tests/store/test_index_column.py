@@ -1,10 +1,7 @@
 """A header that lacks the name of its first column: the rows have an index, as pandas reads them."""
 
-from __future__ import annotations
-
 import csv
 import gzip
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -19,13 +16,10 @@ from core.store.guard import UNKNOWN_DAMAGE
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 N = 12
 
 
-def table() -> pd.DataFrame:
+def table():
     return pd.DataFrame(
         {
             "pod": np.repeat(["a", "b,c"], N // 2),
@@ -36,7 +30,7 @@ def table() -> pd.DataFrame:
     )
 
 
-def write_as_r(frame: pd.DataFrame, path: Path, sep: str = ",", quoting: int = csv.QUOTE_NONNUMERIC) -> Path:
+def write_as_r(frame, path, sep=",", quoting=csv.QUOTE_NONNUMERIC):
     """What ``write.table(frame, path, sep = ",")`` writes: row names, and no name above them."""
     text = frame.to_csv(sep=sep, quoting=quoting, index_label="gone", lineterminator="\n")
     head, rest = text.split("\n", 1)

@@ -1,10 +1,7 @@
 """Files in a folder are read as one: what belongs together is found by content, what does not is said."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,13 +12,10 @@ from core.traces.mapping import UNKNOWN
 from core.traces.model import Role
 from core.units import MIB
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 START = 1_700_000_000
 
 
-def write(folder: Path, files: dict[str, str]) -> Path:
+def write(folder, files):
     folder.mkdir(exist_ok=True)
     for name, text in files.items():
         (folder / name).write_text(text)
@@ -42,7 +36,7 @@ def memory(names=("a", "b"), n=20, step=10, shift=0.0):
     return "timestamp;container;memory_mib\n" + "\n".join(rows) + "\n"
 
 
-def test_cpu_here_and_memory_there_are_one_set(tmp_path: Path) -> None:
+def test_cpu_here_and_memory_there_are_one_set(tmp_path):
     folder = write(tmp_path / "two", {"cpu.csv": cpu(), "memory.csv": memory(shift=2.0)})
     found = inspect_file(folder)
     assert found.mapping is not None
@@ -63,7 +57,7 @@ def test_cpu_here_and_memory_there_are_one_set(tmp_path: Path) -> None:
     assert part.traces.n_samples == 40
 
 
-def test_rows_without_a_partner_are_counted_by_file_and_are_no_green_tick(tmp_path: Path, sentence) -> None:
+def test_rows_without_a_partner_are_counted_by_file_and_are_no_green_tick(tmp_path, sentence):
     folder = write(tmp_path / "two", {"cpu.csv": cpu(n=20), "memory.csv": memory(n=7, step=30)})
     traces, report = read_with_report(folder)
     assert traces.n_samples == 14
@@ -72,7 +66,7 @@ def test_rows_without_a_partner_are_counted_by_file_and_are_no_green_tick(tmp_pa
     assert report.rows_kept == 28
 
 
-def test_with_a_period_every_file_is_resampled_to_it_first(tmp_path: Path) -> None:
+def test_with_a_period_every_file_is_resampled_to_it_first(tmp_path):
     folder = write(tmp_path / "two", {"cpu.csv": cpu(n=19), "memory.csv": memory(n=7, step=30)})
     mapping = inspect_file(folder).mapping
     traces, report = read_with_report(folder, replace(mapping, period=30.0))
@@ -81,8 +75,8 @@ def test_with_a_period_every_file_is_resampled_to_it_first(tmp_path: Path) -> No
     assert report.count("irregular") > 0  # that it was resampled is said
 
 
-def test_one_container_per_file_and_one_metric_per_file(tmp_path: Path) -> None:
-    def one(column: str, base: float) -> str:
+def test_one_container_per_file_and_one_metric_per_file(tmp_path):
+    def one(column, base):
         return f"time,{column}\n" + "".join(f"{at(i)},{base + i}\n" for i in range(12))
 
     files = {
@@ -99,7 +93,7 @@ def test_one_container_per_file_and_one_metric_per_file(tmp_path: Path) -> None:
     assert sorted(read_with_report(alike)[0].ids) == ["cpu-gan", "cpu-vae"]
 
 
-def test_metrics_without_a_name_are_told_apart_by_their_files(tmp_path: Path) -> None:
+def test_metrics_without_a_name_are_told_apart_by_their_files(tmp_path):
     rows = [f"{name},{at(i)},{{}}" for name in ("a-1", "b-2") for i in range(10)]
     text = "pod,time,value\n" + "\n".join(rows) + "\n"
     files = {"cpu.csv": text.replace("{}", "0.5"), "memory.csv": text.replace("{}", "2000000000")}
@@ -117,7 +111,7 @@ def test_metrics_without_a_name_are_told_apart_by_their_files(tmp_path: Path) ->
     assert report.rows_kept == 40
 
 
-def test_candidates_are_called_as_in_the_joined_table(tmp_path: Path) -> None:
+def test_candidates_are_called_as_in_the_joined_table(tmp_path):
     header, *rows = cpu(column="cpu_old_cores").splitlines()
     both = "\n".join([f"{header},cpu_new_cores", *(f"{row},{i}.5" for i, row in enumerate(rows))])
     found = inspect_file(write(tmp_path / "two", {"cpu.csv": both, "memory.csv": memory()}))
@@ -127,7 +121,7 @@ def test_candidates_are_called_as_in_the_joined_table(tmp_path: Path) -> None:
     assert set(asked.candidates) <= {one.column for one in found.mapping.features}
 
 
-def test_questions_say_of_which_file_they_are(tmp_path: Path, refuses) -> None:
+def test_questions_say_of_which_file_they_are(tmp_path, refuses):
     files = {"cpu.csv": cpu(column="cpu_percent"), "memory.csv": memory()}
     found = inspect_file(write(tmp_path / "two", files))
     assert found.mapping.unknown == ("cpu_percent",)
@@ -151,7 +145,7 @@ def test_questions_say_of_which_file_they_are(tmp_path: Path, refuses) -> None:
         memory().replace("mib\n", "gib\n").replace(";1", ";1,1"),
     ],
 )
-def test_what_cannot_be_joined_is_said_by_file_name(tmp_path: Path, other: str, refuses) -> None:
+def test_what_cannot_be_joined_is_said_by_file_name(tmp_path, other, refuses):
     folder = write(tmp_path / "two", {"cpu.csv": cpu(), "memory.csv": other})
     with refuses(InputError):
         inspect_file(folder)
@@ -159,7 +153,7 @@ def test_what_cannot_be_joined_is_said_by_file_name(tmp_path: Path, other: str, 
         read_with_report(folder)
 
 
-def test_problems_say_in_which_file_they_are(tmp_path: Path) -> None:
+def test_problems_say_in_which_file_they_are(tmp_path):
     lines = cpu().splitlines()
     lines[5] = "a,nonsense,0.5"
     folder = write(tmp_path / "two", {"cpu.csv": "\n".join(lines) + "\n", "memory.csv": memory()})
@@ -168,7 +162,7 @@ def test_problems_say_in_which_file_they_are(tmp_path: Path) -> None:
     assert any("memory.csv: 1 of 40 rows" in one.message for one in report.problems)
 
 
-def test_execution_and_time_of_joined_files_are_their_own(tmp_path: Path, refuses) -> None:
+def test_execution_and_time_of_joined_files_are_their_own(tmp_path, refuses):
     folder = write(tmp_path / "two", {"cpu.csv": cpu(), "memory.csv": memory()})
     mapping = inspect_file(folder).mapping
     for wrong in ({"execution": "pod"}, {"time": "time"}, {"time": None, "time_unit": "none"}):
@@ -179,7 +173,7 @@ def test_execution_and_time_of_joined_files_are_their_own(tmp_path: Path, refuse
     assert (traces.n_samples, report.count("file_unused")) == (40, 1)
 
 
-def test_what_belongs_together_is_found_among_strangers(tmp_path: Path) -> None:
+def test_what_belongs_together_is_found_among_strangers(tmp_path):
     folder = write(
         tmp_path / "many",
         {
@@ -196,7 +190,7 @@ def test_what_belongs_together_is_found_among_strangers(tmp_path: Path) -> None:
     assert any(reason.startswith("notes.csv:") for reason in reasons)
 
 
-def test_first_parts_that_do_not_meet_are_no_reason_to_refuse(tmp_path: Path, monkeypatch) -> None:
+def test_first_parts_that_do_not_meet_are_no_reason_to_refuse(tmp_path, monkeypatch):
     names = [f"job-{i}" for i in range(40)]
     backwards = memory(names=names).splitlines()
     files = {
@@ -209,12 +203,12 @@ def test_first_parts_that_do_not_meet_are_no_reason_to_refuse(tmp_path: Path, mo
     assert len(found.mapping.features) == 2
 
 
-def machine(cores: int, n: int = 10) -> str:
+def machine(cores, n=10):
     head = "Timestamp [ms];CPU cores;CPU usage [%];Memory usage [KB]\n"
     return head + "".join(f"{START + 300 * i};{cores};50;{6129274 + i}\n" for i in range(n))
 
 
-def test_every_virtual_machine_has_its_own_cores(tmp_path: Path) -> None:
+def test_every_virtual_machine_has_its_own_cores(tmp_path):
     folder = write(tmp_path / "vms", {"1.csv": machine(4), "2.csv": machine(16), "3.csv": machine(2)})
     found = inspect_file(folder)
     assert found.mapping is not None
@@ -224,8 +218,8 @@ def test_every_virtual_machine_has_its_own_cores(tmp_path: Path) -> None:
     assert report.faultless
 
 
-def test_cores_that_a_person_gives_are_those_of_every_file(tmp_path: Path) -> None:
-    def share(base: int) -> str:
+def test_cores_that_a_person_gives_are_those_of_every_file(tmp_path):
+    def share(base):
         return "time,cpu_pct_host\n" + "".join(f"{at(i)},{base + i}\n" for i in range(12))
 
     folder = write(tmp_path / "two", {"a.csv": share(10), "b.csv": share(50)})
@@ -236,7 +230,7 @@ def test_cores_that_a_person_gives_are_those_of_every_file(tmp_path: Path) -> No
     assert float(traces.execution("b").columns["cpu_pct_host"][0]) == pytest.approx(4.0)
 
 
-def test_seconds_that_are_only_assumed_are_said_of_joined_files_too(tmp_path: Path) -> None:
+def test_seconds_that_are_only_assumed_are_said_of_joined_files_too(tmp_path):
     files = {
         name: f"pod,t,{column}\n" + "".join(f"a,{5 * i},{value}\n" for i in range(20))
         for name, column, value in (("cpu.csv", "cpu_cores", 1), ("memory.csv", "memory_mib", 100))
@@ -247,7 +241,7 @@ def test_seconds_that_are_only_assumed_are_said_of_joined_files_too(tmp_path: Pa
     assert report.harmful[1].message.endswith("has no unit in the file; it was read as seconds.")
 
 
-def of_times(folder: Path, cpu_times: list[str], memory_times: list[str]) -> Path:
+def of_times(folder, cpu_times, memory_times):
     """A file of CPU and one of memory of one pod at these times."""
     files = {
         name: f"timestamp,pod,{column}\n"
@@ -260,7 +254,7 @@ def of_times(folder: Path, cpu_times: list[str], memory_times: list[str]) -> Pat
     return write(folder, files)
 
 
-def stamps(n: int, shift_s: float = 0.0, zone: str = "", step: float = 300.0) -> list[str]:
+def stamps(n, shift_s=0.0, zone="", step=300.0):
     first = datetime(2026, 1, 31, 12, tzinfo=UTC) + timedelta(seconds=shift_s)
     return [(first + timedelta(seconds=step * i)).strftime("%Y-%m-%d %H:%M:%S") + zone for i in range(n)]
 
@@ -277,15 +271,13 @@ def stamps(n: int, shift_s: float = 0.0, zone: str = "", step: float = 300.0) ->
         pytest.param(600, ("", ""), [], marks=pytest.mark.long),
     ],
 )
-def test_files_of_two_time_zones_are_marked(
-    tmp_path: Path, shift: float, zones: tuple[str, str], kinds: list[str]
-) -> None:
+def test_files_of_two_time_zones_are_marked(tmp_path, shift, zones, kinds):
     folder = of_times(tmp_path / "z", stamps(2016, shift, zones[0]), stamps(2016, 0.0, zones[1]))
     _, report = read_with_report(folder)
     assert [one.kind for one in report.harmful] == kinds
 
 
-def test_times_that_count_from_a_start_are_marked(tmp_path: Path) -> None:
+def test_times_that_count_from_a_start_are_marked(tmp_path):
     files = {
         name: f"elapsed_s,{column}\n" + "".join(f"{5 * i},{50 + i}\n" for i in range(40))
         for name, column in (("cpu_run1.csv", "cpu_percent_of_core"), ("gpu_run1.csv", "gpu_util_percent"))

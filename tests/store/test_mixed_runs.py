@@ -1,7 +1,5 @@
 """Samples of several runs or machines in one file are never read as those of one without saying so."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.store import inspect_file, read_with_report

@@ -1,7 +1,5 @@
 """Several series in one execution, sums beside their parts: told apart, or marked, not read in silence."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.store import inspect_file, read_with_report

@@ -1,14 +1,11 @@
 """Model files of our own: what goes in comes out, and nothing else is believed."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io
 import json
 import zipfile
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -21,9 +18,6 @@ from core.store import load_model, model_archive, model_fingerprint, read_model_
 from core.store.phase_models import archive as module
 from tests.examples import fewer
 from tests.phases.making import three_phases
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +98,7 @@ def zipped(parts):
     return buffer.getvalue()
 
 
-def refused(data) -> str:
+def refused(data):
     with pytest.raises(InputError) as caught:
         read_model_archive(data)
     assert caught.value.hint
@@ -260,7 +254,7 @@ def test_a_file_with_changed_bytes_is_a_model_or_a_sentence(model, data):
         read_model_archive(bytes(archive))
 
 
-def test_half_a_folder_is_not_a_model(model, tmp_path: Path, refuses):
+def test_half_a_folder_is_not_a_model(model, tmp_path, refuses):
     save_model(model, tmp_path / "m")
     (tmp_path / "m" / "arrays.npz").write_bytes(b"")
     with refuses(InputError):

@@ -1,7 +1,5 @@
 """Limits that are none, as kernels and tools write them: their cells are empty, and their rows are read."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

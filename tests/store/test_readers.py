@@ -139,7 +139,7 @@ def test_the_exact_way_tells_progress_too(tmp_path):
 PIECES = (
     "a,{i},{i},1,k\n", "a,{i},{i},1,k\n\n", "a,{i},{i},1,k\r\n", 'a,{i},{i},1,"k\nl"\n', "a,{i},{i},1,é\n",
     "a,{i},x,1,k\n", "a,{i},{i}\n", "a,{i},-1,1,k\n", "a,{i},{i},1,k,,\n", "e,t,cpu,x,kind\n", ",,,,\n",
-    'a,{i},{i},1,"k"\r\n', "b,{i},{i},,k\n",
+    'a,{i},{i},1,"k"\r\n', "b,{i},{i},,k\n"
 )  # fmt: skip
 
 

@@ -1,7 +1,5 @@
 """Foreign pickles are read as data; whatever would act is refused by name and never runs."""
 
-from __future__ import annotations
-
 import bz2
 import contextlib
 import gzip
@@ -11,7 +9,6 @@ import pickle
 import struct
 import subprocess
 import zlib
-from typing import TYPE_CHECKING
 
 import joblib
 import numpy as np
@@ -26,21 +23,7 @@ from core.errors import InputError, RefusedError
 from core.store.phase_models import safe_pickle
 from core.store.phase_models.pickle_values import Bag
 from core.store.phase_models.safe_pickle import read_pickle
-from tests.store.foreign_files import (
-    array,
-    bag,
-    kind,
-    name,
-    number,
-    pickled,
-    shape,
-    text,
-    whole,
-    wrapped,
-)
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.store.foreign_files import array, bag, kind, name, number, pickled, shape, text, whole, wrapped
 
 
 class Reduced:
@@ -251,7 +234,7 @@ def test_fortran_order_inside_joblib():
 
 
 @pytest.mark.parametrize("compress", [0, ("zlib", 3), ("gzip", 3)])
-def test_files_of_todays_joblib_and_scikit_learn(tmp_path: Path, compress):
+def test_files_of_todays_joblib_and_scikit_learn(tmp_path, compress):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(60, 4))
     for fitted in (StandardScaler().fit(x), KMeans(3, n_init=1, random_state=0).fit(x)):

@@ -1,7 +1,5 @@
 """Another header or clock within a file: what was read under the first one marks the import."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.store import inspect_file, read_with_report
@@ -81,8 +79,7 @@ def test_a_second_clock_that_drifts_marks_the_import(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "end",
-    [lambda i: clock(i + 1), lambda _: clock(0), lambda i: clock(i + i % 2), lambda i: f"{60 * i}"],
+    "end", [lambda i: clock(i + 1), lambda _: clock(0), lambda i: clock(i + i % 2), lambda i: f"{60 * i}"]
 )
 def test_times_that_go_along_are_no_second_clock(tmp_path, end):
     text = table("time,end_time,cpu_cores", lambda i: (clock(i), end(i), 0.5 + i % 7))

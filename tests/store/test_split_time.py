@@ -1,7 +1,5 @@
 """A date and a time of day in two columns are the time of a sample."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pandas as pd
@@ -85,8 +83,7 @@ def test_parquet_and_other_mappings(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "header",
-    ["Date,elapsed_time", "Date,runtime", "start_date,Time", "Date,start_time", "birthday,Time"],
+    "header", ["Date,elapsed_time", "Date,runtime", "start_date,Time", "Date,start_time", "birthday,Time"]
 )
 def test_a_duration_or_another_date_is_not_joined(tmp_path, header):
     path = write(tmp_path, "two.csv", table(range(0, 60, 5), header))

@@ -1,7 +1,5 @@
 """Units that one column does not tell: what the rest of a table says of them, and what nothing says."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Single cells: numbers in any country's writing, quantities with units, dates; and what stays ambiguous."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 

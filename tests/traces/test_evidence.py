@@ -1,7 +1,5 @@
 """What does not look like containers is asked, and units are not guessed against it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

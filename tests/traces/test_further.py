@@ -1,7 +1,5 @@
 """What is measured beside CPU and memory: a role is given only where every word of a name is known."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.traces.guessing.cpu_and_memory_columns import guess_other_role

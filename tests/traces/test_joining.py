@@ -1,7 +1,5 @@
 """Several files become one set: stacked by columns, joined by execution and time; nothing is lost unsaid."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -105,13 +103,7 @@ def test_columns_that_only_one_of_two_files_has_are_named(refuses):
         join_files([FilePart("x.csv", traces({"a": every(5, 4)})), FilePart("y.csv", both)])
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"b": every(5, 4)},
-        {"a": every(5, 4, 3600.0)},
-    ],
-)
+@pytest.mark.parametrize("other", [{"b": every(5, 4)}, {"a": every(5, 4, 3600.0)}])
 def test_what_cannot_be_joined_is_said_with_what_each_has(other, refuses):
     with refuses(NotJoinedError):
         join_files([FilePart("c.csv", traces({"a": every(5, 4)})), FilePart("m.csv", traces(other, MEMORY))])
@@ -189,7 +181,7 @@ def test_only_what_a_file_measures_leaves_its_name():
 @pytest.mark.parametrize(
     ("file", "said"),
     [("cpu_train-1.csv", "train-1"), ("train-1-memory-usage.csv.gz", "train-1"), ("CPU.csv", ""),
-     ("job cpu 7.json", "job-7"), ("cpuset.csv", "cpuset")],
+     ("job cpu 7.json", "job-7"), ("cpuset.csv", "cpuset")]
 )  # fmt: skip
 def test_what_a_file_measures_is_no_part_of_its_containers_name(file, said):
     assert strip_metric(file).replace(" ", "-") == said

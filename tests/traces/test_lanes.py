@@ -1,7 +1,5 @@
 """Lanes: every quantity of a trace set once, several GPUs in one, limits with what they limit."""
 
-from __future__ import annotations
-
 from core.traces.lanes import default_lanes, list_lanes, select_lanes
 from core.traces.model import Feature, Role, Scale, scale_of
 from core.units import Unit
@@ -14,7 +12,7 @@ OTHER = Feature("temperature")
 PHASE = Feature("phase", Role.PHASE)
 
 
-def gpus(what: str, role: Role, unit: Unit) -> list[Feature]:
+def gpus(what, role, unit):
     return [Feature(f"gpu{place}_{what}", role, unit) for place in (0, 1)]
 
 

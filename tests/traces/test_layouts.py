@@ -190,11 +190,7 @@ def test_an_infinite_cell_is_no_size():
 
 def test_reasons_say_what_was_not_found():
     text = " ".join(table("a,b", "1,2").reasons)
-    for part in (
-        "CPU or memory usage: choose one",
-        "rows are counted",
-        "whole file is taken as one",
-    ):
+    for part in ("CPU or memory usage: choose one", "rows are counted", "whole file is taken as one"):
         assert part in text
 
 
@@ -210,8 +206,8 @@ def test_numbers_name_executions_only_where_they_repeat(ids, found):
     ("texts", "unit"),
     [
         (["1700000000"], "s"), (["1700000000000"], "ms"), (["1700000000000000"], "us"), (["1.7e18"], "ns"),
-        (["0", "5"], "s"), (["2024-01-01T00:00:00"], "iso"), (["", "NA"], "s"), (["words"], "s"),
-    ],
+        (["0", "5"], "s"), (["2024-01-01T00:00:00"], "iso"), (["", "NA"], "s"), (["words"], "s")
+    ]
 )  # fmt: skip
 def test_the_unit_of_time_follows_from_its_size(texts, unit):
     assert guess_time_unit("timestamp", texts).unit == unit

@@ -1,7 +1,5 @@
 """Usage whose unit changes within a file, and values that stand for missing ones, are doubted."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

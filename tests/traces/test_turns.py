@@ -1,7 +1,5 @@
 """Series in one execution, phases as executions and sums among them are seen in the samples themselves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

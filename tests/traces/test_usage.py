@@ -1,7 +1,5 @@
 """Which column is usage: what a name does not say is marked, what may be several things is asked."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.traces.guessing import guess_mapping
@@ -65,11 +63,7 @@ def test_usage_is_told_from_what_is_beside_it(header, more, cpu, memory):
 @pytest.mark.parametrize(
     ("header", "role", "candidates"),
     [
-        (
-            "timestamp,host_cpu_cores,container_cpu_cores",
-            Role.CPU,
-            ("host_cpu_cores", "container_cpu_cores"),
-        ),
+        ("timestamp,host_cpu_cores,container_cpu_cores", Role.CPU, ("host_cpu_cores", "container_cpu_cores")),
         (
             "timestamp,system_memory_used_mb,process_memory_rss_mb",
             Role.MEMORY,

@@ -30,7 +30,7 @@ ROOMS = (11.5, 3.25, 5.5, 1.5, 6.5, 2.0, 2.5, 5.0, 3.0, 3.5, 3.0)
 LOSSES = (0.221, 0.146, 0.142, 0.391, 0.101, 0.04, 0.041, 0.044, 0.041, 0.039, 0.04)
 
 
-def container(at: int, *, bare: bool = False) -> ContainerRow:
+def container(at, *, bare=False):
     """One of the containers, the same for the same number; a bare one has no policy, model or limits."""
     i = at % len(NAMES)
     row = ContainerRow(
@@ -63,13 +63,13 @@ class Feed:
     seed: int = 7
     generator: np.random.Generator = field(init=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         (self.home / "live").mkdir(parents=True, exist_ok=True)
         self.files = LiveFiles(self.home, self.engine)
         self.history = HistoryWriter(self.files.history, remembers=False)
         self.generator = np.random.default_rng(self.seed)
 
-    def second(self, at: float, age: float = 0.0) -> tuple[ContainerRow, ...]:
+    def second(self, at, age=0.0):
         """Append one second to the history; `age` makes losses of the past larger."""
         noise = 1 + 0.06 * self.generator.standard_normal(len(self.rows))
         rows = tuple(
@@ -93,12 +93,12 @@ class Feed:
         self.last, self.throttled = rows, throttled
         return rows
 
-    def past(self, now: float, seconds: int = 600) -> None:
+    def past(self, now, seconds=600):
         """Fill the history up to now."""
         for ago in range(seconds, 0, -1):
             self.second(now - ago, float(ago))
 
-    def publish(self, at: float | None = None) -> LiveView:
+    def publish(self, at=None):
         """Append a second and write the sample that the page reads."""
         moment = time.time() if at is None else at
         rows = self.second(moment)
@@ -109,7 +109,7 @@ class Feed:
             len(self.foreign),
             self.foreign,
             Totals(sum(row.cpu or 0 for row in rows), self.cores, sum(row.memory or 0 for row in rows),
-                   62.7 * GIB, self.throttled, len(rows)),
+                   62.7 * GIB, self.throttled, len(rows))
         )  # fmt: skip
         write(self.files.snapshot, view)
         return view

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,9 +17,6 @@ from core.sampling.values import ContainerRow
 from tests.app.live.feed import Feed, container
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from dash import Dash
 
 ENGINE = "gpu-box-2"
@@ -34,7 +31,7 @@ class Page:
 
     app: Dash
 
-    def call(self, trigger: str, /, **values: Any) -> dict[str, Any]:
+    def call(self, trigger, /, **values):
         """Ask the one callback with this input; `values` are its inputs and states by id."""
         found = [
             (key, each)
@@ -55,11 +52,10 @@ class Page:
             "/_dash-update-component", json=body, base_url="http://127.0.0.1"
         )
         assert answer.status_code in (200, 204), answer.data
-        made: dict[str, Any] = json.loads(answer.data) if answer.data else {}
-        return made
+        return json.loads(answer.data) if answer.data else {}
 
     @staticmethod
-    def _part(one: dict[str, Any], values: dict[str, Any]) -> Any:
+    def _part(one, values):
         if one["id"].startswith("{"):
             return []
         return {
@@ -69,28 +65,28 @@ class Page:
         }
 
     @staticmethod
-    def _outputs(key: str) -> Any:
+    def _outputs(key):
         names = key.strip(".").split("...") if key.startswith("..") else [key]
-        made: list[Any] = []
+        made = []
         for name in names:
             part, _, attribute = name.rpartition(".")
             made.append([] if part.startswith("{") else {"id": part, "property": attribute.split("@")[0]})
         return made if key.startswith("..") else made[0]
 
 
-def act(asker: Page, what: str, of: str = "", draft: Any = None) -> dict[str, Any]:
+def act(asker, what, of="", draft=None):
     """Press a button of the page."""
     pressed = {"act": what, "id": of, "at": 1}
     return asker.call("live-act.data", live_act=pressed, live_draft=draft, _pages_location=SEARCH)
 
 
-def said(answer: dict[str, Any]) -> str:
+def said(answer):
     """The message in the corner."""
     return json.dumps(answer["sideUpdate"]["notices"]["sendNotifications"], ensure_ascii=False)
 
 
 @pytest.fixture
-def asker(tmp_path: Path) -> Iterator[Page]:
+def asker(tmp_path):
     home = tmp_path / "home"
     feed = Feed(home, ENGINE, ROWS, (FOREIGN,))
     feed.past(1e9, 5)
@@ -100,7 +96,7 @@ def asker(tmp_path: Path) -> Iterator[Page]:
     made.server.extensions[EXTENSION].close()
 
 
-def test_only_panels_whose_signature_changed_are_drawn(asker: Page) -> None:
+def test_only_panels_whose_signature_changed_are_drawn(asker):
     wanted = {"engine": ENGINE, "model": "", "notice": "a", "policy": "b", "record": "c", "others": "d"}
     wanted |= {"queue": "e", "deadlines": "f"}
     first = asker.call("live-panels.data", live_panels=wanted, live_drawn={})["response"]
@@ -112,7 +108,7 @@ def test_only_panels_whose_signature_changed_are_drawn(asker: Page) -> None:
     assert set(again) == {"live-record", "live-drawn"}
 
 
-def test_a_container_is_opened_in_a_window_with_its_figure(asker: Page) -> None:
+def test_a_container_is_opened_in_a_window_with_its_figure(asker):
     answer = act(asker, "one", ROWS[0].id)
     shown = json.dumps(answer["response"]["live-window-what"])
     assert "by its label" in shown
@@ -122,21 +118,18 @@ def test_a_container_is_opened_in_a_window_with_its_figure(asker: Page) -> None:
     assert window["title"] == "bert-finetune"
 
 
-def test_releasing_asks_first_and_names_what_is_put_back(asker: Page) -> None:
+def test_releasing_asks_first_and_names_what_is_put_back(asker):
     shown = json.dumps(act(asker, "release")["response"])
     assert "The original limits of 3 containers are restored" in shown
     assert "bert-finetune" in shown
 
 
-@pytest.mark.parametrize(
-    ("what", "of"),
-    [("undo", ROWS[0].id), ("unpick", ROWS[0].id), ("pick", FOREIGN.id)],
-)
-def test_without_control_nothing_is_changed_and_the_reason_is_said(asker: Page, what: str, of: str) -> None:
+@pytest.mark.parametrize(("what", "of"), [("undo", ROWS[0].id), ("unpick", ROWS[0].id), ("pick", FOREIGN.id)])
+def test_without_control_nothing_is_changed_and_the_reason_is_said(asker, what, of):
     assert "PHASEDOCK_CONTROL" in said(act(asker, what, of))
 
 
-def test_what_is_not_there_is_refused_in_a_sentence(asker: Page) -> None:
+def test_what_is_not_there_is_refused_in_a_sentence(asker):
     assert "no longer there" in said(act(asker, "one", "gone"))
     assert said(act(asker, "detach"))
     assert said(act(asker, "record-stop"))
@@ -144,7 +137,7 @@ def test_what_is_not_there_is_refused_in_a_sentence(asker: Page) -> None:
     assert act(asker, "close")["sideUpdate"]["live-window"]["opened"] is False
 
 
-def test_a_wrong_limit_stays_in_the_window_with_its_sentence(asker: Page) -> None:
+def test_a_wrong_limit_stays_in_the_window_with_its_sentence(asker):
     values = {"live_limit_ok": 1, "live_draft": {"container": ROWS[0].id}, "_pages_location": SEARCH}
     wrong = asker.call("live-limit-ok.n_clicks", live_limit_cores="much", **values)
     assert "CPU cannot be" in json.dumps(wrong["response"], ensure_ascii=False)
@@ -154,7 +147,7 @@ def test_a_wrong_limit_stays_in_the_window_with_its_sentence(asker: Page) -> Non
     assert idle["response"] == {}
 
 
-def test_another_policy_brings_its_own_settings(asker: Page, sentence) -> None:
+def test_another_policy_brings_its_own_settings(asker, sentence):
     answer = asker.call("live-policy-name.value", live_policy_name="specon")["response"]
     assert "weight_pc" in json.dumps(answer["live-settings"])
     assert "converged" in answer["live-policy-about"]["children"]
@@ -164,7 +157,7 @@ def test_another_policy_brings_its_own_settings(asker: Page, sentence) -> None:
     sentence(words["live-mode-words"]["children"])
 
 
-def test_control_asks_first_and_an_engine_that_is_gone_is_said(asker: Page) -> None:
+def test_control_asks_first_and_an_engine_that_is_gone_is_said(asker):
     values = {"live_attach": 1, "live_policy_name": "flowcon", "_pages_location": SEARCH}
     asked = asker.call("live-attach.n_clicks", live_mode="control", **values)["sideUpdate"]
     assert "will set the CPU limits of 3 containers" in json.dumps(asked["live-window-what"])
@@ -174,7 +167,7 @@ def test_control_asks_first_and_an_engine_that_is_gone_is_said(asker: Page) -> N
     assert "Nothing answers at" in json.dumps(watched["live-attach-problem"])
 
 
-def test_a_recording_needs_a_name_and_an_engine(asker: Page, sentence) -> None:
+def test_a_recording_needs_a_name_and_an_engine(asker, sentence):
     values = {"live_record_start": 1, "_pages_location": SEARCH}
     unnamed = asker.call("live-record-start.n_clicks", live_record_name=" ", **values)["response"]
     sentence(unnamed["live-record-name"]["error"])
@@ -182,7 +175,7 @@ def test_a_recording_needs_a_name_and_an_engine(asker: Page, sentence) -> None:
     sentence(lost["live-record-name"]["error"])
 
 
-def test_the_rail_has_its_dot_while_a_policy_is_attached(asker: Page) -> None:
+def test_the_rail_has_its_dot_while_a_policy_is_attached(asker):
     tasks = asker.app.server.extensions[EXTENSION].tasks
     with asker.app.server.test_request_context("/"):
         assert not anything_attached()

@@ -1,10 +1,7 @@
 """Deadlines on the page of running containers: how each job is doing, and what a form is told beforehand."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,33 +15,29 @@ from core.live.queue.values import QueuedJob, QueueState, Standing
 from core.sampling.values import EngineInfo, EngineState, LiveView
 from core.scheduling.deadline_planning.run_history import Pace, RunMeasurement
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 NOW = 1_800_000_000.0
 SPEC = JobSpec("mine", request=1.0, deadline=NOW + 3600)
 RUNNING = QueuedJob(
     "1" * 32, "nightly", "demo", SPEC, NOW - 600, state=QueueState.RUNNING, started=NOW - 500, cores=2.0,
-    promised=True,
+    promised=True
 )  # fmt: skip
 
 
-def text(node: Any) -> str:
+def text(node):
     return json.dumps(node, default=lambda each: each.to_plotly_json(), ensure_ascii=False)
 
 
-def stands(ends: float | None, *between: float, label: str = "promised") -> Standing:
+def stands(ends, *between, label="promised"):
     moment = None if ends is None else NOW + ends
     return Standing(NOW, 30, 100, 1.0, True, label, moment, *(NOW + each for each in between))
 
 
-def verdict(job: QueuedJob) -> tuple[str, str, str]:
+def verdict(job):
     kind, word, said = deadlines._verdict(job, NOW)
     return kind, word, text(said)
 
 
-def test_no_card_without_deadlines() -> None:
+def test_no_card_without_deadlines():
     plain = replace(RUNNING, spec=replace(SPEC, deadline=None))
     assert deadlines.panel(Queue((plain,)), NOW) is None
     assert deadlines.panel(Queue(None), NOW) is None
@@ -67,13 +60,13 @@ def test_no_card_without_deadlines() -> None:
         ({"state": QueueState.FAILED, "finished": NOW}, "", "failed", "due "),
     ],
 )
-def test_every_job_says_how_it_is_doing(change: dict[str, Any], kind: str, word: str, said: str) -> None:
+def test_every_job_says_how_it_is_doing(change, kind, word, said):
     found = verdict(replace(RUNNING, **change))
     assert found[:2] == (kind, word)
     assert said in found[2]
 
 
-def test_the_card_counts_what_is_to_come_and_puts_the_nearest_first() -> None:
+def test_the_card_counts_what_is_to_come_and_puts_the_nearest_first():
     late = replace(RUNNING, id="2" * 32, name="late", stands=stands(9000, label="late"))
     soon = replace(RUNNING, id="3" * 32, name="soon", spec=replace(SPEC, deadline=NOW + 60), promised=False)
     over = replace(RUNNING, id="4" * 32, name="over", state=QueueState.ENDED, finished=NOW)
@@ -87,7 +80,7 @@ def test_the_card_counts_what_is_to_come_and_puts_the_nearest_first() -> None:
 
 
 @pytest.mark.parametrize("span", [61.0, 600.0, 5000.0, 90_000.0, 3e6])
-def test_the_axis_has_a_few_round_moments_within_it(span: float) -> None:
+def test_the_axis_has_a_few_round_moments_within_it(span):
     axis = deadlines._Axis(NOW, NOW + span)
     ticks = axis.ticks()
     assert (span >= 120) <= len(ticks) <= 6, "an axis of a minute may have none"
@@ -99,7 +92,7 @@ def test_the_axis_has_a_few_round_moments_within_it(span: float) -> None:
     )
 
 
-def test_what_the_policy_thinks_draws_the_deadlines_anew_and_not_the_queue() -> None:
+def test_what_the_policy_thinks_draws_the_deadlines_anew_and_not_the_queue():
     view = LiveView(EngineInfo("demo", "", EngineState.READY), 1e9)
     queues = [Queue((replace(RUNNING, stands=stands(each)),)) for each in (3000, 3100)]
     one, two = (signatures(view, control=True, working=True, queue=queue) for queue in queues)
@@ -108,18 +101,18 @@ def test_what_the_policy_thinks_draws_the_deadlines_anew_and_not_the_queue() -> 
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> Iterator[Any]:
+def app(tmp_path):
     made = create_app(Settings(home=tmp_path / "home", docker=f"here=unix://{tmp_path}/none.sock"))
     with made.server.test_request_context("/live"):
         yield made
     made.server.extensions[EXTENSION].close()
 
 
-def told(**entered: Any) -> str:
+def told(**entered):
     return text(submit.outlook("demo", {"program": "mlp", **entered}, "UTC"))
 
 
-def test_a_form_is_told_before_it_is_sent(app: Any) -> None:
+def test_a_form_is_told_before_it_is_sent(app):
     assert "no job of this kind has run here" in told(deadline="2 h")
     spec = JobSpec("phasedock-jobs:light", ("python3", "-m", "phasedock_jobs", "mlp"), program="mlp")
     paces = {1.0: Pace(0.1, 2.0), 2.0: Pace(0.06, 2.0)}
@@ -134,7 +127,7 @@ def test_a_form_is_told_before_it_is_sent(app: Any) -> None:
     assert workspace().live.queue.list("demo") == ()
 
 
-def test_a_deadline_is_sent_in_the_zone_of_the_person(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deadline_is_sent_in_the_zone_of_the_person(app, monkeypatch):
     for name in ("close", "poke"):
         monkeypatch.setattr(submit.actions, name, lambda: None)
     monkeypatch.setattr(submit, "notify", lambda *_, **__: None)

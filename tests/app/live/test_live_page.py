@@ -1,11 +1,8 @@
 """The page of running containers without a browser: its states in words, its panels, its buttons."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -44,12 +41,6 @@ from core.workspace.samples import load_samples
 from tests.app.live.feed import Feed, container
 from tests.data.make_synthetic import SYNTHETIC
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from flask import Flask
-
 ENGINE = EngineInfo("box", "", EngineState.READY, cores=16.0)
 FOREIGN = ContainerRow(id="f" * 64, name="postgres", image="postgres:16")
 SAID = (
@@ -60,31 +51,29 @@ SAID = (
 )
 
 
-def view(**more: Any) -> LiveView:
+def view(**more):
     rows = tuple(container(i) for i in range(11))
     made = LiveView(ENGINE, 1e9, rows, 1, (FOREIGN,), Totals(cpu=3.0, cores=16.0, containers=11))
     return replace(made, **more)
 
 
-def text(node: Any) -> str:
+def text(node):
     return json.dumps(node, default=lambda each: each.to_plotly_json(), ensure_ascii=False)
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Flask]:
+def server(tmp_path):
     home = tmp_path / "home"
     feed = Feed(home, "gpu-box-2", tuple(container(i) for i in range(3)), (FOREIGN,))
     feed.past(1e9, 5)
     feed.publish()
-    made: Flask = create_app(
-        Settings(home=home, docker="gpu-box-2=unix:///nowhere.sock;far=ssh://me@far")
-    ).server
+    made = create_app(Settings(home=home, docker="gpu-box-2=unix:///nowhere.sock;far=ssh://me@far")).server
     with made.test_request_context("/live"):
         yield made
     made.extensions[EXTENSION].close()
 
 
-def test_the_engine_is_kept_in_the_address_and_an_unknown_one_falls_back(server: Flask) -> None:
+def test_the_engine_is_kept_in_the_address_and_an_unknown_one_falls_back(server):
     assert server
     chosen = engine_named("far")
     assert chosen is not None
@@ -99,13 +88,13 @@ def test_the_engine_is_kept_in_the_address_and_an_unknown_one_falls_back(server:
     assert choice_of("").query() == {}
 
 
-def test_the_dot_beside_an_engine_says_how_it_stands(sentence) -> None:
+def test_the_dot_beside_an_engine_says_how_it_stands(sentence):
     assert dot(ENGINE) == ("enginedot ready", "box: ready")
     assert dot(replace(ENGINE, state=EngineState.DENIED)) == ("enginedot denied", "box: no permission")
     sentence(dot(None)[1])
 
 
-def test_the_page_is_laid_out_for_its_address(server: Flask) -> None:
+def test_the_page_is_laid_out_for_its_address(server):
     assert server
     shown = text(page.layout(engine="gpu-box-2", every="5", text="bert", measure="memory", all="1"))
     assert '"data-engine": "gpu-box-2"' in shown
@@ -116,7 +105,7 @@ def test_the_page_is_laid_out_for_its_address(server: Flask) -> None:
     assert '"data-measure": "cpu"' in text(body(ENGINE, Query("/live", {"measure": "x"})))
 
 
-def test_without_any_engine_the_page_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_engine_the_page_says_what_to_do(tmp_path, monkeypatch):
     made = create_app(Settings(home=tmp_path / "home")).server
     with made.test_request_context("/live"):
         monkeypatch.setattr(page, "engine_named", lambda _name: None)
@@ -132,7 +121,7 @@ def test_without_any_engine_the_page_says_what_to_do(tmp_path: Path, monkeypatch
         (EngineState.LOST, "last ones seen"),
     ],
 )
-def test_an_engine_that_cannot_be_used_says_why_and_what_to_do(state: EngineState, words: str) -> None:
+def test_an_engine_that_cannot_be_used_says_why_and_what_to_do(state, words):
     engine = replace(ENGINE, state=state, message="It does not answer.", hint="Start it.")
     shown = text(notices(view(engine=engine), control=True, working=True))
     assert "It does not answer." in shown
@@ -141,18 +130,18 @@ def test_an_engine_that_cannot_be_used_says_why_and_what_to_do(state: EngineStat
     assert "Try again" in shown
 
 
-def test_docker_that_is_not_there_is_said_in_grey_with_the_way_to_the_demo() -> None:
+def test_docker_that_is_not_there_is_said_in_grey_with_the_way_to_the_demo():
     engine = replace(ENGINE, state=EngineState.MISSING, message="It does not answer.", hint="Start it.")
     (said,) = notices(view(engine=engine), control=True, working=True)
     assert said.className == "notice plain"
     assert "Open the demo" in text(said)
 
 
-def missing(name: str, state: EngineState = EngineState.MISSING) -> EngineInfo:
+def missing(name, state=EngineState.MISSING):
     return EngineInfo(name, "", state, "It does not answer.", "Start it.")
 
 
-def test_the_demo_says_what_it_is_and_which_lines_start_the_real_thing() -> None:
+def test_the_demo_says_what_it_is_and_which_lines_start_the_real_thing():
     (said,) = notices(view(), control=True, working=True, beside=(missing("local"),))
     assert said.className == "notice plain"
     shown = text(said)
@@ -172,22 +161,20 @@ def test_the_demo_says_what_it_is_and_which_lines_start_the_real_thing() -> None
     ],
     ids=["denied", "two", "lost", "ready", "none"],
 )
-def test_the_demo_says_how_the_real_engines_stand(
-    beside: tuple[EngineInfo, ...], words: tuple[str, ...]
-) -> None:
+def test_the_demo_says_how_the_real_engines_stand(beside, words):
     shown = text(notices(view(), control=True, working=True, beside=beside))
     for each in words:
         assert each in shown
     assert "notice bad" not in shown
 
 
-def test_the_notice_of_the_demo_changes_with_the_engines_beside_it() -> None:
+def test_the_notice_of_the_demo_changes_with_the_engines_beside_it():
     first = signatures(view(), control=True, working=True, beside=(missing("local"),))
     assert first != signatures(view(), control=True, working=True, beside=(ENGINE,))
     assert first == signatures(view(), control=True, working=True, beside=(missing("local"),))
 
 
-def test_live_opens_on_the_demo_and_calls_it_so(server: Flask) -> None:
+def test_live_opens_on_the_demo_and_calls_it_so(server):
     assert server
     shown = text(page.layout())
     assert '"data-engine": "demo"' in shown
@@ -201,7 +188,7 @@ def test_live_opens_on_the_demo_and_calls_it_so(server: Flask) -> None:
     assert "PHASEDOCK_CONTROL=on" in show_mode("watch", "?engine=far")
 
 
-def test_phases_are_by_the_model_that_the_bar_on_top_shows(server: Flask) -> None:
+def test_phases_are_by_the_model_that_the_bar_on_top_shows(server):
     space = server.extensions[EXTENSION]
     assert model_of(Query("/live", {})) is None
     _, model = load_samples(space.traces, space.models, sample=SYNTHETIC)
@@ -211,7 +198,7 @@ def test_phases_are_by_the_model_that_the_bar_on_top_shows(server: Flask) -> Non
     assert f'"data-model": "{model.id}"' in text(page.layout())
 
 
-def test_each_state_that_needs_a_word_has_one() -> None:
+def test_each_state_that_needs_a_word_has_one():
     assert notices(view(), control=True, working=True) == []
     assert "phasedock worker" in text(notices(view(), control=True, working=False))
     assert "Asking box" in text(notices(view(at=None, rows=()), control=True, working=True))
@@ -221,7 +208,7 @@ def test_each_state_that_needs_a_word_has_one() -> None:
     assert "PHASEDOCK_CONTROL=on" in text(notices(view(), control=False, working=True))
 
 
-def test_signatures_stay_while_nothing_changes_and_move_with_a_decision() -> None:
+def test_signatures_stay_while_nothing_changes_and_move_with_a_decision():
     attached = AttachedPolicy("t", "flowcon", Mode.CONTROL, entries=SAID)
     first = signatures(view(attached=attached), control=True, working=True)
     assert signatures(view(attached=attached, at=2e9), control=True, working=True) == first
@@ -230,8 +217,8 @@ def test_signatures_stay_while_nothing_changes_and_move_with_a_decision() -> Non
     assert signatures(view(recording=Recording("t", "a")), control=True, working=True)["record"]
 
 
-def test_decisions_of_every_second_are_drawn_every_few_seconds() -> None:
-    def at(now: float) -> Any:
+def test_decisions_of_every_second_are_drawn_every_few_seconds():
+    def at(now):
         said = tuple(replace(SAID[0], at=each) for each in np.arange(now, 2e9 - 1, -1.0))
         return attached_signature(AttachedPolicy("t", "autopilot", Mode.WATCH, entries=said), now)
 
@@ -241,7 +228,7 @@ def test_decisions_of_every_second_are_drawn_every_few_seconds() -> None:
     assert at(2e9 + 33)[3] >= 30, "nothing is left out for long"
 
 
-def test_forms_are_not_drawn_again_when_containers_come_and_go() -> None:
+def test_forms_are_not_drawn_again_when_containers_come_and_go():
     """What a person has typed would be gone."""
     before, after = (signatures(view(rows=rows), control=True, working=True) for rows in ((), view().rows))
     assert before["record"] == after["record"]
@@ -250,7 +237,7 @@ def test_forms_are_not_drawn_again_when_containers_come_and_go() -> None:
     assert capabilities(view()) == {"live-record-start": True, "live-attach": True}
 
 
-def test_an_attached_policy_shows_settings_and_decisions_with_names() -> None:
+def test_an_attached_policy_shows_settings_and_decisions_with_names():
     attached = AttachedPolicy("t", "flowcon", Mode.CONTROL, {"itval": 7.0}, 1e9, 1e9 + 7, 14, SAID, run="r1")
     shown = text(policy.panel(view(attached=attached), control=True))
     assert "7 s" in shown
@@ -264,7 +251,7 @@ def test_an_attached_policy_shows_settings_and_decisions_with_names() -> None:
     assert "Nothing has been touched" not in shown
 
 
-def test_a_watching_policy_says_that_nothing_was_touched() -> None:
+def test_a_watching_policy_says_that_nothing_was_touched():
     attached = AttachedPolicy("t", "specon", Mode.WATCH, resizes=1)
     shown = text(policy.panel(view(attached=attached), control=False))
     assert "SpeCon would have set 1 limit. Nothing has been touched." in shown
@@ -274,10 +261,10 @@ def test_a_watching_policy_says_that_nothing_was_touched() -> None:
     assert "4 containers" in policy.detached_words(view(attached=steering))
 
 
-def test_how_often_limits_change_in_an_hour_is_not_made_up_from_a_few_seconds() -> None:
+def test_how_often_limits_change_in_an_hour_is_not_made_up_from_a_few_seconds():
     who = ContainerEvidence("a", 6.0, 1.0, 0.0, 0.0, resizes=2, violations=0)
 
-    def shown(seconds: float) -> str:
+    def shown(seconds):
         found = Evidence(lasted=seconds, seconds=seconds, resizes_per_hour=1200.0, containers=(who,))
         return text(evidence(AttachedPolicy("t", "autopilot", Mode.WATCH, evidence=found)))
 
@@ -286,11 +273,11 @@ def test_how_often_limits_change_in_an_hour_is_not_made_up_from_a_few_seconds() 
     assert "1,200" in shown(61.0)
 
 
-def test_a_policy_that_is_not_known_any_more_is_shown_all_the_same() -> None:
+def test_a_policy_that_is_not_known_any_more_is_shown_all_the_same():
     assert "gone" in text(policy.panel(view(attached=AttachedPolicy("t", "gone", Mode.WATCH)), control=True))
 
 
-def test_the_form_has_the_settings_of_every_policy_and_no_oracle(server: Flask, sentence) -> None:
+def test_the_form_has_the_settings_of_every_policy_and_no_oracle(server, sentence):
     assert server
     shown = text(policy.panel(view(), control=False))
     assert '"disabled": true' in shown
@@ -301,7 +288,7 @@ def test_the_form_has_the_settings_of_every_policy_and_no_oracle(server: Flask, 
     sentence(policy.mode_words("control", control=True))
 
 
-def test_the_recording_shows_how_much_there_is(server: Flask) -> None:
+def test_the_recording_shows_how_much_there_is(server):
     assert server
     shown = text(record.panel(view(recording=Recording("t", "night", 1e9, 1200, 4, 2048))))
     assert "1,200" in shown
@@ -313,7 +300,7 @@ def test_the_recording_shows_how_much_there_is(server: Flask) -> None:
     assert "/tasks?task=t1" in text(record.stopped("t1"))
 
 
-def test_other_containers_are_listed_apart_and_picked_ones_too() -> None:
+def test_other_containers_are_listed_apart_and_picked_ones_too():
     shown = text(callbacks.panel(view(), control=True))
     assert "left alone" in shown
     assert '"data-act": "pick"' in shown
@@ -327,9 +314,7 @@ def test_other_containers_are_listed_apart_and_picked_ones_too() -> None:
     assert "and 30 more" in text(callbacks.panel(view(foreign=many), control=True))
 
 
-def test_the_window_of_a_container_says_what_it_is_and_when_it_cannot_be_changed(
-    server: Flask, refuses
-) -> None:
+def test_the_window_of_a_container_says_what_it_is_and_when_it_cannot_be_changed(server, refuses):
     assert server
     seen = view_of("?engine=gpu-box-2")
     assert seen is not None
@@ -346,7 +331,7 @@ def test_the_window_of_a_container_says_what_it_is_and_when_it_cannot_be_changed
         limit.row_of(seen, "gone")
 
 
-def test_a_typed_limit_is_a_number_above_nought_or_nothing(refuses) -> None:
+def test_a_typed_limit_is_a_number_above_nought_or_nothing(refuses):
     assert limit.quantity("", "CPU") is None
     assert limit.quantity(" 1,5 ", "CPU") == 1.5
     for wrong in ("0", "-1", "much", "inf", "nan"):
@@ -354,7 +339,7 @@ def test_a_typed_limit_is_a_number_above_nought_or_nothing(refuses) -> None:
             limit.quantity(wrong, "CPU")
 
 
-def test_changes_and_releases_are_said_in_words(sentence) -> None:
+def test_changes_and_releases_are_said_in_words(sentence):
     before, after = ContainerAllowance(None, None), ContainerAllowance(0.5, 2**30)
     words = limit.changed_words(LimitChange("a", before, after))
     sentence(words)
@@ -369,7 +354,7 @@ def test_changes_and_releases_are_said_in_words(sentence) -> None:
 
 
 @pytest.mark.parametrize("name", ["notice", "policy", "record", "others"])
-def test_panels_are_drawn_for_the_engine_of_the_address(server: Flask, name: str) -> None:
+def test_panels_are_drawn_for_the_engine_of_the_address(server, name):
     assert server
     seen = view_of("?engine=gpu-box-2")
     assert seen is not None
@@ -378,12 +363,12 @@ def test_panels_are_drawn_for_the_engine_of_the_address(server: Flask, name: str
     assert word[name] in shown
 
 
-def test_every_column_that_is_drawn_by_a_script_names_its_renderer() -> None:
+def test_every_column_that_is_drawn_by_a_script_names_its_renderer():
     renderers = {each.get("cellRenderer") for each in columns()}
     assert {"LiveBarCell", "LiveLineCell", "LiveActsCell", "LiveLossCell"} <= renderers
 
 
-def test_the_figure_keeps_a_far_limit_out_of_the_picture_and_says_mib_below_one_gib() -> None:
+def test_the_figure_keeps_a_far_limit_out_of_the_picture_and_says_mib_below_one_gib():
     n = 5
     nan = np.full(n, np.nan, np.float32)
     ones = np.ones(n, np.float32)

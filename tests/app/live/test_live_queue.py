@@ -1,10 +1,7 @@
 """The queue on the page of running containers: its card in all states, its buttons, its form; on the demo."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,12 +16,6 @@ from core.config import Settings
 from core.live.queue.spec import JobSpec
 from core.live.queue.values import QueuedJob, QueueState
 from core.sampling.values import EngineInfo, EngineState, LiveView
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from dash import Dash
 
 ENGINE = EngineInfo("demo", "", EngineState.READY, cores=6.0)
 VIEW = LiveView(ENGINE, 1e9)
@@ -47,12 +38,12 @@ JOBS = tuple(
 )
 
 
-def text(node: Any) -> str:
+def text(node):
     return json.dumps(node, default=lambda each: each.to_plotly_json(), ensure_ascii=False)
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> Iterator[Dash]:
+def app(tmp_path):
     made = create_app(Settings(home=tmp_path / "home", docker=f"here=unix://{tmp_path}/none.sock"))
     with made.server.test_request_context("/live"):
         yield made
@@ -60,16 +51,16 @@ def app(tmp_path: Path) -> Iterator[Dash]:
 
 
 @pytest.fixture
-def windows(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+def windows(monkeypatch):
     """What is sent to the page beside an answer."""
-    sent: list[dict[str, Any]] = []
+    sent = []
     monkeypatch.setattr(actions, "set_props", lambda part, values: sent.append({part: values}))
     for module in (actions, submit):
         monkeypatch.setattr(module, "notify", lambda *of, **more: sent.append({"said": (of, more)}))
     return sent
 
 
-def test_an_empty_queue_says_what_it_is_for() -> None:
+def test_an_empty_queue_says_what_it_is_for():
     shown = text(queue.panel(VIEW, Queue(()), control=True))
     assert "it waits here until a policy" in shown
     assert "a recorded job is replayed" not in shown
@@ -82,7 +73,7 @@ def test_an_empty_queue_says_what_it_is_for() -> None:
     assert queue.panel(VIEW, Queue(None), control=True) is None
 
 
-def test_every_state_of_a_job_is_shown_with_what_can_be_done() -> None:
+def test_every_state_of_a_job_is_shown_with_what_can_be_done():
     jobs = (*JOBS, replace(JOBS[1], id="f" * 32, cores=0.5, threads=1, cancelling=True))
     shown = text(queue.panel(VIEW, Queue(jobs, WAITS), control=True))
     assert shown.count(WAITS) == 1, "what all wait for is said once"
@@ -106,7 +97,7 @@ def test_every_state_of_a_job_is_shown_with_what_can_be_done() -> None:
     assert '"data-act": "job-up"' not in watched
 
 
-def test_a_job_of_ones_own_says_its_image() -> None:
+def test_a_job_of_ones_own_says_its_image():
     own = replace(JOBS[0], spec=JobSpec("trainer:2", ("train", "two words"), least=0.5))
     shown = text(queue.panel(VIEW, Queue((own, replace(own, spec=JobSpec("x", most=2.0)))), control=True))
     assert "trainer:2 train 'two words'" in shown
@@ -114,15 +105,15 @@ def test_a_job_of_ones_own_says_its_image() -> None:
     assert "asks for nothing, at most 2.00" in shown
 
 
-def test_the_card_is_drawn_again_when_a_job_changes() -> None:
-    def made(*jobs: QueuedJob) -> Any:
+def test_the_card_is_drawn_again_when_a_job_changes():
+    def made(*jobs):
         return signatures(VIEW, control=True, working=True, queue=Queue(jobs))["queue"]
 
     assert made(JOBS[0]) == made(JOBS[0])
     assert made(JOBS[0]) != made(replace(JOBS[0], priority=4))
 
 
-def test_with_jobs_that_wait_a_policy_can_be_attached_where_no_container_runs() -> None:
+def test_with_jobs_that_wait_a_policy_can_be_attached_where_no_container_runs():
     waiting = Queue(JOBS[:1])
     assert notices(VIEW, control=True, working=True)
     assert notices(VIEW, control=True, working=True, queue=waiting) == []
@@ -131,7 +122,7 @@ def test_with_jobs_that_wait_a_policy_can_be_attached_where_no_container_runs() 
     assert "job-waiting" in text(confirmation(VIEW, "elastic", ["job-waiting"]))
 
 
-def test_a_job_is_submitted_put_first_cancelled_and_removed(app: Dash, windows: list[dict[str, Any]]) -> None:
+def test_a_job_is_submitted_put_first_cancelled_and_removed(app, windows):
     assert app
     live = workspace().live.queue
     said, wrong = submit.submitted("demo", {"program": "mlp", "request": "99", "priority": 2})
@@ -152,7 +143,7 @@ def test_a_job_is_submitted_put_first_cancelled_and_removed(app: Dash, windows: 
     assert live.list("demo") == ()
 
 
-def test_ending_a_job_that_runs_asks_first(app: Dash, windows: list[dict[str, Any]]) -> None:
+def test_ending_a_job_that_runs_asks_first(app, windows):
     assert app
     live = workspace().live.queue
     job = live.submit("demo", {"program": "mlp"})
@@ -164,9 +155,7 @@ def test_ending_a_job_that_runs_asks_first(app: Dash, windows: list[dict[str, An
     assert live.find("demo", job.id).state is QueueState.CANCELLED
 
 
-def test_the_form_has_every_setting_and_says_what_the_demo_does(
-    app: Dash, windows: list[dict[str, Any]]
-) -> None:
+def test_the_form_has_every_setting_and_says_what_the_demo_does(app, windows):
     assert app
     shown = text(form(demo=False))
     for name in ("program", "image", "command", "request", "priority", "environment", "volumes", "ports"):

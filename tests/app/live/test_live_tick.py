@@ -1,9 +1,6 @@
 """What the page of running containers is told: buckets of histories, and only what it does not have yet."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,17 +14,11 @@ from core.config import Settings
 from core.sampling.values import ContainerRow, History
 from tests.app.live.feed import Feed, container
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from flask import Flask
-
 NOW = 1_700_000_000.4
 ENGINE = "gpu-box-2"
 
 
-def history(times: list[float], cpu: list[float], **more: list[float]) -> History:
+def history(times, cpu, **more):
     """Samples with only some lines known."""
     nan = [float("nan")] * len(times)
     names = ("cpu_limit", "memory", "memory_limit", "loss", "throttled")
@@ -35,7 +26,7 @@ def history(times: list[float], cpu: list[float], **more: list[float]) -> Histor
     return History(np.array(times), np.array(cpu, np.float32), **lines)
 
 
-def test_buckets_hold_means_and_of_limits_the_last_value() -> None:
+def test_buckets_hold_means_and_of_limits_the_last_value():
     nan = float("nan")
     seen = history([10.0, 12.0, 14.9, 15.0, 26.0], [1.0, 2.0, 3.0, 5.0, nan], cpu_limit=[4, 4, 2, nan, 1])
     assert bucketed(seen, "cpu", 2, 4, 5).tolist()[:2] == [2.0, 5.0]
@@ -51,7 +42,7 @@ def test_buckets_hold_means_and_of_limits_the_last_value() -> None:
     width=st.sampled_from([1, 2, 5]),
     start=st.integers(0, 40),
 )
-def test_buckets_equal_a_mean_taken_one_by_one(values: list[float], width: int, start: int) -> None:
+def test_buckets_equal_a_mean_taken_one_by_one(values, width, start):
     times = [float(start + i) for i in range(len(values))]
     count = number_of(times[-1], width) + 1
     made = bucketed(history(times, values), "cpu", 0, count, width)
@@ -61,7 +52,7 @@ def test_buckets_equal_a_mean_taken_one_by_one(values: list[float], width: int, 
 
 
 @given(at=st.floats(1e9, 2e9), ago=st.floats(0, 2000), width=st.sampled_from([2, 5]))
-def test_the_first_bucket_is_never_after_the_last_one(at: float, ago: float, width: int) -> None:
+def test_the_first_bucket_is_never_after_the_last_one(at, ago, width):
     last, first = number_of(at, width), first_bucket(at - ago, at, width)
     assert first <= last
     assert (last - first + 1) * width <= SPAN
@@ -69,14 +60,14 @@ def test_the_first_bucket_is_never_after_the_last_one(at: float, ago: float, wid
     assert first_bucket(None, at, width) <= first
 
 
-def test_a_container_without_history_has_no_values() -> None:
+def test_a_container_without_history_has_no_values():
     made = table([history([10.0], [1.0]), None], ("cpu", "loss"), 2, 1, 5)
     assert made["first"] == 2
     assert made["cpu"][0].tolist() == [1.0]
     assert np.isnan(made["cpu"][1]).all()
 
 
-def test_what_a_page_has_is_read_from_its_address() -> None:
+def test_what_a_page_has_is_read_from_its_address():
     asked = TickRequest.read({"since": "12.5", "shape": "ab", "charts": "a,b,", "fresh": "1"})
     assert asked == TickRequest(12.5, "ab", ("a", "b"), True)
     for since in ("", "x", "nan", "inf", "1e300"):
@@ -84,7 +75,7 @@ def test_what_a_page_has_is_read_from_its_address() -> None:
 
 
 @pytest.fixture
-def fed(tmp_path: Path) -> Feed:
+def fed(tmp_path):
     """An engine with eleven containers and a minute of history."""
     feed = Feed(tmp_path / "home", ENGINE, tuple(container(i) for i in range(11)))
     feed.past(NOW, 60)
@@ -93,21 +84,20 @@ def fed(tmp_path: Path) -> Feed:
 
 
 @pytest.fixture
-def server(tmp_path: Path, fed: Feed) -> Iterator[Flask]:
+def server(tmp_path, fed):
     settings = Settings(home=tmp_path / "home", docker=f"{ENGINE}=unix:///nowhere.sock")
-    made: Flask = create_app(settings).server
+    made = create_app(settings).server
     yield made
     made.extensions[EXTENSION].close()
 
 
-def asked(server: Flask, query: str = "") -> dict[str, Any]:
+def asked(server, query=""):
     answer = server.test_client().get(f"/api/live/{ENGINE}?{query}", base_url="http://127.0.0.1")
     assert answer.status_code == 200, answer.data
-    made: dict[str, Any] = json.loads(answer.data)
-    return made
+    return json.loads(answer.data)
 
 
-def test_the_first_tick_has_all_and_the_next_only_what_is_new(server: Flask, fed: Feed) -> None:
+def test_the_first_tick_has_all_and_the_next_only_what_is_new(server, fed):
     first = asked(server)
     assert [row["name"] for row in first["rows"]][:2] == ["bert-finetune", "vae-celeba"]
     assert first["columns"]["cpu_limit"][0] == 3.49
@@ -124,7 +114,7 @@ def test_the_first_tick_has_all_and_the_next_only_what_is_new(server: Flask, fed
     assert len(fresh["charts"]["memory"][0]) >= 30
 
 
-def test_rows_travel_again_when_one_came_or_changed(server: Flask, fed: Feed) -> None:
+def test_rows_travel_again_when_one_came_or_changed(server, fed):
     first = asked(server)
     fed.rows = (*fed.rows, container(11))
     fed.publish(NOW + 1)
@@ -133,7 +123,7 @@ def test_rows_travel_again_when_one_came_or_changed(server: Flask, fed: Feed) ->
     assert len(second["sparks"]["cpu"][0]) > 10, "lines travel whole with the rows"
 
 
-def test_only_panels_that_changed_change_their_signature(server: Flask, fed: Feed) -> None:
+def test_only_panels_that_changed_change_their_signature(server, fed):
     first = asked(server)["panels"]
     fed.publish(NOW + 1)
     assert asked(server)["panels"] == first
@@ -144,7 +134,7 @@ def test_only_panels_that_changed_change_their_signature(server: Flask, fed: Fee
     assert later["policy"] == first["policy"]
 
 
-def test_two_hundred_containers_travel_in_a_small_tick(server: Flask, fed: Feed) -> None:
+def test_two_hundred_containers_travel_in_a_small_tick(server, fed):
     fed.rows = tuple(container(i) for i in range(200))
     fed.publish(NOW + 1)
     first = asked(server, "charts=all&fresh=1")
@@ -156,13 +146,13 @@ def test_two_hundred_containers_travel_in_a_small_tick(server: Flask, fed: Feed)
     assert len(answer.data) < 30_000
 
 
-def test_an_engine_that_nobody_named_is_refused_in_a_sentence(server: Flask) -> None:
+def test_an_engine_that_nobody_named_is_refused_in_a_sentence(server):
     answer = server.test_client().get("/api/live/other", base_url="http://127.0.0.1")
     assert answer.status_code == 404
     assert "other" in json.loads(answer.data)["error"]["message"]
 
 
-def test_histories_are_taken_away_as_csv(server: Flask, fed: Feed) -> None:
+def test_histories_are_taken_away_as_csv(server, fed):
     client = server.test_client()
     one = client.get(f"/api/live/{ENGINE}/history.csv?ids={fed.rows[0].id}", base_url="http://127.0.0.1")
     lines = one.get_data(as_text=True).splitlines()

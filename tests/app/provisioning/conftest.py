@@ -1,9 +1,5 @@
 """A set of traces and a comparison on it, for the tests of the Provisioning page."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from app.context import chosen
@@ -14,18 +10,14 @@ from core.provisioning.evaluation.evaluate import EvaluationSettings
 from tests.app.provisioning.shown import FEW
 from tests.builders import small_traces
 
-if TYPE_CHECKING:
-    from core.application import Workspace
-    from core.workspace.records import ModelInfo, TraceSetInfo
-
 
 @pytest.fixture
-def traces(place: Workspace) -> TraceSetInfo:
+def traces(place):
     return place.traces.add(small_traces(8), None, name="Night batch", sample=True)
 
 
 @pytest.fixture
-def evaluated(place: Workspace, model: ModelInfo) -> dict[str, str]:
+def evaluated(place, model):
     """A comparison that was asked for and made; gives the address that shows it."""
     settings = EvaluationSettings(cycle=60.0, draws=100)
     choice = chosen()

@@ -1,10 +1,7 @@
 """Verdicts and figures of a comparison: what is recommended, how rows are sorted, and what is drawn."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +15,7 @@ from core.provisioning.verdict.choice import pick
 from core.units import Unit
 
 
-def _row(policy: str, kind: str, over: float, saving: tuple[float, float, float] | None) -> dict[str, Any]:
+def _row(policy, kind, over, saving):
     against = None if saving is None else dict(zip(("saving", "low", "high"), saving, strict=True))
     at = {"over": over, "low": over, "high": over, "under_time_0": 0.05, "under_time_05": 0.04}
     matched = {**at, "resizes_per_cycle": 1.0, "factor": 1.0, "against_best": against, "against": {}}
@@ -35,11 +32,11 @@ def _row(policy: str, kind: str, over: float, saving: tuple[float, float, float]
     }
 
 
-def _part(*rows: dict[str, Any]) -> dict[str, Any]:
+def _part(*rows):
     return {"best_reactive": "prev.step.max", "policies": list(rows), "unit": "cores"}
 
 
-def test_a_policy_is_recommended_only_if_its_interval_excludes_zero(sentence) -> None:
+def test_a_policy_is_recommended_only_if_its_interval_excludes_zero(sentence):
     rule = _row("prev.step.max", "reactive", 0.4, (0.0, 0.0, 0.0))
     unsure = pick(_part(rule, _row("phasedock", "ours", 0.3, (0.2, -0.01, 0.4))), 12)
     assert (unsure.policy, unsure.better) == ("prev.step.max", False)
@@ -55,13 +52,13 @@ def test_a_policy_is_recommended_only_if_its_interval_excludes_zero(sentence) ->
     assert (chosen.policy, chosen.better, chosen.by_hand) == ("phasedock", False, True)
 
 
-def test_those_who_know_the_future_are_never_recommended() -> None:
+def test_those_who_know_the_future_are_never_recommended():
     rule = _row("prev.step.max", "reactive", 0.4, None)
     found = pick(_part(rule, _row("budget.oracle", "bound", 0.1, (0.7, 0.6, 0.8))), 12)
     assert found.policy == "prev.step.max"
 
 
-def test_rows_are_sorted_and_the_unknown_comes_last() -> None:
+def test_rows_are_sorted_and_the_unknown_comes_last():
     part = _part(
         _row("b", "reactive", 0.4, (0.1, 0.0, 0.2)),
         _row("a", "static", 0.2, None),
@@ -75,7 +72,7 @@ def test_rows_are_sorted_and_the_unknown_comes_last() -> None:
 
 
 @given(st.lists(st.floats(0, 100), max_size=12), st.floats(0.1, 8))
-def test_labels_are_moved_apart_in_their_order(places: list[float], gap: float) -> None:
+def test_labels_are_moved_apart_in_their_order(places, gap):
     moved = frontier.apart(places, gap, 0.0, 100.0)
     order = sorted(range(len(places)), key=lambda i: places[i])
     for before, here in pairwise(order):
@@ -84,7 +81,7 @@ def test_labels_are_moved_apart_in_their_order(places: list[float], gap: float) 
 
 
 @given(st.lists(st.tuples(st.floats(-3, 1), st.floats(0, 0.5), st.floats(0, 0.5)), min_size=1, max_size=8))
-def test_dots_and_whiskers_stay_on_the_track(rows: list[tuple[float, float, float]]) -> None:
+def test_dots_and_whiskers_stay_on_the_track(rows):
     intervals = [(value, value - below, value + above) for value, below, above in rows]
     on = frontier.track(intervals)
     assert on.left < 0 < on.right
@@ -97,7 +94,7 @@ def test_dots_and_whiskers_stay_on_the_track(rows: list[tuple[float, float, floa
         assert (mark.verdict == "open") == (low <= 0 <= high)
 
 
-def test_the_frontier_names_ours_and_leaves_out_what_a_logarithm_cannot_show() -> None:
+def test_the_frontier_names_ours_and_leaves_out_what_a_logarithm_cannot_show():
     curves = [
         frontier.Curve("bound", frontier.BOUND, ((0.0, 0.3), (0.01, 0.2), (0.1, 0.1))),
         frontier.Curve("ours", frontier.OURS, ((0.01, 0.5), (0.1, 0.3)), (0.05, 0.4), (0.35, 0.45)),
@@ -114,8 +111,8 @@ def test_the_frontier_names_ours_and_leaves_out_what_a_logarithm_cannot_show() -
     assert math.isclose(figure.layout.yaxis.range[1], 0.4 * 2.6)
 
 
-def test_only_policies_on_the_edge_the_reference_and_the_chosen_one_are_named() -> None:
-    def line(name: str, kind: str, *overs: float) -> dict[str, Any]:
+def test_only_policies_on_the_edge_the_reference_and_the_chosen_one_are_named():
+    def line(name, kind, *overs):
         points = [{"under_time_0": 0.01 * (i + 1), "over": over} for i, over in enumerate(overs)]
         return {**_row(name, kind, overs[0], None), "frontier": points}
 
@@ -131,20 +128,20 @@ def test_only_policies_on_the_edge_the_reference_and_the_chosen_one_are_named() 
     parts = {curve.name: curve.part for curve in values.curves("phase.rule")}
     assert parts == {
         "budget.oracle": frontier.BOUND, "prev.step.max": frontier.BEST, "vpa": frontier.NAMED,
-        "phase.rule": frontier.OURS, "static.p95": frontier.NAMED,
+        "phase.rule": frontier.OURS, "static.p95": frontier.NAMED
     }  # fmt: skip
     unnamed = {curve.name: curve.part for curve in values.curves("vpa")}
     assert unnamed["phase.rule"] == frontier.OTHER
 
 
-def test_without_an_interval_there_is_no_whisker() -> None:
+def test_without_an_interval_there_is_no_whisker():
     at = frontier.Curve("ours", frontier.OURS, ((0.01, 0.5), (0.1, 0.3)), (0.05, 0.4), None)
     mark = frontier.frontier([at], 0.05, "CPU").data[-1]
     assert mark.error_y.array is None
     assert " to " not in mark.hovertemplate
 
 
-def test_totals_draw_demand_last_and_ours_over_rivals() -> None:
+def test_totals_draw_demand_last_and_ours_over_rivals():
     age = np.arange(4.0)
     figure = totals.totals(
         age,

@@ -1,10 +1,7 @@
 """The Provisioning page without a browser: what it shows of a comparison, and what may be taken away."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -23,20 +20,14 @@ from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES
 from tests.app.provisioning.shown import FEW, shown
 
-if TYPE_CHECKING:
-    from flask import Flask
 
-    from core.application import Workspace
-    from core.workspace.records import ModelInfo
-
-
-def test_without_traces_the_page_says_what_to_do(server: Flask) -> None:
+def test_without_traces_the_page_says_what_to_do(server):
     text = shown()
     assert "No traces yet" in text
     assert "Load the samples" in text
 
 
-def test_without_a_comparison_there_is_one_button_and_the_settings_are_folded(model: ModelInfo) -> None:
+def test_without_a_comparison_there_is_one_button_and_the_settings_are_folded(model):
     text = shown()
     assert "Not evaluated yet" in text
     assert "'open': True" not in text
@@ -48,13 +39,13 @@ def test_without_a_comparison_there_is_one_button_and_the_settings_are_folded(mo
         assert name in text
 
 
-def test_a_setting_out_of_bounds_is_said_and_nothing_is_shown(evaluated: dict[str, str]) -> None:
+def test_a_setting_out_of_bounds_is_said_and_nothing_is_shown(evaluated):
     text = shown(**{**evaluated, "cycle": "-1"})
     assert "Cycle (cycle) cannot be" in text
     assert "Worst containers first" not in text
 
 
-def test_the_comparison_of_the_address_is_shown(evaluated: dict[str, str]) -> None:
+def test_the_comparison_of_the_address_is_shown(evaluated):
     text = shown(**evaluated)
     for expected in (
         *FEW,
@@ -71,15 +62,13 @@ def test_the_comparison_of_the_address_is_shown(evaluated: dict[str, str]) -> No
     assert 'kind: "VerticalPodAutoscaler"' in shown(**evaluated, format="vpa")
 
 
-def test_a_comparison_that_ends_while_the_page_is_made_is_not_left_out(
-    monkeypatch: pytest.MonkeyPatch, place: Workspace, model: ModelInfo
-) -> None:
+def test_a_comparison_that_ends_while_the_page_is_made_is_not_left_out(monkeypatch, place, model):
     """The page that was made without its result goes on following the task, which brings it."""
     settings, choice = EvaluationSettings(cycle=60.0, draws=100), chosen()
     task = results.submit(choice, settings, FEW)
     find = results.find
 
-    def ends_meanwhile(*args: object) -> object:
+    def ends_meanwhile(*args):
         found = find(*args)  # type: ignore[arg-type]
         worker_for(place).work(task)
         return found
@@ -93,11 +82,11 @@ def test_a_comparison_that_ends_while_the_page_is_made_is_not_left_out(
     assert "'disabled': False" in tick
 
 
-def test_without_settings_the_last_comparison_of_the_pair_is_shown(evaluated: dict[str, str]) -> None:
+def test_without_settings_the_last_comparison_of_the_pair_is_shown(evaluated):
     assert "Worst containers first" in shown()
 
 
-def test_other_settings_are_another_comparison(evaluated: dict[str, str]) -> None:
+def test_other_settings_are_another_comparison(evaluated):
     assert "Worst containers first" not in shown(**{**evaluated, "cycle": "90"})
 
 
@@ -113,14 +102,14 @@ WAYS = (
 
 
 @pytest.mark.parametrize("more", WAYS)
-def test_every_way_of_looking_works(evaluated: dict[str, str], more: dict[str, str]) -> None:
+def test_every_way_of_looking_works(evaluated, more):
     text = shown(**evaluated, **more)
     assert "Worst containers first" in text
     assert "Fixed amounts by phase" in text
     assert "Something went wrong" not in text
 
 
-def test_what_is_looked_at_is_said(evaluated: dict[str, str]) -> None:
+def test_what_is_looked_at_is_said(evaluated):
     assert "as published, unscaled" not in shown(**evaluated)
     text = shown(**evaluated, scale="published", resource="memory", sort="under")
     for words in ("as published, unscaled", "Over-allocation of Memory", "sorted by time short"):
@@ -128,9 +117,7 @@ def test_what_is_looked_at_is_said(evaluated: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("style", ["vpa", "patch", "docker", "json", "csv"])
-def test_each_format_is_shown_as_it_is_downloaded(
-    server: Flask, evaluated: dict[str, str], style: str
-) -> None:
+def test_each_format_is_shown_as_it_is_downloaded(server, evaluated, style):
     result = evaluations.latest(chosen())
     assert result is not None
     view = View.read(Query("/provisioning", {"policy": "prev.step.rules", "core_hour": "1.5"}))
@@ -145,7 +132,7 @@ def test_each_format_is_shown_as_it_is_downloaded(
 
 
 @pytest.mark.parametrize("name", ["policies", "frontier", "totals", "worst", "paper"])
-def test_each_table_is_a_file(server: Flask, evaluated: dict[str, str], name: str) -> None:
+def test_each_table_is_a_file(server, evaluated, name):
     result = evaluations.latest(chosen())
     assert result is not None
     answer = server.test_client().get(
@@ -157,7 +144,7 @@ def test_each_table_is_a_file(server: Flask, evaluated: dict[str, str], name: st
     assert all(line.count(",") >= lines[0].count(",") for line in lines)
 
 
-def test_a_comparison_that_is_gone_is_said(server: Flask) -> None:
+def test_a_comparison_that_is_gone_is_said(server):
     answer = server.test_client().get(
         f"/api/provisioning/{'0' * 32}/policies.csv", base_url="http://127.0.0.1:8050"
     )
@@ -165,7 +152,7 @@ def test_a_comparison_that_is_gone_is_said(server: Flask) -> None:
     assert "no longer exists" in answer.get_json()["error"]["message"]
 
 
-def test_an_overlay_draws_what_a_policy_gave_to_a_held_out_container(evaluated: dict[str, str]) -> None:
+def test_an_overlay_draws_what_a_policy_gave_to_a_held_out_container(evaluated):
     result, choice = evaluations.latest(chosen()), chosen()
     assert result is not None
     pair = choice.pair()
@@ -184,16 +171,14 @@ def test_an_overlay_draws_what_a_policy_gave_to_a_held_out_container(evaluated: 
     assert not [trace for trace in plain.data if "allocation" in (trace.name or "")]
 
 
-def test_an_overlay_of_a_comparison_that_is_gone_falls_back_to_the_last(evaluated: dict[str, str]) -> None:
+def test_an_overlay_of_a_comparison_that_is_gone_falls_back_to_the_last(evaluated):
     found = overlays(chosen(), "0" * 32)
     assert found is not None
     assert set(FEW) >= set(found.policies)
     assert "No comparison" in sentence("", "vpa", "anything")
 
 
-def test_with_groups_the_worst_containers_say_theirs_and_a_single_group_is_told(
-    place: Workspace, model: ModelInfo
-) -> None:
+def test_with_groups_the_worst_containers_say_theirs_and_a_single_group_is_told(place, model):
     settings = EvaluationSettings(cycle=60.0, draws=100, group_by="workload")
     task = results.submit(chosen(), settings, FEW)
     worker_for(place).work(task)
@@ -206,9 +191,7 @@ def test_with_groups_the_worst_containers_say_theirs_and_a_single_group_is_told(
     assert "Times short" not in text
 
 
-def test_the_card_of_a_comparison_leads_to_what_it_made(
-    place: Workspace, evaluated: dict[str, str], model: ModelInfo
-) -> None:
+def test_the_card_of_a_comparison_leads_to_what_it_made(place, evaluated, model):
     """Also when a later comparison has other settings: the address says which one is meant."""
     first = place.tasks.list(1)[0]
     later = results.submit(chosen(), EvaluationSettings(cycle=90.0, draws=100), FEW[:2])
@@ -222,9 +205,7 @@ def test_the_card_of_a_comparison_leads_to_what_it_made(
     assert "cycle 1 min 30 s" in shown(**chosen().query())
 
 
-def test_a_comparison_that_failed_or_that_no_address_can_say_has_no_link(
-    place: Workspace, evaluated: dict[str, str], model: ModelInfo
-) -> None:
+def test_a_comparison_that_failed_or_that_no_address_can_say_has_no_link(place, evaluated, model):
     done = place.tasks.list(1)[0]
     assert task_card.result_link(replace(done, result=None)) is None
     own = {**done.params, "own_settings": {"vpa": {"margin": 0.2}}}

@@ -1,9 +1,5 @@
 """Settings of a comparison: in the form, in the address, in the question; those of one policy, too."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import pytest
 
 from app.context import chosen
@@ -26,11 +22,8 @@ from core.provisioning.policy import FAMILIES, PolicyKind
 from core.settings_fields import describe
 from tests.app.provisioning.shown import shown
 
-if TYPE_CHECKING:
-    from core.workspace.records import TraceSetInfo
 
-
-def test_settings_go_into_the_address_and_come_back() -> None:
+def test_settings_go_into_the_address_and_come_back():
     settings = EvaluationSettings(cycle=45.0, group_by="workload", seed=3)
     values = {key: value for key, value in address_values(settings, ("vpa",)).items() if value is not None}
     view = View.read(Query("/provisioning", values))
@@ -39,7 +32,7 @@ def test_settings_go_into_the_address_and_come_back() -> None:
     assert "draws" not in values
 
 
-def test_all_policies_are_written_as_all_and_the_usual_ones_not_at_all() -> None:
+def test_all_policies_are_written_as_all_and_the_usual_ones_not_at_all():
     assert policies_asked(list(POLICIES)) == (ALL_POLICIES,)
     assert policies_asked(usual()) == (USUAL,)
     assert address_values(EvaluationSettings(), (USUAL,))["policies"] is None
@@ -48,12 +41,12 @@ def test_all_policies_are_written_as_all_and_the_usual_ones_not_at_all() -> None
     assert policies_asked(["vpa", "no.such"]) == ("vpa",)
 
 
-def test_switches_come_by_their_state() -> None:
+def test_switches_come_by_their_state():
     given = given_settings({"refit": None, "cycle": "60"}, {"refit": True, "cycle": None})
     assert given == {"refit": True, "cycle": "60"}
 
 
-def test_the_proposed_cycle_fits_short_executions(traces: TraceSetInfo) -> None:
+def test_the_proposed_cycle_fits_short_executions(traces):
     assert proposed(traces, 100_000.0).cycle == 600.0
     short = proposed(traces, 400.0)
     assert 400.0 / short.cycle >= 10.0
@@ -61,7 +54,7 @@ def test_the_proposed_cycle_fits_short_executions(traces: TraceSetInfo) -> None:
     assert "cycle" in summary(short, 3)
 
 
-def own_fields(policy: str) -> tuple[list[dict[str, str]], list[Any], list[bool | None]]:
+def own_fields(policy):
     """The controls of a policy's settings, as a callback gets them."""
     (made,) = policy_settings.policy_controls([policy], {})
     found = [each for each in made._traverse() if isinstance(getattr(each, "id", None), dict)]
@@ -70,7 +63,7 @@ def own_fields(policy: str) -> tuple[list[dict[str, str]], list[Any], list[bool 
 
 
 @pytest.mark.parametrize("name", [name for name, policy in POLICIES.items() if describe(policy.settings)])
-def test_every_setting_of_every_policy_is_in_the_form_and_defaults_change_nothing(name: str) -> None:
+def test_every_setting_of_every_policy_is_in_the_form_and_defaults_change_nothing(name):
     ids, values, checked = own_fields(name)
     assert [each["name"] for each in ids] == [spec.name for spec in describe(POLICIES[name].settings)]
     given = policy_settings.entered(ids, values, checked)
@@ -78,9 +71,7 @@ def test_every_setting_of_every_policy_is_in_the_form_and_defaults_change_nothin
     assert policy_settings.read_own(given) == ({}, {})
 
 
-def test_a_setting_of_a_policy_goes_from_the_form_into_the_address_and_the_question(
-    evaluated: dict[str, str],
-) -> None:
+def test_a_setting_of_a_policy_goes_from_the_form_into_the_address_and_the_question(evaluated):
     ids, values, checked = own_fields("vpa")
     values[[each["name"] for each in ids].index("margin")] = "0.3"
     own, wrong = policy_settings.read_own(policy_settings.entered(ids, values, checked))
@@ -91,7 +82,7 @@ def test_a_setting_of_a_policy_goes_from_the_form_into_the_address_and_the_quest
     assert results.question(chosen(), EvaluationSettings(), ("vpa",), own).own_settings == own
 
 
-def test_what_a_policy_may_not_be_set_to_is_said_at_its_field_and_of_the_address() -> None:
+def test_what_a_policy_may_not_be_set_to_is_said_at_its_field_and_of_the_address():
     wrong = policy_settings.read_own({"vpa": {"margin": "much", "growth": 0.1}})[1]
     assert list(wrong) == [("policy vpa", "margin")]
     view = View.read(Query("/provisioning", {"policies": "vpa", "own": "vpa.margin=much"}))
@@ -99,7 +90,7 @@ def test_what_a_policy_may_not_be_set_to_is_said_at_its_field_and_of_the_address
     assert view.problem[0].startswith("vpa: Margin")
 
 
-def test_own_settings_are_shown_in_the_form_of_their_result(evaluated: dict[str, str]) -> None:
+def test_own_settings_are_shown_in_the_form_of_their_result(evaluated):
     text = shown(**{**evaluated, "own": "phase.rule.kappa=3"})
     assert "own settings of phase.rule" in text
     assert "policy phase.rule" in text
@@ -107,13 +98,13 @@ def test_own_settings_are_shown_in_the_form_of_their_result(evaluated: dict[str,
     assert "policy phase.rule" not in shown(**evaluated)
 
 
-def test_the_usual_policies_have_the_papers_five_and_every_kind_has_a_family() -> None:
+def test_the_usual_policies_have_the_papers_five_and_every_kind_has_a_family():
     assert set(PAPERS_POLICIES) | {"budget.oracle", "phasedock"} <= set(usual())
     assert len(usual()) <= 9
     assert sorted(kind for kinds in FAMILIES.values() for kind in kinds) == sorted(PolicyKind)
 
 
-def test_prices_are_read_and_defaults_are_left_out_of_the_address() -> None:
+def test_prices_are_read_and_defaults_are_left_out_of_the_address():
     ids = [{"form": "prices", "name": name} for name in ("core_hour", "gib_hour", "currency", "hours")]
     prices, wrong = read_prices(
         [{"form": "evaluate", "name": "cycle"}, *ids], ["9", "0.1", "0.0045", "EUR", "0"]
@@ -126,7 +117,7 @@ def test_prices_are_read_and_defaults_are_left_out_of_the_address() -> None:
     assert read_prices(ids, ["-1", "0", "USD", "0"])[0] is None
 
 
-def test_vpa_and_what_is_adapted_were_not_published_with_phases() -> None:
+def test_vpa_and_what_is_adapted_were_not_published_with_phases():
     assert POLICIES["vpa"].kind is PolicyKind.AUTOSCALER
     assert {POLICIES[name].kind for name in POLICIES if name.endswith("+conformal")} == {PolicyKind.ADAPTIVE}
     with_phases = {name for name, policy in POLICIES.items() if policy.kind is PolicyKind.PUBLISHED}

@@ -1,9 +1,6 @@
 """The Provisioning page with sets that are short, odd, or of another time."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,20 +17,15 @@ from tests.app.provisioning.shown import FEW, shown
 from tests.app.test_sequences import level_traces, window_model
 from tests.builders import small_traces
 
-if TYPE_CHECKING:
-    from core.application import Workspace
-    from core.config import Settings
-    from core.workspace.records import ModelInfo, TraceSetInfo
 
-
-def odd(place: Workspace, levels: list[list[float]], name: str = "odd") -> tuple[TraceSetInfo, ModelInfo]:
+def odd(place, levels, name="odd"):
     """Executions whose CPU is as given, and a model of two phases that fits them."""
     busy = level_traces([[0.1] * 10 + [3.0] * 10])
     info = place.traces.add(level_traces(levels), None, name=name)
     return info, place.models.add(window_model(busy), name=f"model of {name}")
 
 
-def compared(place: Workspace, info: TraceSetInfo, model: ModelInfo | None, cycle: float = 20.0) -> str:
+def compared(place, info, model, cycle=20.0):
     """What the page says after a comparison, whether it went well or not."""
     settings = EvaluationSettings(cycle=cycle, draws=100)
     task = results.submit(chosen(info.id, model.id if model else None), settings, FEW)
@@ -51,16 +43,14 @@ def compared(place: Workspace, info: TraceSetInfo, model: ModelInfo | None, cycl
         ([[1.0] * 20] * 6, 5000.0, "No execution is longer than one cycle of 1 h 23 min"),
     ],
 )
-def test_what_is_too_short_or_too_little_gets_a_sentence(
-    place: Workspace, levels: list[list[float]], cycle: float, said: str
-) -> None:
+def test_what_is_too_short_or_too_little_gets_a_sentence(place, levels, cycle, said):
     text = compared(place, *odd(place, levels), cycle)
     assert said in text
     assert "Retry" in text
     assert "Traceback" not in text
 
 
-def test_executions_of_one_phase_are_compared_and_recommended_for(place: Workspace) -> None:
+def test_executions_of_one_phase_are_compared_and_recommended_for(place):
     text = compared(place, *odd(place, [[1.0] * 20] * 6))
     assert "2 held-out containers" in text
     assert "These traces do not name workloads" in text
@@ -68,7 +58,7 @@ def test_executions_of_one_phase_are_compared_and_recommended_for(place: Workspa
     assert "phase p2" not in text
 
 
-def test_a_container_that_is_alone_is_replayed_and_promised_nothing(place: Workspace) -> None:
+def test_a_container_that_is_alone_is_replayed_and_promised_nothing(place):
     text = compared(place, *odd(place, [[1.0] * 20 + [2.0] * 20]))
     assert "1 container, none held out" in text
     assert "not tested" in text
@@ -78,7 +68,7 @@ def test_a_container_that_is_alone_is_replayed_and_promised_nothing(place: Works
     assert "circle-check" not in text
 
 
-def test_few_containers_have_no_whisker_and_nothing_is_safe(place: Workspace) -> None:
+def test_few_containers_have_no_whisker_and_nothing_is_safe(place):
     text = compared(place, *odd(place, [[1.0] * 20 + [2.0] * 20] * 6))
     assert "2 held-out containers: too few for intervals" in text
     assert "too few to tell" in text
@@ -86,7 +76,7 @@ def test_few_containers_have_no_whisker_and_nothing_is_safe(place: Workspace) ->
     assert "circle-check" not in text
 
 
-def test_without_memory_that_is_said_and_prices_are_those_of_the_address(place: Workspace) -> None:
+def test_without_memory_that_is_said_and_prices_are_those_of_the_address(place):
     info, _ = odd(place, [[1.0] * 20 + [2.0] * 20] * 6)
     plain = place.traces.load(info.id)
     places = [i for i, feature in enumerate(plain.features) if feature.role is not Role.MEMORY]
@@ -105,9 +95,7 @@ def test_without_memory_that_is_said_and_prices_are_those_of_the_address(place: 
     assert "Price of a core-hour (core_hour) cannot be" in shown(core_hour="-7")
 
 
-def test_a_result_of_an_earlier_version_has_no_verdict_and_no_fault(
-    evaluated: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_result_of_an_earlier_version_has_no_verdict_and_no_fault(evaluated, monkeypatch):
     found = evaluations.latest(chosen())
     assert found is not None
     report = {key: value for key, value in found.report.items() if key != "recorded"}
@@ -118,9 +106,7 @@ def test_a_result_of_an_earlier_version_has_no_verdict_and_no_fault(
     assert "Worst containers first" in text
 
 
-def test_a_model_that_does_not_fit_is_said_before_anything_is_started(
-    place: Workspace, model: ModelInfo
-) -> None:
+def test_a_model_that_does_not_fit_is_said_before_anything_is_started(place, model):
     plain = level_traces([[1.0] * 20] * 6)
     plain = replace(plain, features=(plain.features[0], Feature("queue")))
     info = place.traces.add(plain, None, name="odd")
@@ -131,9 +117,7 @@ def test_a_model_that_does_not_fit_is_said_before_anything_is_started(
     assert "does not fit" not in shown()
 
 
-def test_a_comparison_by_earlier_code_is_shown_as_such_and_made_anew_when_asked(
-    evaluated: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_comparison_by_earlier_code_is_shown_as_such_and_made_anew_when_asked(evaluated, monkeypatch):
     note = "made by an earlier version"
     assert note not in shown(**evaluated)
     monkeypatch.setattr("core.workspace.evaluations.code_digest", lambda *_: "other code")
@@ -147,9 +131,9 @@ def test_a_comparison_by_earlier_code_is_shown_as_such_and_made_anew_when_asked(
     assert note not in shown(**evaluated)
 
 
-def test_what_is_kept_is_shown_at_once_and_run_again_makes_it_anew(settings: Settings) -> None:
+def test_what_is_kept_is_shown_at_once_and_run_again_makes_it_anew(settings):
     app = create_app(settings)
-    place: Workspace = app.server.extensions[EXTENSION]
+    place = app.server.extensions[EXTENSION]
     info = place.traces.add(small_traces(8, samples=150), None, name="Night batch")
     names = ["prev.step.max", "static.peak"]
     asked = {

@@ -1,9 +1,6 @@
 """The sentences of a verdict: none promises what was not measured."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,24 +15,21 @@ from core.provisioning.verdict.verdict import verdict
 from tests.app.provisioning.shown import text_of
 from tests.synthetic import synthetic_traces
 
-if TYPE_CHECKING:
-    from core.provisioning.verdict.verdict import Verdict
-
 VIEW = View.read(Query("/provisioning", {}))
 
 
 @pytest.fixture(scope="module")
-def report() -> dict[str, Any]:
+def report():
     """Three workloads of one container each, of which one is held out."""
     made = synthetic_traces(3, 20, samples=160)[0]
     return evaluate(made, None, EvaluationSettings(cycle=120.0, draws=100), ("prev.step.max",)).report
 
 
-def said(found: Verdict, report: dict[str, Any]) -> str:
+def said(found, report):
     return text_of(verdict_cards(found, report, VIEW, ""))
 
 
-def test_what_was_not_tested_is_in_no_sum_and_saves_nothing_yet(report: dict[str, Any]) -> None:
+def test_what_was_not_tested_is_in_no_sum_and_saves_nothing_yet(report):
     text = said(verdict(report), report)
     assert text.count("if all are like the one held out") == 1
     assert text.count("per day, on what it was made from") == 2
@@ -47,7 +41,7 @@ def test_what_was_not_tested_is_in_no_sum_and_saves_nothing_yet(report: dict[str
     assert "language model or image classifier was held out" in text
 
 
-def test_a_tick_stands_only_before_what_is_safe(report: dict[str, Any]) -> None:
+def test_a_tick_stands_only_before_what_is_safe(report):
     found = verdict(report)
     unsure = replace(found, picks={**found.picks, Resource.CPU: Pick("vpa", True, False, "It saves.")})
     assert "circle-check" not in said(unsure, report)
@@ -55,7 +49,7 @@ def test_a_tick_stands_only_before_what_is_safe(report: dict[str, Any]) -> None:
     assert "circle-check" in said(better, report)
 
 
-def test_that_a_model_has_seen_the_containers_stands_beside_what_it_saves(report: dict[str, Any]) -> None:
+def test_that_a_model_has_seen_the_containers_stands_beside_what_it_saves(report):
     seen = {**report, "model": {"trained_on": "held_out"}}
     sentence = "trained on these very containers, so it may do worse on others"
     assert sentence in said(verdict(report), seen)

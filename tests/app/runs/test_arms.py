@@ -1,12 +1,9 @@
 """All policies of an experiment on one page: who is drawn, the leaderboard, figures, files."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -31,32 +28,27 @@ from tests.app.runs.test_run_figures import series
 from tests.app.runs.test_run_form import fields_in
 from tests.builders import SIX_JOBS, small_traces
 
-if TYPE_CHECKING:
-    from flask import Flask
-
-    from core.application import Workspace
-
 SEVEN = SIX_JOBS.replace("[fewest, specon, flowcon]", "[fewest, half, random, las, srpt, specon, phasedock]")
 
 
-def asked(**values: str) -> View:
+def asked(**values):
     return View.read(Query("/runs", values))
 
 
-def text_of(**values: str) -> str:
+def text_of(**values):
     found = page.body(Query("/runs", values))
     return json.dumps(found, default=lambda each: each.to_plotly_json(), ensure_ascii=False)
 
 
 @pytest.fixture
-def experiment(place: Workspace) -> str:
+def experiment(place):
     """Seven policies on three seeds."""
     task = place.runs.submit(read_experiment(SEVEN))
     worker_for(place).work(task)
     return str(place.tasks.get(task).params["experiment"])
 
 
-def test_an_experiment_opens_on_its_leaderboard(experiment: str) -> None:
+def test_an_experiment_opens_on_its_leaderboard(experiment):
     text = text_of(experiment=experiment)
     for words in ("Leaderboard", "3 paired seeds", "Growth efficiency, sum of all jobs",
                   "Completion per job", "Step through SpeCon"):  # fmt: skip
@@ -67,7 +59,7 @@ def test_an_experiment_opens_on_its_leaderboard(experiment: str) -> None:
     assert "PhaseDock’s own CPU" not in spread
 
 
-def test_an_address_of_two_policies_draws_them_against_the_first(place: Workspace, experiment: str) -> None:
+def test_an_address_of_two_policies_draws_them_against_the_first(place, experiment):
     info = place.runs.experiment(experiment)
     view = asked(experiment=experiment, show="two", a="half", b="las", seed="1")
     found = select(info, view)
@@ -79,7 +71,7 @@ def test_an_address_of_two_policies_draws_them_against_the_first(place: Workspac
     assert "Leaderboard" in text_of(experiment=experiment, show="two", a="half", b="las")
 
 
-def test_who_is_drawn_is_in_the_address(place: Workspace, experiment: str) -> None:
+def test_who_is_drawn_is_in_the_address(place, experiment):
     info = place.runs.experiment(experiment)
     usual_ = select(info, asked())
     assert [side.key for side in usual_.drawn] == ["fewest", "half", "random", "las", "srpt", "phasedock"]
@@ -96,13 +88,11 @@ def test_who_is_drawn_is_in_the_address(place: Workspace, experiment: str) -> No
 
 
 @pytest.mark.parametrize("label", ["plain", "10% | 20 s", "%7C", "a b & c=d"])
-def test_any_label_survives_the_address(label: str) -> None:
+def test_any_label_survives_the_address(label):
     assert split_keys(join_keys([label, "other"])) == [label, "other"]
 
 
-def test_the_leaderboard_says_what_the_report_says_against_any_baseline(
-    place: Workspace, experiment: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_leaderboard_says_what_the_report_says_against_any_baseline(place, experiment, monkeypatch):
     info = place.runs.experiment(experiment)
     view = asked(experiment=experiment)
     from_report = board.rows(info, select(info, view), view)
@@ -124,7 +114,7 @@ def test_the_leaderboard_says_what_the_report_says_against_any_baseline(
     assert mine.value == pytest.approx(np.mean(np.divide(means_of["fewest"], means_of["phasedock"])) - 1)
 
 
-def test_the_picture_of_the_leaderboard_says_what_its_table_says(place: Workspace, experiment: str) -> None:
+def test_the_picture_of_the_leaderboard_says_what_its_table_says(place, experiment):
     info = place.runs.experiment(experiment)
     view = asked(experiment=experiment, sort="-t90", base="srpt")
     found = select(info, view)
@@ -144,9 +134,7 @@ def test_the_picture_of_the_leaderboard_says_what_its_table_says(place: Workspac
     assert sorted(places, key=places.get) == sorted(values, key=values.get)  # type: ignore[arg-type]
 
 
-def test_published_figures_stand_beside_the_results_of_their_own_baseline(
-    place: Workspace, experiment: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_published_figures_stand_beside_the_results_of_their_own_baseline(place, experiment, monkeypatch):
     info = place.runs.experiment(experiment)
     said = (PublishedFigure("las", "mean", share=-0.136, source="figure 6.19"),
             PublishedFigure("las", "completion", "Job-1", 57.7, 84.7, source="table 6.2"))  # fmt: skip
@@ -160,7 +148,7 @@ def test_published_figures_stand_beside_the_results_of_their_own_baseline(
     assert "mean −13.6%" not in text_of(experiment=experiment, base="half")
 
 
-def test_every_figure_is_drawn_for_every_policy(experiment: str) -> None:
+def test_every_figure_is_drawn_for_every_policy(experiment):
     for over in ("learning", "cpu", "limits", "stages", "workers", "load", "lists"):
         text = text_of(experiment=experiment, over=over, line="growth")
         if over != "lists":
@@ -170,23 +158,23 @@ def test_every_figure_is_drawn_for_every_policy(experiment: str) -> None:
     assert "Time series were not saved for this seed" in late
 
 
-def test_completion_times_are_drawn_in_each_form(experiment: str) -> None:
+def test_completion_times_are_drawn_in_each_form(experiment):
     for bars in ("job", "policy", "rows", "table"):
         for measure in ("completion", "t90"):
             assert "Job-6" in text_of(experiment=experiment, bars=bars, measure=measure)
 
 
-def test_few_jobs_stand_by_policy_few_bars_by_job_and_many_in_rows() -> None:
+def test_few_jobs_stand_by_policy_few_bars_by_job_and_many_in_rows():
     assert usual_bars(3, 6) == "policy"
     assert usual_bars(20, 4) == "job"
     assert usual_bars(50, 8) == "rows"
     assert comparison.width_of(50, 8) > 3_000
 
 
-def test_tables_are_taken_away_as_they_are_shown(server: Flask, experiment: str) -> None:
+def test_tables_are_taken_away_as_they_are_shown(server, experiment):
     client, host = server.test_client(), {"Host": "127.0.0.1"}
 
-    def rows(name: str, search: str) -> list[dict[str, str]]:
+    def rows(name, search):
         answer = client.get(f"/api/experiments/{experiment}/{name}.csv?{search}", headers=host)
         assert answer.status_code == 200
         return list(csv.DictReader(io.StringIO(answer.text)))
@@ -213,7 +201,7 @@ def test_tables_are_taken_away_as_they_are_shown(server: Flask, experiment: str)
     assert missing.status_code == 404
 
 
-def test_a_difference_that_is_written_as_nothing_is_neither_better_nor_worse() -> None:
+def test_a_difference_that_is_written_as_nothing_is_neither_better_nor_worse():
     """Makespans of policies that never idle differ by rounding alone, on every seed in the same direction."""
     assert kind_of("mean", 1e-12, 1e-13, 1e-11) == "open"
     assert kind_of("mean", -0.02, -0.03, -0.01) == "better"
@@ -226,14 +214,14 @@ def test_a_difference_that_is_written_as_nothing_is_neither_better_nor_worse() -
     )
 
 
-def test_moves_that_even_out_are_told_from_others() -> None:
+def test_moves_that_even_out_are_told_from_others():
     moves = [{"time": 20.0, "job": "two", "from": "a", "to": "b", "rule": "Algorithm 5 as resolved",
               "rebalanced": True, "failed": False}]  # fmt: skip
     found = stays(series(moves=moves))
     assert found[2] == Stay("two", "b", 20.0, 40.0, moved=True, lane=0, rebalanced=True)
     figure = timelines.worker_lanes(series(moves=moves), 40)
     assert [trace.name for trace in figure.data] == [
-        "placed at arrival", "after migration", "after rebalancing", "rebalancing",
+        "placed at arrival", "after migration", "after rebalancing", "rebalancing"
     ]  # fmt: skip
     assert timelines.count_rebalanced(series(moves=moves)) == 1
     failed = [moves[0] | {"failed": True}]
@@ -241,9 +229,9 @@ def test_moves_that_even_out_are_told_from_others() -> None:
     assert timelines.count_rebalanced(series()) == 0
 
 
-def test_figures_of_many_policies_draw_what_they_are_given() -> None:
+def test_figures_of_many_policies_draw_what_they_are_given():
     styles = arm_styles(["A", "B", "C"], 0, 2)
-    arms: list[Any] = [(style, [1.0 * at, None]) for at, style in enumerate(styles, 1)]
+    arms = [(style, [1.0 * at, None]) for at, style in enumerate(styles, 1)]
     grouped = comparison.bars_by_job(["x", "y"], arms, "Completion time")
     assert [(trace.name, trace.y) for trace in grouped.data] == [
         ("A", (1, None)),
@@ -269,7 +257,7 @@ def test_figures_of_many_policies_draw_what_they_are_given() -> None:
     assert {note.text for note in areas.layout.annotations} >= {"one", "two"}
 
 
-def test_jobs_are_made_of_a_trace_set(place: Workspace) -> None:
+def test_jobs_are_made_of_a_trace_set(place):
     assert "Import a trace set first." in text_of(look="build")
     traces = place.traces.add(small_traces(4), None, name="mine")
     ids = [{"name": "count"}, {"name": "losses"}]
@@ -285,7 +273,7 @@ def test_jobs_are_made_of_a_trace_set(place: Workspace) -> None:
     assert "From my traces" in text_of()
 
 
-def test_the_first_set_with_cpu_is_offered_for_jobs(place: Workspace) -> None:
+def test_the_first_set_with_cpu_is_offered_for_jobs(place):
     mine = place.traces.add(small_traces(4), None, name="mine")
     made = small_traces(3)
     without = [index for index, one in enumerate(made.features) if one.role is not Role.CPU]
@@ -296,7 +284,7 @@ def test_the_first_set_with_cpu_is_offered_for_jobs(place: Workspace) -> None:
     assert offered.value == mine.id
 
 
-def found(node: Any) -> list[Any]:
+def found(node):
     """A part of a page and all that is in it."""
     if isinstance(node, list | tuple):
         return [one for each in node for one in found(each)]

@@ -1,10 +1,7 @@
 """Deadlines on the Runs pages: columns of the leaderboard, two policies against each other, the file."""
 
-from __future__ import annotations
-
 import csv
 import io
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,9 +10,6 @@ from app.pages.runs.measures import format_measure
 from app.pages.runs.selection import select
 from core.tables import write_csv
 from tests.app.runs.test_queue_pages import asked, made, text_of
-
-if TYPE_CHECKING:
-    from core.application import Workspace
 
 DEADLINES = """\
 version: 1
@@ -33,13 +27,11 @@ seeds: 3
 
 
 @pytest.fixture
-def experiment(place: Workspace) -> str:
+def experiment(place):
     return made(place, DEADLINES)
 
 
-def test_the_leaderboard_has_columns_of_deadlines_where_jobs_have_some(
-    place: Workspace, experiment: str
-) -> None:
+def test_the_leaderboard_has_columns_of_deadlines_where_jobs_have_some(place, experiment):
     plain, shown = text_of(experiment=experiment), text_of(experiment=experiment, columns="deadlines")
     assert "Waiting and cores" in plain
     assert "Tardiness" not in plain
@@ -50,10 +42,7 @@ def test_the_leaderboard_has_columns_of_deadlines_where_jobs_have_some(
     assert board.sort_order(view) == ("met", True)
     assert board.dot_measure(view) == "met"
     assert board.sort_order(asked(experiment=experiment)) == ("mean", False)
-    assert board.sort_order(asked(experiment=experiment, columns="deadlines", sort="mean")) == (
-        "mean",
-        False,
-    )
+    assert board.sort_order(asked(experiment=experiment, columns="deadlines", sort="mean")) == ("mean", False)
     rows = board.rows(info, select(info, view), view)
     assert rows[0].label == "deadline"
     assert rows[0].measures["kept"] == 1.0
@@ -62,7 +51,7 @@ def test_the_leaderboard_has_columns_of_deadlines_where_jobs_have_some(
     assert board.columns(rows, view).ways == ("spread", "deadlines", "queue")
 
 
-def test_the_file_has_them_with_their_units(place: Workspace, experiment: str) -> None:
+def test_the_file_has_them_with_their_units(place, experiment):
     info = place.runs.experiment(experiment)
     view = asked(experiment=experiment)
     lines = list(
@@ -72,7 +61,7 @@ def test_the_file_has_them_with_their_units(place: Workspace, experiment: str) -
     assert {line["policy"] for line in lines} == {"kube.default", "edf", "deadline"}
 
 
-def test_quantities_have_their_units() -> None:
+def test_quantities_have_their_units():
     assert format_measure("met", 0.875) == "87.5%"
     assert format_measure("lost", 7200.0) == "2.0 core-h"
     assert format_measure("tardiness", 90.0) == "90.0 s"
@@ -81,11 +70,11 @@ def test_quantities_have_their_units() -> None:
 AT_LOAD = DEADLINES.replace("arrivals: {by: uniform, within: 150}", "arrivals: {by: load, load: 0.9}")
 
 
-def at_load(text: str, load: float, name: str) -> str:
+def at_load(text, load, name):
     return text.replace("load: 0.9", f"load: {load}").replace("Twice as much as there is", name)
 
 
-def test_deadlines_met_are_drawn_against_load_where_the_same_was_run_at_several(place: Workspace) -> None:
+def test_deadlines_met_are_drawn_against_load_where_the_same_was_run_at_several(place):
     ample = made(place, at_load(AT_LOAD, 0.9, "Ample"))
     alone = text_of(experiment=ample)
     assert "Run the same jobs at other loads" in alone
@@ -110,9 +99,9 @@ def test_deadlines_met_are_drawn_against_load_where_the_same_was_run_at_several(
     assert {(row[0], row[-1]) for row in rows} == {(0.9, 3), (2.0, 3)}
 
 
-def test_what_is_missing_is_begun_at_once(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_begun_at_once(place, monkeypatch):
     ample = made(place, at_load(AT_LOAD, 0.9, "Ample"))
-    said: list[str] = []
+    said = []
     monkeypatch.setattr(page, "set_props", lambda *_: None)
     monkeypatch.setattr(page, "notify", lambda *_, title, **__: said.append(title))
     page.act({"act": "loads", "id": ample}, "")
@@ -123,5 +112,5 @@ def test_what_is_missing_is_begun_at_once(place: Workspace, monkeypatch: pytest.
     assert loads.missing_loads(info, loads.experiments_at_loads(info)) == []
 
 
-def test_without_a_load_there_is_no_such_card(place: Workspace, experiment: str) -> None:
+def test_without_a_load_there_is_no_such_card(place, experiment):
     assert "against load" not in text_of(experiment=experiment)

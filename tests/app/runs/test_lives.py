@@ -1,7 +1,5 @@
 """The lives of jobs and where their time goes, as they are drawn: in words, and on a scale that shows all."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,12 +1,9 @@
 """The queue on the Runs pages: columns of the leaderboard, where time goes, who waits at a tick and why."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,36 +21,29 @@ from core.scheduling.model import JobState
 from tests.builders import SIX_JOBS
 from tests.experiments.test_queue_measures import QUEUE
 
-if TYPE_CHECKING:
-    from flask import Flask
 
-    from core.application import Workspace
-
-
-def asked(**values: str) -> View:
+def asked(**values):
     return View.read(Query("/runs", values))
 
 
-def text_of(**values: str) -> str:
+def text_of(**values):
     found = page.body(Query("/runs", values))
     return json.dumps(found, default=lambda each: each.to_plotly_json(), ensure_ascii=False)
 
 
-def made(place: Workspace, text: str) -> str:
+def made(place, text):
     task = place.runs.submit(read_experiment(text))
     worker_for(place).work(task)
     return str(place.tasks.get(task).params["experiment"])
 
 
 @pytest.fixture
-def experiment(place: Workspace) -> str:
+def experiment(place):
     """Jobs that ask for more than there is, under four policies."""
     return made(place, QUEUE)
 
 
-def test_the_leaderboard_has_columns_of_the_queue_where_somebody_waits(
-    place: Workspace, experiment: str
-) -> None:
+def test_the_leaderboard_has_columns_of_the_queue_where_somebody_waits(place, experiment):
     plain, queue = text_of(experiment=experiment), text_of(experiment=experiment, columns="queue")
     assert "Waiting and cores" in plain
     assert "Longest wait" not in plain
@@ -73,7 +63,7 @@ def test_the_leaderboard_has_columns_of_the_queue_where_somebody_waits(
     assert board.dot_measure(view) == "jobs_per_hour"
 
 
-def test_an_experiment_where_nobody_waits_shows_none_of_it(place: Workspace, server: Flask) -> None:
+def test_an_experiment_where_nobody_waits_shows_none_of_it(place, server):
     experiment = made(place, SIX_JOBS)
     text = text_of(experiment=experiment, columns="queue")
     for words in ("Longest wait", "Waiting and cores", "Where jobs’ time goes", "Queue, "):
@@ -86,7 +76,7 @@ def test_an_experiment_where_nobody_waits_shows_none_of_it(place: Workspace, ser
     assert "Cores per job" in ledger
 
 
-def test_two_policies_are_compared_in_what_their_queues_do(place: Workspace, experiment: str) -> None:
+def test_two_policies_are_compared_in_what_their_queues_do(place, experiment):
     chosen = {"experiment": experiment, "base": "Static", "arms": join_keys(["Static", "Turns"])}
     text = text_of(**chosen, over="queue", columns="queue")
     for words in ("Where jobs’ time goes", "Queue, Static", "Queue, Turns", "Longest wait", "Pauses"):
@@ -105,7 +95,7 @@ def test_two_policies_are_compared_in_what_their_queues_do(place: Workspace, exp
         )
 
 
-def test_more_is_better_for_some_measures() -> None:
+def test_more_is_better_for_some_measures():
     assert kind_of("used", 0.2, 0.1, 0.3) == "better"
     assert kind_of("jobs_per_hour", -0.2, -0.3, -0.1) == "worse"
     assert kind_of("waiting", 0.2, 0.1, 0.3) == "worse"
@@ -122,7 +112,7 @@ def test_more_is_better_for_some_measures() -> None:
     assert format_measure("used", 0.938) == "93.8%"
 
 
-def test_the_card_of_times_needs_somebody_who_waits() -> None:
+def test_the_card_of_times_needs_somebody_who_waits():
     free = {"waiting": 0.0, "service": 50.0, "paused": 0.0}
     assert times_card([("a", free), ("b", free)], []) is None
     assert times_card([("a", {}), ("b", {"mean": 3.0})], []) is None
@@ -132,7 +122,7 @@ def test_the_card_of_times_needs_somebody_who_waits() -> None:
     assert "paused" not in text
 
 
-def test_a_tick_says_who_waits_since_when_and_why(place: Workspace, experiment: str, sentence) -> None:
+def test_a_tick_says_who_waits_since_when_and_why(place, experiment, sentence):
     run = place.runs.experiment(experiment).runs["Static"][1]
     entries = [place.runs.ledgers.entry(run, tick.number) for tick in place.runs.ledgers.ticks(run)]
     tick = max(range(len(entries)), key=lambda at: len(waiting(entries[at])))
@@ -153,7 +143,7 @@ def test_a_tick_says_who_waits_since_when_and_why(place: Workspace, experiment: 
     assert "does not exist" not in own
 
 
-def test_whoever_is_paused_now_waits_from_now_on(place: Workspace, experiment: str) -> None:
+def test_whoever_is_paused_now_waits_from_now_on(place, experiment):
     run = place.runs.experiment(experiment).runs["Turns"][1]
     for tick in place.runs.ledgers.ticks(run):
         entry = place.runs.ledgers.entry(run, tick.number)
@@ -165,9 +155,7 @@ def test_whoever_is_paused_now_waits_from_now_on(place: Workspace, experiment: s
             assert after == idle - new
 
 
-def test_series_of_earlier_releases_are_drawn_without_threads(
-    place: Workspace, experiment: str, server: Flask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_series_of_earlier_releases_are_drawn_without_threads(place, experiment, server, monkeypatch):
     run = place.runs.experiment(experiment).runs["Bends"][1]
     series = json.loads(json.dumps(place.runs.ledgers.series(run)))
     series.pop("waits")
@@ -182,10 +170,10 @@ def test_series_of_earlier_releases_are_drawn_without_threads(
     assert {row["threads"] for row in csv.DictReader(io.StringIO(lines_))} == {""}
 
 
-def test_files_have_the_queue(place: Workspace, experiment: str, server: Flask) -> None:
+def test_files_have_the_queue(place, experiment, server):
     client = server.test_client()
 
-    def rows(address: str) -> list[dict[str, str]]:
+    def rows(address):
         return list(csv.DictReader(io.StringIO(client.get(address).get_data(as_text=True).lstrip("\ufeff"))))
 
     lines = {row["policy"]: row for row in rows(f"/api/experiments/{experiment}/leaderboard.csv")}
@@ -206,7 +194,7 @@ def test_files_have_the_queue(place: Workspace, experiment: str, server: Flask) 
     assert next(float(row["waiting_apart"]) for row in against if row["policy"] == "Turns") < 0
 
 
-def test_reports_of_earlier_releases_have_no_such_columns(place: Workspace, experiment: str) -> None:
+def test_reports_of_earlier_releases_have_no_such_columns(place, experiment):
     info = place.runs.experiment(experiment)
     report = json.loads(json.dumps(info.report))
     for row in report["comparison"]:

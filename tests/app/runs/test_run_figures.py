@@ -1,9 +1,5 @@
 """What the figures of runs draw: the line of time cut into intervals, shares, stays, and a job's history."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -29,7 +25,7 @@ from app.pages.runs.tick import describe_action, history
 from core.scheduling.actions import Migrate, SetLimit, Start
 
 
-def series(**more: Any) -> dict[str, Any]:
+def series(**more):
     """Two workers, two jobs; the second moves after 20 s."""
     first = {
         "first": 0,
@@ -50,41 +46,41 @@ def series(**more: Any) -> dict[str, Any]:
     return {"time": times, "trigger": ["arrival"] * 4, "jobs": jobs, "workers": workers, "moves": [], **more}
 
 
-def test_a_label_holds_for_the_interval_that_begins_with_its_tick() -> None:
+def test_a_label_holds_for_the_interval_that_begins_with_its_tick():
     lines_ = series()
     assert label_names(lines_) == ("NL", "WL", "CL")
     assert labels(lines_, "one", ("NL", "WL", "CL")).tolist() == [-1, 0, 0, 1]
     assert labels(lines_, "two", ("NL", "WL", "CL")).tolist() == [-1, -1, 0, 0]
 
 
-def test_ranks_are_in_the_order_of_their_numbers() -> None:
+def test_ranks_are_in_the_order_of_their_numbers():
     job = series()["jobs"]["one"] | {"label": ["#10", "#2", "#1", "#2"]}
     assert label_names(series(jobs={"one": job})) == ("#1", "#2", "#10")
 
 
-def test_cpu_is_shared_out_among_labels_and_nothing_is_lost() -> None:
+def test_cpu_is_shared_out_among_labels_and_nothing_is_lost():
     parts = by_label(series(), ("NL", "WL", "CL"))
     assert parts["NL"].tolist() == [0, 1, 3, 1]
     assert parts["WL"].tolist() == [0, 0, 0, 2]
     assert sum(parts.values()).tolist() == [0, 1, 3, 3]
 
 
-def test_stages_of_the_loss_split_the_interval_in_which_they_begin() -> None:
+def test_stages_of_the_loss_split_the_interval_in_which_they_begin():
     parts = by_loss(series(), {"one": (15.0, 30.0), "two": (None, None)})
     assert parts[LOSS_STAGES[0]].tolist() == [0, 1, 1 + 1, 1]
     assert parts[LOSS_STAGES[1]].tolist() == [0, 0, 1, 1]
     assert parts[LOSS_STAGES[2]].tolist() == [0, 0, 0, 1]
 
 
-def test_limits_come_to_no_more_than_the_worker_has() -> None:
+def test_limits_come_to_no_more_than_the_worker_has():
     assert total_limits(series()).tolist() == [0, 2, 2, 3]
 
 
-def test_the_used_share_is_core_seconds_over_those_offered() -> None:
+def test_the_used_share_is_core_seconds_over_those_offered():
     assert used_share(series()) == pytest.approx((10 + 30 + 60) / (4 * 40))
 
 
-def test_stays_end_where_the_next_begins_and_take_free_lanes() -> None:
+def test_stays_end_where_the_next_begins_and_take_free_lanes():
     found = stays(series())
     assert found == [
         Stay("one", "a", 0.0, 40.0, moved=False, lane=0),
@@ -96,7 +92,7 @@ def test_stays_end_where_the_next_begins_and_take_free_lanes() -> None:
 @given(
     st.lists(st.tuples(st.floats(0.01, 50), st.floats(0, 100)), min_size=1, max_size=400), st.integers(1, 50)
 )
-def test_fewer_intervals_have_the_same_area(pieces: list[tuple[float, float]], most: int) -> None:
+def test_fewer_intervals_have_the_same_area(pieces, most):
     bounds = np.concatenate([[0.0], np.cumsum([length for length, _ in pieces])])
     values = np.array([value for _, value in pieces])
     coarse, means = rebin(bounds, values, most)
@@ -104,16 +100,16 @@ def test_fewer_intervals_have_the_same_area(pieces: list[tuple[float, float]], m
     assert (means * np.diff(coarse)).sum() == pytest.approx((values * np.diff(bounds)).sum(), abs=1e-6)
 
 
-def test_stairs_have_two_corners_per_interval() -> None:
+def test_stairs_have_two_corners_per_interval():
     x, y = stairs(np.array([0.0, 1.0, 3.0]), np.array([5.0, 2.0]))
     assert (x.tolist(), y.tolist()) == ([0, 1, 1, 3], [5, 5, 2, 2])
 
 
-def test_before_its_first_tick_a_run_has_one_edge() -> None:
+def test_before_its_first_tick_a_run_has_one_edge():
     assert edges({"time": []}).tolist() == [0.0]
 
 
-def test_figures_draw_what_they_are_given() -> None:
+def test_figures_draw_what_they_are_given():
     lines_, names = series(), ("NL", "WL", "CL")
     areas = cpu.category_areas(lines_, by_label(lines_, names), names, 40, 4, 40)
     assert [trace.name for trace in areas.data] == ["NL", "WL", "CL", "Limit"]
@@ -125,7 +121,7 @@ def test_figures_draw_what_they_are_given() -> None:
     assert [trace.name for trace in rows.data] == ["one", "one, limit", "two"]
 
 
-def test_names_of_many_jobs_may_stand_upright_where_they_would_collide() -> None:
+def test_names_of_many_jobs_may_stand_upright_where_they_would_collide():
     names = [f"Job-{n}" for n in range(20)]
     axis = comparison.bars_by_job(
         names, [(arm_styles(["A"], 0, -1)[0], [1.0] * 20)], "Completion time"
@@ -134,14 +130,14 @@ def test_names_of_many_jobs_may_stand_upright_where_they_would_collide() -> None
     assert axis.tickangle is None  # an angle of its own would win
 
 
-def test_too_many_bars_become_a_heat_map() -> None:
+def test_too_many_bars_become_a_heat_map():
     jobs = {f"job-{n}": series()["jobs"]["one"] for n in range(300)}
     figure = timelines.worker_lanes(series(jobs=jobs), 40)
     assert figure.data[0].type == "heatmap"
     assert timelines.lanes_height(series(jobs=jobs)) <= 460
 
 
-def test_a_job_has_the_history_of_its_changes() -> None:
+def test_a_job_has_the_history_of_its_changes():
     assert history(series(), "one") == [
         (0, "seen for the first time"),
         (1, "on a, running"),
@@ -151,7 +147,7 @@ def test_a_job_has_the_history_of_its_changes() -> None:
     assert history(series(), "none") == []
 
 
-def test_actions_are_sentences() -> None:
+def test_actions_are_sentences():
     assert describe_action(SetLimit("a", 0.25)) == "a may use 0.25 cores"
     assert describe_action(SetLimit("a", None, 2.0)) == "a has no limit, weight 2.00"
     assert describe_action(Migrate("a", "box-2")) == "a moves to box-2"

@@ -1,9 +1,5 @@
 """The form of an experiment: it shows what the text says, says what it shows, and names what is wrong."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import pytest
 import yaml
 
@@ -25,21 +21,18 @@ from core.bootstrap import worker_for
 from core.experiments.spec_reader import from_dict, read_experiment
 from tests.builders import SIX_JOBS
 
-if TYPE_CHECKING:
-    from core.application import Workspace
-
 
 @pytest.mark.parametrize("name", [each.name for each in builder.bundled()])
-def test_what_is_written_is_read_as_the_same_experiment(name: str) -> None:
+def test_what_is_written_is_read_as_the_same_experiment(name):
     experiment = builder.find(name).experiment
     assert read_experiment(write_yaml(experiment.to_dict())) == experiment
 
 
-def fields_in(made: list[Any]) -> dict[str, Any]:
+def fields_in(made):
     """The fields of a part of the form."""
-    found: dict[str, Any] = {}
+    found = {}
 
-    def walk(node: Any) -> None:
+    def walk(node):
         if isinstance(node, list | tuple):
             for each in node:
                 walk(each)
@@ -54,13 +47,13 @@ def fields_in(made: list[Any]) -> dict[str, Any]:
     return found
 
 
-def fields_of(draft: dict[str, Any]) -> dict[str, Any]:
+def fields_of(draft):
     """The form's fields as a browser would send them."""
     return fields_in(form(draft))
 
 
 @pytest.mark.parametrize("name", [each.name for each in builder.bundled()])
-def test_the_form_says_the_experiment_that_it_shows(place: Workspace, name: str) -> None:
+def test_the_form_says_the_experiment_that_it_shows(place, name):
     assert place
     experiment = builder.find(name).experiment
     again, problem = check_text(text_of(fields_of(experiment.to_dict())))
@@ -86,7 +79,7 @@ def test_the_form_says_the_experiment_that_it_shows(place: Workspace, name: str)
         ("policies/1/settings/alpha", "-1", "alpha"),
     ],
 )
-def test_what_is_wrong_is_shown_at_its_field_and_line(field: str, value: str, words: str) -> None:
+def test_what_is_wrong_is_shown_at_its_field_and_line(field, value, words):
     given_ = fields_of(dict(builder.NEW)) | {field: value}
     text = text_of(given_)
     _, problem = check_text(text)
@@ -98,13 +91,13 @@ def test_what_is_wrong_is_shown_at_its_field_and_line(field: str, value: str, wo
     assert field_of(problem.path, kinds, list(given_)) == field
 
 
-def test_text_that_is_no_yaml_names_its_line() -> None:
+def test_text_that_is_no_yaml_names_its_line():
     _, problem = check_text("version: 1\nname: [broken\n")
     assert problem is not None
     assert problem.line >= 2
 
 
-def test_parts_are_added_and_taken_away() -> None:
+def test_parts_are_added_and_taken_away():
     draft = dict(builder.NEW)
     more = change_parts(change_parts(draft, "add-policies", ""), "add-kinds", "")
     assert len(more["policies"]) == 3
@@ -114,14 +107,14 @@ def test_parts_are_added_and_taken_away() -> None:
     assert change_parts(draft, "nonsense", "") == draft
 
 
-def test_two_kinds_of_one_name_stay_two() -> None:
+def test_two_kinds_of_one_name_stay_two():
     given = fields_of(dict(builder.NEW)) | {"kinds/1/name": "VAE"}
     made = from_fields(given)["kinds"]
     assert list(made) == ["VAE", "VAE (again)"]
     assert made["VAE"]["work"] == [200, 600]
 
 
-def test_listed_jobs_go_through_their_field() -> None:
+def test_listed_jobs_go_through_their_field():
     jobs = [{"id": "one", "kind": "VAE", "at": 0.0}, {"id": "two", "kind": "VAE", "work": 12.5}]
     assert from_fields({"jobs": listed_text(jobs)})["jobs"] == jobs
     assert yaml.safe_load(listed_text(jobs)) == jobs
@@ -130,25 +123,25 @@ def test_listed_jobs_go_through_their_field() -> None:
 @pytest.mark.parametrize(
     ("text", "value"), [("5", 5), ("0.5", 0.5), ("1e3", 1000), ("90 s", "90 s"), ("x", "x"), (3, 3)]
 )
-def test_numbers_are_numbers_and_all_else_is_left_to_the_reader(text: Any, value: Any) -> None:
+def test_numbers_are_numbers_and_all_else_is_left_to_the_reader(text, value):
     assert parse_number(text) == value
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [([100, 300], "100 to 300"), (5.5, "5.5"), ([2, 2], "2"), (None, "")]
 )
-def test_spans_are_written_with_to(value: Any, text: str) -> None:
+def test_spans_are_written_with_to(value, text):
     assert field_text(value) == text
     if isinstance(value, list) and value[0] != value[1]:
         assert parse_span(text) == value
 
 
 @pytest.mark.parametrize("text", ["100-300", "100–300", "[100, 300]", "100 to 300", " 100,300 "])
-def test_spans_are_read_as_people_write_them(text: str) -> None:
+def test_spans_are_read_as_people_write_them(text):
     assert parse_span(text) == [100, 300]
 
 
-def test_a_form_is_edited_as_text_from_then_on() -> None:
+def test_a_form_is_edited_as_text_from_then_on():
     typed = builder.find("flowcon-5-random").experiment.to_dict() | {"name": "Typed", "about": "by hand"}
     given = fields_of(typed)
     ids = [{"name": name} for name in given]
@@ -159,7 +152,7 @@ def test_a_form_is_edited_as_text_from_then_on() -> None:
     assert "name: Typed" in text
 
 
-def test_a_list_of_seeds_with_gaps_is_text_from_the_start(place: Workspace) -> None:
+def test_a_list_of_seeds_with_gaps_is_text_from_the_start(place):
     """A count and a first seed cannot say it, and the form would run others in silence."""
     experiment = read_experiment(SIX_JOBS.replace("seeds: 3", "seeds: [4, 8, 15]"))
     assert experiment.seeds == (4, 8, 15)
@@ -179,7 +172,7 @@ def test_a_list_of_seeds_with_gaps_is_text_from_the_start(place: Workspace) -> N
     assert not has_seed_gaps({"seeds": {"count": 3}})
 
 
-def parts_of(node: Any) -> list[Any]:
+def parts_of(node):
     """A part of a page and all that is in it."""
     if isinstance(node, list | tuple):
         return [one for each in node for one in parts_of(each)]
@@ -187,7 +180,7 @@ def parts_of(node: Any) -> list[Any]:
     return [node, *([] if inside is None else parts_of(inside))]
 
 
-def test_jobs_with_recorded_losses_go_through_the_form(sentence) -> None:
+def test_jobs_with_recorded_losses_go_through_the_form(sentence):
     draft = dict(builder.NEW) | {
         "kinds": {"VAE": {"work": 5}, "mine": {"losses": [3.0, 2.0, 1.5], "values": 9}}
     }
@@ -203,5 +196,5 @@ def test_jobs_with_recorded_losses_go_through_the_form(sentence) -> None:
     sentence(problem.message)
 
 
-def test_the_new_experiment_is_valid() -> None:
+def test_the_new_experiment_is_valid():
     assert from_dict(dict(builder.NEW)).n_jobs == 8

@@ -1,10 +1,7 @@
 """The Runs pages without a browser: what they show of an experiment, its ledger, and its files."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from dash import no_update
@@ -24,31 +21,26 @@ from core.experiments.leaderboard import MEASURES
 from core.experiments.spec_reader import read_experiment
 from tests.builders import SIX_JOBS
 
-if TYPE_CHECKING:
-    from flask import Flask
-
-    from core.application import Workspace
-
 
 @pytest.fixture
-def experiment(place: Workspace) -> str:
+def experiment(place):
     """An experiment that was asked for and run; gives its id."""
     task = place.runs.submit(read_experiment(SIX_JOBS))
     worker_for(place).work(task)
     return str(place.tasks.get(task).params["experiment"])
 
 
-def text_of_page(**values: str) -> str:
+def text_of_page(**values):
     return json.dumps(page.body(Query("/runs", values)), default=lambda each: each.to_plotly_json())
 
 
-def test_the_empty_page_starts_a_bundled_experiment_with_one_click(server: Flask) -> None:
+def test_the_empty_page_starts_a_bundled_experiment_with_one_click(server):
     text = text_of_page()
     assert "No runs yet" in text
     assert all(each.experiment.name in text for each in builder.bundled())
 
 
-def test_an_experiment_is_compared(experiment: str) -> None:
+def test_an_experiment_is_compared(experiment):
     text = text_of_page(experiment=experiment, over="lists")
     for words in (
         "Six jobs",
@@ -62,9 +54,7 @@ def test_an_experiment_is_compared(experiment: str) -> None:
     assert "Time series were not saved for this seed" in only
 
 
-def test_the_predictions_of_the_simulator_stand_beside_measurements(
-    place: Workspace, experiment: str
-) -> None:
+def test_the_predictions_of_the_simulator_stand_beside_measurements(place, experiment):
     info = place.runs.experiment(experiment)
     view = View.read(Query("/runs", {"experiment": experiment}))
     selection = select(info, view)
@@ -97,9 +87,7 @@ def test_the_predictions_of_the_simulator_stand_beside_measurements(
     assert "FlowCon" not in text
 
 
-def test_policies_of_the_same_scenario_join_from_other_experiments(
-    place: Workspace, server: Flask, experiment: str
-) -> None:
+def test_policies_of_the_same_scenario_join_from_other_experiments(place, server, experiment):
     task = place.runs.submit(read_experiment(SIX_JOBS.replace("[fewest, specon, flowcon]", "[las]")))
     worker_for(place).work(task)
     info = place.runs.experiment(experiment)
@@ -122,7 +110,7 @@ def test_policies_of_the_same_scenario_join_from_other_experiments(
     assert ",las · Six jobs,fewest,3," in other.text
 
 
-def test_the_ledger_shows_a_tick_with_its_reasons(place: Workspace, experiment: str) -> None:
+def test_the_ledger_shows_a_tick_with_its_reasons(place, experiment):
     run = place.runs.experiment(experiment).runs["flowcon"][1]
     ticks = place.runs.ledgers.ticks(run)
     busy = next(tick.number for tick in ticks if tick.actions)
@@ -136,12 +124,12 @@ def test_the_ledger_shows_a_tick_with_its_reasons(place: Workspace, experiment: 
     ]
 
 
-def test_a_tick_beyond_the_last_is_the_last(place: Workspace, experiment: str) -> None:
+def test_a_tick_beyond_the_last_is_the_last(place, experiment):
     last = len(place.runs.ledgers.ticks(place.runs.experiment(experiment).runs["specon"][1])) - 1
     assert f"Tick {last}," in text_of_page(experiment=experiment, look="ledger", of="specon", tick="99999")
 
 
-def test_an_address_that_is_wrong_has_its_defaults() -> None:
+def test_an_address_that_is_wrong_has_its_defaults():
     view = View.read(
         Query("/runs", {"look": "ledger", "measure": "x", "page": "-1", "state": "?", "seed": "a"})
     )
@@ -154,7 +142,7 @@ def test_an_address_that_is_wrong_has_its_defaults() -> None:
     )
 
 
-def test_tables_and_runs_are_taken_away(server: Flask, place: Workspace, experiment: str) -> None:
+def test_tables_and_runs_are_taken_away(server, place, experiment):
     client = server.test_client()
     host = {"Host": "127.0.0.1"}
     jobs = client.get(f"/api/experiments/{experiment}/jobs.csv", headers=host).text.splitlines()
@@ -178,7 +166,7 @@ def test_tables_and_runs_are_taken_away(server: Flask, place: Workspace, experim
     assert report["baseline"] == "fewest"
 
 
-def test_deleting_names_what_goes_and_takes_the_runs(place: Workspace, experiment: str) -> None:
+def test_deleting_names_what_goes_and_takes_the_runs(place, experiment):
     assert "9 runs" in json.dumps(
         listing.confirm_delete(experiment), default=lambda each: each.to_plotly_json()
     )
@@ -187,10 +175,10 @@ def test_deleting_names_what_goes_and_takes_the_runs(place: Workspace, experimen
 
 
 def test_when_the_task_ends_the_head_changes_and_the_browser_is_told_what_there_is(
-    monkeypatch: pytest.MonkeyPatch, place: Workspace, experiment: str
-) -> None:
+    monkeypatch, place, experiment
+):
     """Equal marks mean equal results; a redrawn page would close the menu that a person has just opened."""
-    changed: dict[str, Any] = {}
+    changed = {}
     monkeypatch.setattr(page, "set_props", lambda name, props: changed.update({name: props}))
     address = f"?experiment={experiment}"
     fresh = page.follow(None, None, "/runs", address, ["running", 3])
@@ -207,9 +195,7 @@ def test_when_the_task_ends_the_head_changes_and_the_browser_is_told_what_there_
     assert not changed
 
 
-def test_results_that_come_while_the_page_is_made_are_shown_later(
-    monkeypatch: pytest.MonkeyPatch, place: Workspace, experiment: str
-) -> None:
+def test_results_that_come_while_the_page_is_made_are_shown_later(monkeypatch, place, experiment):
     """The mark is of the moment before the results were read, so that the last answer is no known one."""
     info = place.runs.experiment(experiment)
     states = iter(["running", "running"])
@@ -218,11 +204,9 @@ def test_results_that_come_while_the_page_is_made_are_shown_later(
     assert "running 3" in json.dumps(drawn, default=lambda each: each.to_plotly_json())
 
 
-def test_results_are_drawn_as_they_come(
-    monkeypatch: pytest.MonkeyPatch, place: Workspace, experiment: str
-) -> None:
+def test_results_are_drawn_as_they_come(monkeypatch, place, experiment):
     """While a task runs the page is drawn again when there are twice as many, and once it has stopped."""
-    changed: list[str] = []
+    changed = []
     monkeypatch.setattr(page, "set_props", lambda name, _: changed.append(name))
     info = place.runs.experiment(experiment)
     monkeypatch.setattr(place.runs, "experiment", lambda _: replace(info, report=None))
@@ -241,12 +225,12 @@ def test_results_are_drawn_as_they_come(
     assert page.follow("task", None, "/runs", address, None) is no_update
 
 
-def test_a_finished_task_leads_to_its_experiment(place: Workspace, experiment: str) -> None:
+def test_a_finished_task_leads_to_its_experiment(place, experiment):
     task = next(task for task in place.tasks.list() if task.kind == "simulate")
     assert task_card.result_link(task) == f"/runs?experiment={experiment}"
 
 
-def test_quantities_have_their_units() -> None:
+def test_quantities_have_their_units():
     assert format_measure("mean", 440.2) == "440 s"
     assert format_measure("worst_slowdown", 1.25) == "1.25×"
     assert format_measure("migrations", 4.3) == "4.3"
@@ -256,7 +240,7 @@ def test_quantities_have_their_units() -> None:
     assert format_measure("t90", None) == "–"
 
 
-def test_a_stopped_experiment_keeps_its_runs_and_a_retry_is_its_task(place: Workspace) -> None:
+def test_a_stopped_experiment_keeps_its_runs_and_a_retry_is_its_task(place):
     task = place.runs.submit(read_experiment(SIX_JOBS))
     experiment = str(place.tasks.get(task).params["experiment"])
     info = place.runs.experiment(experiment)
@@ -277,14 +261,14 @@ def test_a_stopped_experiment_keeps_its_runs_and_a_retry_is_its_task(place: Work
     assert not has_new_seeds(done, View.read(Query("/runs", {})), 2)
 
 
-def test_an_experiment_that_waits_is_among_the_running(place: Workspace) -> None:
+def test_an_experiment_that_waits_is_among_the_running(place):
     place.runs.submit(read_experiment(SIX_JOBS))
     assert "Six jobs" in text_of_page(state="running")
     assert "No experiment is in this state." in text_of_page(state="failed")
     assert "No experiment is in this state." in text_of_page(state="done")
 
 
-def test_lines_that_come_later_are_found_later(place: Workspace, experiment: str) -> None:
+def test_lines_that_come_later_are_found_later(place, experiment):
     run = place.runs.experiment(experiment).runs["fewest"][1]
     kept = place.runs.ledgers.series
     place.runs.ledgers.series = lambda _run: (_ for _ in ()).throw(NotFoundError("Not yet.", "Wait."))  # type: ignore[method-assign]
@@ -307,13 +291,11 @@ def test_lines_that_come_later_are_found_later(place: Workspace, experiment: str
         ("Night", "free", "Night"),
     ],
 )
-def test_a_policy_without_a_label_of_its_own_is_called_by_its_title(
-    label: str, policy: str, title: str
-) -> None:
+def test_a_policy_without_a_label_of_its_own_is_called_by_its_title(label, policy, title):
     assert policy_title(label, policy) == title
 
 
-def test_a_list_of_policies_is_short_enough_to_say_how_many_more_there_are() -> None:
+def test_a_list_of_policies_is_short_enough_to_say_how_many_more_there_are():
     for each in builder.bundled():
         words, count = list_policies(each.experiment), len(each.experiment.policies)
         assert count < 4 or words.endswith(f" and {count - 2} more"), each.name

@@ -1,9 +1,6 @@
 """Runs of attached policies: listed beside experiments, stepped through, and found from their tasks."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 from app.pages.runs import page
 from app.pages.runs.tick import lines
@@ -15,11 +12,8 @@ from core.scheduling.actions import Mark, Reason, SetLimit
 from core.scheduling.loop import Entry
 from core.scheduling.model import Job, JobState, Observation, Trigger, Worker
 
-if TYPE_CHECKING:
-    from core.application import Workspace
 
-
-def attached(place: Workspace, entries: int) -> str:
+def attached(place, entries):
     """A run as an attached policy leaves it; gives its id."""
     worker = Worker("box", 2.0, used=1.0)
     with AttachedRun(place.database, "FlowCon controls box", "box", "flowcon", {}, 1, "task") as run:
@@ -34,16 +28,16 @@ def attached(place: Workspace, entries: int) -> str:
     return run.id
 
 
-def shown(**values: str) -> str:
+def shown(**values):
     return json.dumps(page.body(Query("/runs", values)), default=lambda each: each.to_plotly_json())
 
 
-def test_without_one_there_is_no_card(place: Workspace) -> None:
+def test_without_one_there_is_no_card(place):
     assert place
     assert attached_card() is None
 
 
-def test_it_is_listed_and_stepped_through_by_the_names_of_its_containers(place: Workspace) -> None:
+def test_it_is_listed_and_stepped_through_by_the_names_of_its_containers(place):
     run = attached(place, 3)
     assert address(run) in shown()
     ledger = shown(look="ledger", run=run, tick="1")
@@ -52,7 +46,7 @@ def test_it_is_listed_and_stepped_through_by_the_names_of_its_containers(place: 
     assert "It converged." in ledger
 
 
-def test_what_a_container_used_before_the_policy_came_is_no_use_of_its_first_tick(place: Workspace) -> None:
+def test_what_a_container_used_before_the_policy_came_is_no_use_of_its_first_tick(place):
     run = attached(place, 3)
     series = place.runs.ledgers.series(run)
     assert series["jobs"]["trainer"]["cpu"] == [0.0, 0.75, 0.75]
@@ -61,11 +55,11 @@ def test_what_a_container_used_before_the_policy_came_is_no_use_of_its_first_tic
     assert used == [None, 0.75, 0.75]
 
 
-def test_one_that_saw_nothing_says_so(place: Workspace) -> None:
+def test_one_that_saw_nothing_says_so(place):
     assert "No decisions yet" in shown(look="ledger", run=attached(place, 0))
 
 
-def test_one_that_is_gone_is_refused_in_words(place: Workspace, refuses) -> None:
+def test_one_that_is_gone_is_refused_in_words(place, refuses):
     assert place
     with refuses(NotFoundError):
         shown(look="ledger", run="0" * 16)

@@ -1,21 +1,13 @@
 """Time per step at each number of cores, beside the leaderboard of an experiment and as a file."""
 
-from __future__ import annotations
-
 import csv
 import io
-from typing import TYPE_CHECKING
 
 import pytest
 
 from core.bootstrap import worker_for
 from core.experiments.spec_reader import read_experiment
 from tests.app.runs.test_arms import text_of
-
-if TYPE_CHECKING:
-    from flask import Flask
-
-    from core.application import Workspace
 
 STAGED = """
 version: 1
@@ -33,13 +25,13 @@ seeds: 2
 """
 
 
-def run(place: Workspace, text: str) -> str:
+def run(place, text):
     task = place.runs.submit(read_experiment(text))
     worker_for(place).work(task)
     return str(place.tasks.get(task).params["experiment"])
 
 
-def test_resizes_are_compared_by_time_per_step(place: Workspace, server: Flask) -> None:
+def test_resizes_are_compared_by_time_per_step(place, server):
     """Two threads on one core lose 2.4 seconds for each useful one: 0.05 and 0.34 s per step."""
     experiment = run(place, STAGED)
     text = text_of(experiment=experiment, show="all")
@@ -56,7 +48,7 @@ def test_resizes_are_compared_by_time_per_step(place: Workspace, server: Flask) 
     assert slow == pytest.approx([0.34] * len(slow), rel=0.1)
 
 
-def test_other_policies_are_not(place: Workspace) -> None:
+def test_other_policies_are_not(place):
     experiment = run(
         place,
         STAGED.replace("label: quickly, settings: {cores: 2 1 2, every: 10 s}", "label: quickly").replace(

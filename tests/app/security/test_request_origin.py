@@ -1,7 +1,5 @@
 """Hundreds of Origin and Host headers: only those that are exactly ours pass."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest
@@ -28,7 +26,7 @@ BROKEN_HOSTS = """localhost. LOCALHOST.evil.example 127.1 2130706433 0x7f.1 0177
     [127.0.0.1] [::1%25eth0] [] [:] -localhost localhost- a..b 192.168.1.4"""
 
 
-def hostile_origins() -> list[str]:
+def hostile_origins():
     """Ours with something added, something else that looks like ours, and other schemes and ports."""
     ours = f"http://{OURS}"
     tails = ("", EVIL, f"@{EVIL}", f".{EVIL}", "//", OURS, ours)
@@ -45,7 +43,7 @@ def hostile_origins() -> list[str]:
     ]
 
 
-def hostile_hosts() -> list[str]:
+def hostile_hosts():
     """What a rebound name, a broken proxy or an attacker writes into a Host header."""
     ours = ("localhost", "127.0.0.1", "[::1]", OURS)
     ends = (":", ":0", ":99999", ":x", ":8050:1", ":-1", ". ", ":8050/")
@@ -60,31 +58,31 @@ def hostile_hosts() -> list[str]:
     ]
 
 
-def test_there_are_hundreds_of_each() -> None:
+def test_there_are_hundreds_of_each():
     assert len(set(hostile_origins())) >= 250
     assert len(set(hostile_hosts())) >= 200
 
 
 @pytest.fixture(scope="module")
-def gate(tmp_path_factory: pytest.TempPathFactory) -> Flask:
+def gate(tmp_path_factory):
     made = Flask("test")
     install(made, Settings(home=tmp_path_factory.mktemp("home"), allowed_hosts=("box.example",)), list)
     made.add_url_rule("/thing", "thing", lambda: jsonify(done=True), methods=["GET", "POST"])
     return made
 
 
-def status(gate: Flask, method: str, **headers: str) -> int:
+def status(gate, method, **headers):
     environ = {f"HTTP_{name.upper()}": value for name, value in headers.items()}
     return gate.test_client().open("/thing", method=method, environ_overrides=environ).status_code
 
 
-def test_no_origin_but_exactly_ours_may_change_something(gate: Flask) -> None:
+def test_no_origin_but_exactly_ours_may_change_something(gate):
     passed = [origin for origin in hostile_origins() if status(gate, "POST", host=OURS, origin=origin) != 403]
     assert passed == []
     assert status(gate, "POST", host=OURS, origin=f"http://{OURS}") == 200
 
 
-def test_no_host_but_ours_gets_anything(gate: Flask) -> None:
+def test_no_host_but_ours_gets_anything(gate):
     passed = [host for host in hostile_hosts() if status(gate, "GET", host=host) != 403]
     assert passed == []
     for host in (
@@ -117,11 +115,11 @@ def test_no_host_but_ours_gets_anything(gate: Flask) -> None:
         ("http://", "http", "", False),
     ],
 )
-def test_scheme_host_and_port_are_compared(origin: str, scheme: str, host: str, same: bool) -> None:
+def test_scheme_host_and_port_are_compared(origin, scheme, host, same):
     assert is_same_origin(origin, scheme, host) is same
 
 
-def test_a_further_name_may_be_behind_a_proxy_that_speaks_tls(gate: Flask) -> None:
+def test_a_further_name_may_be_behind_a_proxy_that_speaks_tls(gate):
     assert status(gate, "POST", host="box.example", origin="https://box.example") == 200
     assert status(gate, "POST", host="box.example:8443", origin="https://box.example:8443") == 200
     assert status(gate, "POST", host="box.example", origin="https://box.example:8443") == 403
@@ -129,7 +127,7 @@ def test_a_further_name_may_be_behind_a_proxy_that_speaks_tls(gate: Flask) -> No
     assert status(gate, "POST", host="localhost", origin="https://localhost") == 403
 
 
-def test_an_authority_is_a_host_and_perhaps_a_port() -> None:
+def test_an_authority_is_a_host_and_perhaps_a_port():
     assert read_authority("Box.Example:8050") == Authority("box.example", 8050)
     assert read_authority("[FD00::1]") == Authority("fd00::1", None)
     assert read_authority("box.example:") is None

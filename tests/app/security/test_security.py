@@ -1,9 +1,5 @@
 """A hostile page in the same browser, or a rebound name, gets nothing."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from flask import Flask, jsonify
 
@@ -13,23 +9,18 @@ from app.shell import layout as shell
 from core.config import Settings
 from core.tables import csv_lines, safe_cell
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-    from flask.testing import FlaskClient
-
-
-def server(tmp_path: Path, **more: object) -> Flask:
+def server(tmp_path, **more):
     made = Flask("test")
     tmp_path.mkdir(exist_ok=True)
     install(made, Settings(home=tmp_path, **more), lambda: ["'sha256-x'"])  # type: ignore[arg-type]
 
     @made.route("/thing", methods=["GET", "POST", "PUT", "DELETE"])
-    def thing() -> object:
+    def thing():
         return jsonify(done=True)
 
     @made.get("/page")
-    def page() -> str:
+    def page():
         return "<html></html>"
 
     return made
@@ -39,20 +30,20 @@ LOCAL = "http://127.0.0.1:8050"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8050", "localhost:8050", "[::1]:8050", "LOCALHOST"])
-def test_our_own_names_pass(tmp_path: Path, host: str) -> None:
+def test_our_own_names_pass(tmp_path, host):
     assert server(tmp_path).test_client().get("/thing", headers={"Host": host}).status_code == 200
 
 
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1.evil.example", "192.168.1.4:8050", "localhost.evil.example"]
 )
-def test_a_rebound_name_gets_nothing(tmp_path: Path, host: str) -> None:
+def test_a_rebound_name_gets_nothing(tmp_path, host):
     answer = server(tmp_path).test_client().get("/thing", headers={"Host": host})
     assert answer.status_code == 403
     assert "PHASEDOCK_ALLOWED_HOSTS" in answer.text
 
 
-def test_a_name_that_was_allowed_passes(tmp_path: Path) -> None:
+def test_a_name_that_was_allowed_passes(tmp_path):
     client = server(tmp_path, allowed_hosts=("box.example",)).test_client()
     assert client.get("/thing", headers={"Host": "box.example:8050"}).status_code == 200
 
@@ -71,15 +62,13 @@ def test_a_name_that_was_allowed_passes(tmp_path: Path) -> None:
         ({"Sec-Fetch-Site": "same-origin", "Origin": LOCAL}, 200),
     ],
 )
-def test_what_changes_something_must_come_from_our_pages(
-    tmp_path: Path, method: str, headers: dict[str, str], status: int
-) -> None:
+def test_what_changes_something_must_come_from_our_pages(tmp_path, method, headers, status):
     client = server(tmp_path).test_client()
     answer = getattr(client, method)("/thing", headers={"Host": "127.0.0.1:8050", **headers})
     assert answer.status_code == status
 
 
-def test_pages_may_load_nothing_from_elsewhere(tmp_path: Path, sentence) -> None:
+def test_pages_may_load_nothing_from_elsewhere(tmp_path, sentence):
     answer = server(tmp_path).test_client().get("/page", headers={"Host": "localhost"})
     policy = answer.headers["Content-Security-Policy"]
     sentence(policy)
@@ -88,7 +77,7 @@ def test_pages_may_load_nothing_from_elsewhere(tmp_path: Path, sentence) -> None
     assert "unsafe-eval" not in content_policy([])
 
 
-def test_a_password_is_asked_for_and_tries_are_counted(tmp_path: Path) -> None:
+def test_a_password_is_asked_for_and_tries_are_counted(tmp_path):
     made = server(tmp_path, host="0.0.0.0", password="correct horse")
     client = made.test_client()
     base = {"Host": "192.168.1.4:8050"}
@@ -107,14 +96,14 @@ def test_a_password_is_asked_for_and_tries_are_counted(tmp_path: Path) -> None:
     assert last.status_code == 429
 
 
-def signed_in(tmp_path: Path, password: str) -> FlaskClient:
+def signed_in(tmp_path, password):
     client = server(tmp_path, password=password).test_client()
     assert client.post("/login", base_url=LOCAL, data={"password": password}).status_code == 302
     assert client.get("/thing", base_url=LOCAL).status_code == 200
     return client
 
 
-def test_a_new_password_ends_every_session(tmp_path: Path) -> None:
+def test_a_new_password_ends_every_session(tmp_path):
     before = signed_in(tmp_path, "correct horse")
     cookie = before.get_cookie("session", domain="127.0.0.1")
     assert cookie is not None
@@ -124,7 +113,7 @@ def test_a_new_password_ends_every_session(tmp_path: Path) -> None:
         assert later.get("/thing", base_url=LOCAL).status_code == status
 
 
-def test_a_cookie_of_a_version_before_is_asked_to_sign_in_again(tmp_path: Path) -> None:
+def test_a_cookie_of_a_version_before_is_asked_to_sign_in_again(tmp_path):
     made = server(tmp_path, password="correct horse")
     client = made.test_client()
     with client.session_transaction(base_url=LOCAL) as session:
@@ -132,7 +121,7 @@ def test_a_cookie_of_a_version_before_is_asked_to_sign_in_again(tmp_path: Path) 
     assert client.get("/thing", base_url=LOCAL).status_code == 401
 
 
-def test_a_cookie_says_nothing_of_the_password(tmp_path: Path) -> None:
+def test_a_cookie_says_nothing_of_the_password(tmp_path):
     first, second = (signed_in(tmp_path / name, "correct horse") for name in ("one", "two"))
     digests = []
     for client in (first, second):
@@ -141,7 +130,7 @@ def test_a_cookie_says_nothing_of_the_password(tmp_path: Path) -> None:
     assert digests[0] != digests[1]
 
 
-def test_signing_out_ends_the_session(tmp_path: Path) -> None:
+def test_signing_out_ends_the_session(tmp_path):
     client = signed_in(tmp_path, "correct horse")
     evil = client.post("/logout", base_url=LOCAL, headers={"Origin": "http://evil.example"})
     assert evil.status_code == 403
@@ -153,21 +142,21 @@ def test_signing_out_ends_the_session(tmp_path: Path) -> None:
     assert client.get("/thing", base_url=LOCAL).status_code == 401
 
 
-def test_an_answer_that_was_on_its_way_does_not_bring_the_session_back(tmp_path: Path) -> None:
+def test_an_answer_that_was_on_its_way_does_not_bring_the_session_back(tmp_path):
     client = signed_in(tmp_path, "correct horse")
     late = client.get("/thing", base_url=LOCAL)
     assert late.status_code == 200
     assert "Set-Cookie" not in late.headers
 
 
-def test_without_a_password_there_is_nothing_to_sign_out_of(tmp_path: Path) -> None:
+def test_without_a_password_there_is_nothing_to_sign_out_of(tmp_path):
     client = server(tmp_path).test_client()
     assert client.post("/logout", base_url=LOCAL).status_code == 404
     assert client.get("/login", base_url=LOCAL).status_code == 404
 
 
 @pytest.mark.parametrize("password", [None, "correct horse"])
-def test_the_shell_offers_to_sign_out_only_where_there_is_a_password(password: str | None) -> None:
+def test_the_shell_offers_to_sign_out_only_where_there_is_a_password(password):
     shown = str(
         shell.layout([page for _, page in PAGES.items()], may_sign_out=password is not None).to_plotly_json()
     )
@@ -187,6 +176,6 @@ def test_the_shell_offers_to_sign_out_only_where_there_is_a_password(password: s
         (3, 3),
     ],
 )
-def test_no_cell_is_taken_for_a_formula(cell: object, written: object) -> None:
+def test_no_cell_is_taken_for_a_formula(cell, written):
     assert safe_cell(cell) == written
     assert list(csv_lines(["a"], [[cell]]))[1].startswith(str(written)[0])

@@ -1,7 +1,5 @@
 """The key that signs sessions, asked for by real processes at once, and by ones that die on the way."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -27,16 +25,16 @@ keys.session_key(pathlib.Path(sys.argv[1]))
 """
 
 
-def start(script: str, home: Path, *more: str) -> subprocess.Popen[str]:
+def start(script, home, *more):
     command = [sys.executable, "-c", script, str(home), *more]
     return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def mode_of(home: Path) -> int:
+def mode_of(home):
     return (home / "session.key").stat().st_mode & 0o777
 
 
-def test_the_key_is_made_once_and_readable_by_its_owner_only(tmp_path: Path) -> None:
+def test_the_key_is_made_once_and_readable_by_its_owner_only(tmp_path):
     key = session_key(tmp_path)
     assert len(key) == KEY_BYTES
     assert session_key(tmp_path) == key
@@ -45,7 +43,7 @@ def test_the_key_is_made_once_and_readable_by_its_owner_only(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("left", [None, b"", b"short"])
-def test_processes_that_ask_at_once_get_one_key(tmp_path: Path, left: bytes | None) -> None:
+def test_processes_that_ask_at_once_get_one_key(tmp_path, left):
     if left is not None:
         (tmp_path / "session.key").write_bytes(left)
     asking = [start(ASK, tmp_path) for _ in range(6)]
@@ -64,9 +62,7 @@ def test_processes_that_ask_at_once_get_one_key(tmp_path: Path, left: bytes | No
 
 @pytest.mark.parametrize("dies_in", ["fsync", "replace"])
 @pytest.mark.parametrize("left", [None, b""])
-def test_a_kill_while_the_key_is_made_leaves_none_or_a_whole_one(
-    tmp_path: Path, dies_in: str, left: bytes | None
-) -> None:
+def test_a_kill_while_the_key_is_made_leaves_none_or_a_whole_one(tmp_path, dies_in, left):
     if left is not None:
         (tmp_path / "session.key").write_bytes(left)
     with start(DIE, tmp_path, dies_in) as process:
@@ -77,7 +73,7 @@ def test_a_kill_while_the_key_is_made_leaves_none_or_a_whole_one(
     assert [path.name for path in tmp_path.iterdir()] == ["session.key"]
 
 
-def test_a_key_that_others_could_read_becomes_private(tmp_path: Path) -> None:
+def test_a_key_that_others_could_read_becomes_private(tmp_path):
     path = tmp_path / "session.key"
     path.write_bytes(b"k" * KEY_BYTES)
     path.chmod(0o644)
@@ -85,7 +81,7 @@ def test_a_key_that_others_could_read_becomes_private(tmp_path: Path) -> None:
     assert mode_of(tmp_path) == 0o600
 
 
-def test_the_draft_is_never_readable_by_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_draft_is_never_readable_by_others(tmp_path, monkeypatch):
     seen = []
     sync = keys.os.fsync
     monkeypatch.setattr(

@@ -1,14 +1,12 @@
 """What tests of the demo share: a host with two jobs on two cores, looked at once."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.engines.demo.making import Demo, flat, plan_of
 
 
 @pytest.fixture
-def demo(tmp_path) -> Demo:
+def demo(tmp_path):
     made = Demo(tmp_path / "live", plan_of(flat("one"), flat("two", 60.0)))
     made.host().look()
     made.clock.sleep(1.0)

@@ -1,7 +1,5 @@
 """Demo hosts for tests: a clock that passes when somebody sleeps, jobs of one core, hosts of one folder."""
 
-from __future__ import annotations
-
 from core.engines.demo.engine import DemoEngine
 from core.engines.demo.host import ENGINE_ID, DemoHost
 from core.engines.demo.kind import DemoAddress
@@ -16,23 +14,23 @@ KEY = EngineKey("demo", ENGINE_ID)
 class Clock:
     """Seconds that pass when somebody sleeps."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.now = 1e9
 
-    def __call__(self) -> float:
+    def __call__(self):
         return self.now
 
-    def sleep(self, seconds: float) -> None:
+    def sleep(self, seconds):
         self.now += seconds
 
 
-def flat(name: str, seconds: float = 30.0, steps: int = 20, memory: float = 100e6) -> Recording:
+def flat(name, seconds=30.0, steps=20, memory=100e6):
     """A job of one core that prints a falling loss at each of its steps."""
     losses = tuple(2.0 / (1 + step) for step in range(steps))
     return Recording(name, seconds / steps, (1.0,) * steps, (memory,) * steps, losses, (1000.0,) * steps)
 
 
-def plan_of(*jobs: Recording, cores: float = 2.0, **place: object) -> ReplayPlan:
+def plan_of(*jobs, cores=2.0, **place):
     """A host on which each job has a place."""
     places = tuple(StartingPlace(**{"first": float(at) / 1000, **place}) for at in range(len(jobs)))
     return ReplayPlan(cores, 1e9, jobs, places, 5.0)
@@ -41,19 +39,19 @@ def plan_of(*jobs: Recording, cores: float = 2.0, **place: object) -> ReplayPlan
 class Demo:
     """Demo hosts of one workspace, each as another process has it."""
 
-    def __init__(self, folder, plan: ReplayPlan, clock: Clock | None = None, before: float = 0.0) -> None:
+    def __init__(self, folder, plan, clock=None, before=0.0):
         self.folder, self.plan, self.clock, self.before = folder, plan, clock or Clock(), before
         self.keeper = MemoryKeeper()
 
-    def world(self) -> DemoWorld:
+    def world(self):
         return DemoWorld(self.folder, lambda: self.plan, self.clock, self.before)
 
-    def host(self, keeper=None, guard=has_label) -> DemoHost:
+    def host(self, keeper=None, guard=has_label):
         return DemoHost(DemoAddress(self.folder), self.world(), keeper or self.keeper, guard)
 
-    def engine(self, adopt=has_label, **more) -> DemoEngine:
+    def engine(self, adopt=has_label, **more):
         return DemoEngine(self.host(), adopt, sleep=self.clock.sleep, **more)
 
 
-def job_of(host: DemoHost, name: str):
+def job_of(host, name):
     return next(each for each in host.containers() if each.name.startswith(name))

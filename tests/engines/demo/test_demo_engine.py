@@ -1,21 +1,15 @@
 """The demo as an engine: policies on it, and the exam of engines."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
-from core.scheduling.model import JobState, Observation, Trigger
+from core.scheduling.model import JobState, Trigger
 from core.simulation.replay import ReplayPlan, StartingPlace
 from tests.contracts.engine_exam import EngineExam, ExamJob
 from tests.engines.demo.making import Demo, flat, job_of
-
-if TYPE_CHECKING:
-    from core.engines.demo.engine import DemoEngine
 
 
 def test_a_policys_limits_are_restored_when_it_ends(demo):
@@ -147,24 +141,24 @@ WRONG = (
 class _Named:
     """The demo's engine with jobs called as the exam calls them; over when all of them have ended."""
 
-    def __init__(self, engine: DemoEngine, names: list[str]) -> None:
+    def __init__(self, engine, names):
         self._engine = engine
         self._long = {name: f"{name}-{at + 1:02d}" for at, name in enumerate(names)}
         self._short = {long: short for short, long in self._long.items()}
         self._running = set(names)
 
     @property
-    def finished(self) -> bool:
+    def finished(self):
         return not self._running
 
     @property
-    def time(self) -> float:
+    def time(self):
         return self._engine.time
 
-    def wait(self, until: float | None) -> None:
+    def wait(self, until):
         self._engine.wait(until)
 
-    def observe(self) -> Observation:
+    def observe(self):
         seen = self._engine.observe()
         named = {"jobs": self._jobs(seen.jobs), "ended": self._jobs(seen.ended)}
         self._running -= {job.id for job in named["ended"]}

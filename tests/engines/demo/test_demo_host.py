@@ -1,7 +1,5 @@
 """The demo host: one replay for all processes, and limits that hold and are restored."""
 
-from __future__ import annotations
-
 import math
 from threading import Thread
 
@@ -214,7 +212,7 @@ def test_a_job_that_ends_while_it_is_changed_is_gone(demo):
     one = job_of(host, "one")
 
     class Late(MemoryKeeper):
-        def keep(self, *args) -> None:
+        def keep(self, *args):
             super().keep(*args)
             demo.clock.sleep(40.0)
 

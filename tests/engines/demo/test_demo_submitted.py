@@ -1,7 +1,5 @@
 """Jobs submitted to the demo: they wait, begin beside the others, and stay until they are removed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Containers that are there already: policies steer those that may be steered, and leave all others alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.engines.docker_host import Address, DockerEngine, DockerWorker, Host

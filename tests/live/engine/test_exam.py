@@ -1,7 +1,5 @@
 """The Docker engine sits the exam of every engine, with real containers."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 
 import pytest

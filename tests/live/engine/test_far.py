@@ -1,7 +1,5 @@
 """A Docker host that is not this machine: over a program's stream, as ssh gives it, and over TCP."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """Limits on real containers: they reach the kernel, and go back to exactly what they were."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -61,9 +59,7 @@ def kernel_file(host, container, file):
     groups = Path(f"/proc/{host.inspect(container).pid}/cgroup").read_text()
     controller, _, name = file.rpartition("/")
     path = re.search(
-        rf"^\d+:(?:\S*,)?{controller}(?:,\S*)?:(.*)$" if controller else r"^0::(.*)$",
-        groups,
-        re.MULTILINE,
+        rf"^\d+:(?:\S*,)?{controller}(?:,\S*)?:(.*)$" if controller else r"^0::(.*)$", groups, re.MULTILINE
     )
     return Path(f"/sys/fs/cgroup/{controller}{path[1]}/{name}")
 

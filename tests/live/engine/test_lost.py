@@ -1,7 +1,5 @@
 """A Docker Engine that dies under a run: it goes on when the engine is back, or ends with a clear reason."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """Moves of real jobs: no step is lost or done twice, and what cannot move stays where it was."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.engines.docker_host import PlannedJob

@@ -1,7 +1,5 @@
 """Runs on real containers: threads with cores, what is seen of jobs, and what goes wrong."""
 
-from __future__ import annotations
-
 import json
 import time
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Jobs submitted while a run goes on: one container each, which outlives the run and is found again."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 

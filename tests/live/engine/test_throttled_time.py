@@ -1,7 +1,5 @@
 """The kernel's throttled time says what a container would use without its limit."""
 
-from __future__ import annotations
-
 import os
 import time
 

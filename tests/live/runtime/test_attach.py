@@ -3,13 +3,10 @@
 What limits really are is read from the control group and from Docker, not from what PhaseDock says.
 """
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -86,7 +83,7 @@ def test_control_changes_the_control_group_and_detaching_puts_it_back(space, wor
     assert space.runs.replay(run) == []
 
 
-def replace_unset(values: dict[str, Any]) -> dict[str, Any]:
+def replace_unset(values):
     """Docker writes “no limit” as 0 or −1, usual shares as 0 or 1024, the usual period as 0 or 100,000."""
     same = {"CpuQuota": {-1: 0}, "CpuShares": {1024: 0}, "CpuPeriod": {100_000: 0}, "MemorySwap": {-1: 0}}
     return {name: same.get(name, {}).get(value, value) for name, value in values.items()}

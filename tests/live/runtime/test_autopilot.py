@@ -3,8 +3,6 @@
 What limits really are is read from the control group and from Docker, not from what PhaseDock says.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -37,7 +35,7 @@ def settings_of_a_policy(space):
     offsets = np.arange(0, n + 1, 120, dtype=np.int64)
     traces = TraceSet(
         features, columns, np.tile(np.arange(120.0), 4), tuple("abcd"), offsets, 1.0,
-        np.empty(0, np.int64),
+        np.empty(0, np.int64)
     )  # fmt: skip
     stored = space.traces.add(traces, None, name="a quarter")
     return {"policy": "prev.step.max", "traces": stored.id, "cycle": 5.0}
@@ -92,7 +90,7 @@ def test_a_container_that_runs_out_of_memory_has_its_limits_back_and_is_left_alo
 ):
     job = start_job(
         light_image, ["python3", "-c", HUNGRY], labels={"phasedock": "1"}, nano_cpus=2 * 10**9,
-        mem_limit="128m", memswap_limit="128m",
+        mem_limit="128m", memswap_limit="128m"
     )  # fmt: skip
     before, kernel = docker_limits(job), kernel_quota(job)
     space.live.policies.attach("local", "autopilot", settings_of_a_policy, Mode.CONTROL)

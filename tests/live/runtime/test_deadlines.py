@@ -1,10 +1,7 @@
 """Deadlines on a real engine: a run teaches the next one, whose promise is kept, also past a kill."""
 
-from __future__ import annotations
-
 import signal
 import time
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,9 +11,6 @@ from tests.live.limits import kernel_quota
 from tests.live.runtime.test_submitted import containers, only, worker_process
 from tests.live.waiting import ended, until
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 pytestmark = [pytest.mark.live, pytest.mark.timeout(420)]
 
 STEPS = 60
@@ -24,11 +18,11 @@ LATER = 3 * STEPS
 
 
 @pytest.fixture
-def submit(space, docker_client) -> Iterator[Any]:
+def submit(space, docker_client):
     """Submits jobs of one kind whose containers are gone afterwards."""
     made = []
 
-    def submitting(name: str, steps: int = STEPS, deadline: str = "") -> Any:
+    def submitting(name, steps=STEPS, deadline=""):
         command = f"--steps {steps}"
         values = {"program": "mlp", "command": command, "memory": 0.5, "name": name, "deadline": deadline}
         made.append(space.live.queue.submit("local", values))
@@ -40,15 +34,14 @@ def submit(space, docker_client) -> Iterator[Any]:
             container.remove(force=True, v=True)
 
 
-def attach(space) -> str:
-    task: str = space.live.policies.attach("local", "deadline", {"interval": 2.0}, "control")
-    return task
+def attach(space):
+    return space.live.policies.attach("local", "deadline", {"interval": 2.0}, "control")
 
 
-def over(space, name: str) -> Any:
+def over(space, name):
     """Wait until a job is over."""
 
-    def done() -> Any:
+    def done():
         job = space.live.queue.find("local", name)
         return job if job.state.over else None
 

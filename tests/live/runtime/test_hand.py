@@ -1,7 +1,5 @@
 """Limits by hand on real containers: undo, release, picking; and what nobody told PhaseDock to touch."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import update
 

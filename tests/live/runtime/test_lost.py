@@ -1,9 +1,5 @@
 """An engine that dies, or a worker that is asked to end, under a policy: words, and every limit back."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from core.bootstrap import open_workspace, worker_for
@@ -16,14 +12,11 @@ from tests.live.limits import docker_limits, kernel_quota
 from tests.live.waiting import ended, until
 from tests.live.workloads import BUSY
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 pytestmark = pytest.mark.live
 
 
 @pytest.fixture
-def daemon() -> Iterator[host.Daemon]:
+def daemon():
     with host.killable("killed-live") as made:
         yield made
 

@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -21,10 +20,6 @@ from core.traces.model import Role
 from core.workspace.records import TaskState
 from tests.live.waiting import ended, until
 from tests.live.workloads import FALLING
-
-if TYPE_CHECKING:
-    from docker.models.containers import Container
-
 
 pytestmark = pytest.mark.live
 ROOT = Path(__file__).parents[3]
@@ -38,15 +33,15 @@ while True:
 
 
 @pytest.fixture
-def settings(tmp_path: Path, docker_url: str) -> Settings:
+def settings(tmp_path, docker_url):
     return Settings(home=tmp_path / "home", docker=f"local={docker_url}")
 
 
-def environment(settings: Settings) -> dict[str, str]:
+def environment(settings):
     return child_environment(settings) | {"PHASEDOCK_DOCKER": settings.docker}
 
 
-def counter(container: Container) -> tuple[Path, float]:
+def counter(container):
     """The kernel's counter of CPU time, and how many seconds one of its units is."""
     pid = container.client.api.inspect_container(container.id)["State"]["Pid"]
     for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
@@ -63,29 +58,29 @@ def counter(container: Container) -> tuple[Path, float]:
 class Counting(threading.Thread):
     """Reads a container's counter twenty times a second, so that it is known at any moment."""
 
-    def __init__(self, container: Container) -> None:
+    def __init__(self, container):
         super().__init__()
         self._path, self._scale = counter(container)
         self._read: list[tuple[float, float]] = []
         self._over = threading.Event()
         self.start()
 
-    def run(self) -> None:
+    def run(self):
         while not self._over.wait(0.05):
             text = self._path.read_text()
             value = int(text.split("usage_usec ")[1].split()[0] if "usage_usec" in text else text)
             self._read.append((time.time(), value * self._scale))
 
-    def stop(self) -> None:
+    def stop(self):
         self._over.set()
         self.join()
 
-    def inside(self, time_: Any, values: Any) -> tuple[Any, Any]:
+    def inside(self, time_, values):
         """Samples at moments at which the counter was being read."""
         there = (time_ > self._read[0][0]) & (time_ < self._read[-1][0])
         return time_[there], values[there]
 
-    def used(self, first: float, last: float) -> float:
+    def used(self, first, last):
         """CPU seconds between two moments."""
         times, values = zip(*self._read, strict=True)
         return float(np.diff(np.interp([first, last], times, values))[0])
@@ -141,7 +136,7 @@ def test_a_recording_agrees_with_the_counters_of_the_kernel(space, light_image, 
         assert np.array_equal(traces.column("phase"), predict(model, traces))
 
 
-def _waves() -> Any:
+def _waves():
     """Traces that are idle and busy in turn, one sample a second."""
     from core.traces.model import Feature, TraceSet
     from core.units import Unit
@@ -191,7 +186,7 @@ def test_the_command_line_records_and_watches_without_a_worker(settings, light_i
     job = start_job(light_image, ["python3", "-c", WAVES], labels={"phasedock": "1"})
     command = [sys.executable, "-m", "core.cli"]
 
-    def run(*words: str) -> dict[str, Any]:
+    def run(*words):
         done = subprocess.run(
             [*command, *words, "--json"],
             env=environment(settings),

@@ -1,17 +1,14 @@
 """Experiments in real containers: jobs move without losing a step, and nothing of a run is left behind."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import docker
 import pytest
 
 from core.bootstrap import worker_for
-from core.config import Settings, child_environment
+from core.config import child_environment
 from core.experiments.spec_reader import read_experiment
 from core.scheduling.actions import Migrate
 from core.scheduling.model import JobState
@@ -19,18 +16,10 @@ from core.workspace.records import RunState, TaskState
 from tests.live.waiting import until
 from tests.live.workloads import ALONE, ELASTIC, FLOWCON, SPECON
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from docker.models.containers import Container
-
-    from core.application import Workspace
-    from core.scheduling.model import Job
-
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 
-def done(space: Workspace, text: str) -> str:
+def done(space, text):
     """Run an experiment as a task here; gives its id."""
     task = space.runs.submit(read_experiment(text))
     worker_for(space).work(task)
@@ -41,7 +30,7 @@ def done(space: Workspace, text: str) -> str:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("torch_image")
-def test_specon_moves_a_pytorch_job_without_losing_or_repeating_a_step(space: Workspace) -> None:
+def test_specon_moves_a_pytorch_job_without_losing_or_repeating_a_step(space):
     info = space.runs.experiment(done(space, SPECON))
     entries = list(space.runs.ledgers.entries(info.runs["SpeCon"][2]))
     moved = {action.job for entry in entries for action in entry.actions if isinstance(action, Migrate)}
@@ -59,11 +48,11 @@ def test_specon_moves_a_pytorch_job_without_losing_or_repeating_a_step(space: Wo
 
 @pytest.mark.long
 @pytest.mark.usefixtures("light_image")
-def test_cores_and_threads_bend_together_while_jobs_queue(space: Workspace) -> None:
+def test_cores_and_threads_bend_together_while_jobs_queue(space):
     """Two processors: the second job takes one back from the first, the third waits until one has ended."""
     run = space.runs.experiment(done(space, ELASTIC)).runs["Elastic"][2]
     entries = list(space.runs.ledgers.entries(run))
-    lives: dict[str, list[Job]] = {"first": [], "second": [], "third": []}
+    lives = {"first": [], "second": [], "third": []}
     for entry in entries:
         seen = entry.observation
         assert sum(job.limit or 0.0 for job in seen.jobs if job.state.placed) <= 2.0
@@ -84,9 +73,7 @@ def test_cores_and_threads_bend_together_while_jobs_queue(space: Workspace) -> N
 
 
 @pytest.mark.usefixtures("light_image")
-def test_a_run_removes_what_a_killed_one_left_and_nothing_of_others(
-    space: Workspace, settings: Settings, light_image: str, start_job: Callable[..., Container]
-) -> None:
+def test_a_run_removes_what_a_killed_one_left_and_nothing_of_others(space, settings, light_image, start_job):
     left, others = (
         start_job(light_image, ["sleep", "600"], labels={"phasedock": "", "phasedock.run": run})
         for run in ("left", "others")
@@ -102,10 +89,8 @@ def test_a_run_removes_what_a_killed_one_left_and_nothing_of_others(
 
 @pytest.mark.long
 @pytest.mark.usefixtures("light_image")
-def test_a_killed_worker_leaves_no_container_behind(
-    settings: Settings, space: Workspace, docker_client: docker.DockerClient
-) -> None:
-    def left() -> list[object]:
+def test_a_killed_worker_leaves_no_container_behind(settings, space, docker_client):
+    def left():
         return docker_client.containers.list(filters={"label": "phasedock.run"}, ignore_removed=True)
 
     command = [sys.executable, "-m", "core.cli", "worker"]

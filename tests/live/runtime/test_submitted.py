@@ -1,29 +1,21 @@
 """Submitted jobs on a real engine, and what they survive: workers are processes, killed with SIGKILL."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from core.bootstrap import open_workspace, worker_for
-from core.config import Settings, child_environment
+from core.config import child_environment
 from core.live.queue.spec import JobNotAccepted
 from core.live.queue.values import QueueState
 from core.workspace.records import TaskState
 from tests.live.limits import kernel_quota
 from tests.live.waiting import ended, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import docker
 
 pytestmark = pytest.mark.live
 
@@ -35,7 +27,7 @@ def submit(space, docker_client):
     """Submits jobs whose containers are gone afterwards; other people's containers are left alone."""
     made = []
 
-    def submitting(**values: Any) -> Any:
+    def submitting(**values):
         made.append(space.live.queue.submit("local", {**LONG, **values}))
         return made[-1]
 
@@ -45,23 +37,23 @@ def submit(space, docker_client):
             container.remove(force=True, v=True)
 
 
-def containers(client: docker.DockerClient, job: Any) -> list[Any]:
+def containers(client, job):
     """All containers of a job, ended ones included."""
     return client.containers.list(all=True, filters={"label": f"phasedock.submission={job.id}"})
 
 
-def only(client: docker.DockerClient, job: Any) -> Any:
+def only(client, job):
     """The one container of a job."""
     (container,) = containers(client, job)
     return container
 
 
-def states(space) -> dict[str, QueueState]:
+def states(space):
     return {job.name: job.state for job in space.live.queue.list("local")}
 
 
 @contextmanager
-def worker_process(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
+def worker_process(settings):
     """A worker that may be killed."""
     environment = child_environment(settings) | {
         "PHASEDOCK_DOCKER": settings.docker,
@@ -77,17 +69,16 @@ def worker_process(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
             process.wait(30)
 
 
-def attach(space, policy: str = "elastic", **values: Any) -> str:
+def attach(space, policy="elastic", **values):
     """Attach a policy in control, with one core for one job at a time."""
     chosen = {"admission": "strict", "reassign": "none", **values} if policy == "elastic" else values
-    task: str = space.live.policies.attach("local", policy, chosen, "control")
-    return task
+    return space.live.policies.attach("local", policy, chosen, "control")
 
 
-def running(space, *names: str) -> dict[str, Any]:
+def running(space, *names):
     """Wait until these jobs run, each with its container."""
 
-    def seen() -> dict[str, Any]:
+    def seen():
         jobs = {job.name: job for job in space.live.queue.list("local")}
         ready = all(jobs[name].state is QueueState.RUNNING and jobs[name].container for name in names)
         return jobs if ready else {}

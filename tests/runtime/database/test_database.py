@@ -1,7 +1,5 @@
 """The database: made once by many, and clear about what is wrong."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

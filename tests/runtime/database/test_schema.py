@@ -1,7 +1,5 @@
 """A store that grows: what an earlier version wrote is all there, one process upgrades, and none half."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -39,7 +37,7 @@ def upgrade():
 
 
 @pytest.fixture
-def earlier(tmp_path) -> Path:
+def earlier(tmp_path):
     """A home that PhaseDock 0.1.0 wrote."""
     with tarfile.open(EARLIER) as tar:
         tar.extractall(tmp_path, filter="data")
@@ -50,7 +48,7 @@ def earlier(tmp_path) -> Path:
 def another_step(tmp_path, monkeypatch):
     """Gives this program one more step, which adds a column and then does something else."""
 
-    def add(then: str = "pass") -> int:
+    def add(then="pass"):
         steps, number = tmp_path / "steps", database.head() + 1
         for path in [database.STEPS / "env.py", *database.STEPS.glob("versions/[0-9]*.py")]:
             copy = steps / path.relative_to(database.STEPS)
@@ -64,7 +62,7 @@ def another_step(tmp_path, monkeypatch):
     return add
 
 
-def rows(database: Path) -> dict[str, list[dict[str, object]]]:
+def rows(database):
     """All rows of all tables."""
     with sqlite3.connect(database) as connection:
         connection.row_factory = sqlite3.Row
@@ -72,12 +70,12 @@ def rows(database: Path) -> dict[str, list[dict[str, object]]]:
         return {name: [dict(row) for row in connection.execute(f"SELECT * FROM {name}")] for name in names}
 
 
-def columns(database: Path, table: str) -> list[str]:
+def columns(database, table):
     with sqlite3.connect(database) as connection:
         return [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
 
 
-def assert_within(old: object, new: object) -> None:
+def assert_within(old, new):
     """Everything old is in what is new; new fields may stand beside it."""
     if isinstance(old, dict):
         for name, value in old.items():
@@ -199,7 +197,7 @@ def test_two_processes_upgrade_once(earlier):
     assert rows(earlier / "phasedock.db")["alembic_version"] == [{"version_num": f"{database.head():04d}"}]
 
 
-def killed(work) -> int:
+def killed(work):
     """The signal that ended a child doing this."""
     child = os.fork()
     if child == 0:

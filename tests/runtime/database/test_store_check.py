@@ -1,7 +1,5 @@
 """A healthy store has no contradictions; each one there can be is found and said in a sentence."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import time
@@ -87,7 +85,7 @@ def test_an_impossible_run_is_found(workspace, state, said):
 
     row = RunRow(
         id="r", experiment="", name="", label="", policy="", settings={}, seed=1, scenario="", key="",
-        state=RunState.RUNNING, created=time.time(),
+        state=RunState.RUNNING, created=time.time()
     )  # fmt: skip
     with workspace.database.write() as session:
         session.add(row)

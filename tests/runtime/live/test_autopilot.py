@@ -1,7 +1,5 @@
 """The autopilot on the demo: it learns from a trace set, sees what containers use, and adds that up."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """All of Live on the demo, without Docker and with control off."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Without Docker everything still answers, and says what to do."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from threading import Event

@@ -1,11 +1,8 @@
 """The files by which worker and web process exchange what is known of an engine."""
 
-from __future__ import annotations
-
 import math
 import os
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -27,14 +24,11 @@ from core.scheduling.actions import Mark, Pause, Reason, SetLimit
 from core.scheduling.loop import Entry
 from core.scheduling.model import Failure, Job, JobState, Observation, Trigger
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 ENGINE = EngineInfo("local", "unix:///x", EngineState.READY, cores=2.0, memory=1e9, version="20.10")
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> LiveFiles:
+def files(tmp_path):
     return LiveFiles(tmp_path, "local")
 
 
@@ -97,7 +91,7 @@ def test_a_lock_has_one_holder(files):
 IDS = {"job": "a" * 64}
 
 
-def entry(number: int, limit: float | None, actions, reasons=(), failures=(), wake=None) -> Entry:
+def entry(number, limit, actions, reasons=(), failures=(), wake=None):
     job = Job("job", JobState.RUNNING, "local", limit=limit)
     seen = Observation(number, 10.0 * number, Trigger.TICK, (), (job,))
     return Entry(seen, tuple(actions), tuple(reasons), (Mark("job", "NL", 0.25),), wake, tuple(failures))

@@ -1,7 +1,5 @@
 """GPUs by container, with a library in NVML's place that says what a driver would."""
 
-from __future__ import annotations
-
 import math
 import sys
 from types import SimpleNamespace

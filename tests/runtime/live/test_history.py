@@ -1,7 +1,5 @@
 """The history of running containers: stored, rolled up, bounded, pinned, read, and made into trace sets."""
 
-from __future__ import annotations
-
 import errno
 import os
 import threading
@@ -272,7 +270,7 @@ def test_a_reader_never_sees_part_of_a_sample_as_a_whole_one(tmp_path):
     known = {f"c{at}": RecordedContainer(f"c{at}", f"c{at}") for at in range(40)}
     writer, stop = HistoryWriter(tmp_path), threading.Event()
 
-    def write_on() -> None:
+    def write_on():
         at = 0
         while not stop.is_set():
             at += 1
@@ -328,7 +326,7 @@ def test_on_a_full_disk_the_oldest_makes_room_for_the_newest(tmp_path, monkeypat
     oldest_chunk = min(chunks_of(tmp_path, FINEST))
     real, failures = os.write, [1]
 
-    def full(handle: int, data: bytes) -> int:
+    def full(handle, data):
         if failures:
             failures.pop()
             raise OSError(errno.ENOSPC, "No space left on device")

@@ -1,7 +1,5 @@
 """Whatever is recorded live is labelled by every bundled model, as it comes and afterwards."""
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import replace
@@ -45,7 +43,7 @@ def throttled_model():
     return fit(traces, PhaseSettings(phases=3, hidden=6, history=3, epochs=5), (*PAIR, "throttled"))
 
 
-def labelled_share(labels) -> float:
+def labelled_share(labels):
     return float(np.mean(np.asarray(labels) != WARM_UP))
 
 
@@ -80,7 +78,7 @@ def test_a_recording_of_the_demo_is_labelled_live_and_afterwards(model, tmp_path
         assert all(same)
 
 
-def docker_moments(seconds: int = 40):
+def docker_moments(seconds=40):
     """What a Docker host gives: one container with limits, one without, whose periods never pass."""
     for at in range(seconds):
         gpus = (NAN, NAN, NAN)

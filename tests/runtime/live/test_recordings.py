@@ -1,7 +1,5 @@
 """A recording is a pin on the history, and its trace set is cut from it, whatever became of its worker."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal
@@ -10,7 +8,6 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import orjson
@@ -32,21 +29,18 @@ from core.workspace.records import TaskState
 from core.workspace.samples import load_samples
 from tests.runtime.kinds_for_tests import until
 
-if TYPE_CHECKING:
-    from core.application import Workspace
-
 ROOT = Path(__file__).parents[3]
 ID = "0123456789abcdef"
 BEGIN = 1_700_000_400.0
 JOBS = {name: RecordedContainer(name, f"job-{name}", "image") for name in ("a", "b")}
 
 
-def row(cpu: float, memory: float = 1e9) -> tuple[float, ...]:
+def row(cpu, memory=1e9):
     values = dict.fromkeys(FIELDS, math.nan) | {"cpu": cpu, "memory": memory, "throttled": 0.0}
     return tuple(values.values())
 
 
-def sample(home: Path, engine: str, seconds: int, begin: float = BEGIN, writer: HistoryWriter | None = None):
+def sample(home, engine, seconds, begin=BEGIN, writer=None):
     """Write so many samples of two containers, one a second."""
     writer = writer or HistoryWriter(LiveFiles(home, engine).history)
     for second in range(seconds):
@@ -54,9 +48,7 @@ def sample(home: Path, engine: str, seconds: int, begin: float = BEGIN, writer: 
     return writer
 
 
-def test_only_what_was_chosen_is_cut_from_when_it_started_to_when_it_was_stopped(
-    workspace: Workspace, refuses
-):
+def test_only_what_was_chosen_is_cut_from_when_it_started_to_when_it_was_stopped(workspace, refuses):
     home = workspace.settings.home
     sample(home, "box", 50)
     pin = Pin(ID, "box", "night", start=BEGIN + 10, end=BEGIN + 20.5)
@@ -68,7 +60,7 @@ def test_only_what_was_chosen_is_cut_from_when_it_started_to_when_it_was_stopped
         cut(home, replace(pin, start=BEGIN + 100, end=BEGIN + 200), workspace.models)
 
 
-def test_a_recording_longer_than_the_history_keeps_every_second(workspace: Workspace):
+def test_a_recording_longer_than_the_history_keeps_every_second(workspace):
     """Its chunks outlive the hour for which seconds are kept, and no longer than until it is cut."""
     home, folder = workspace.settings.home, LiveFiles(workspace.settings.home, "box").history
     write_pin(home, Pin(ID, "box", "night", start=BEGIN + 5))
@@ -89,14 +81,14 @@ def test_a_recording_longer_than_the_history_keeps_every_second(workspace: Works
 
 
 @pytest.mark.slow
-def test_phases_are_those_that_were_seen_as_samples_came(workspace: Workspace):
+def test_phases_are_those_that_were_seen_as_samples_came(workspace):
     home, model = workspace.settings.home, load_samples(workspace.traces, workspace.models)[1]
     rng = np.random.default_rng(5)
     writer, tracker = (
         HistoryWriter(LiveFiles(home, "box").history),
         PhaseTracker(workspace.models.load(model.id)),
     )
-    seen: dict[str, list[int]] = {name: [] for name in JOBS}
+    seen = {name: [] for name in JOBS}
     for second in range(60):
         rows = {
             name: tuple(np.float32(row(rng.random(), 1e9 * (1 + second // 20))).tolist()) for name in JOBS
@@ -110,11 +102,11 @@ def test_phases_are_those_that_were_seen_as_samples_came(workspace: Workspace):
     assert traces.column("phase").tolist() == predict(workspace.models.load(model.id), traces).tolist()
 
 
-def test_a_task_counts_what_there_is_and_stores_it(workspace: Workspace):
+def test_a_task_counts_what_there_is_and_stores_it(workspace):
     home, shown = workspace.settings.home, []
     writer = HistoryWriter(LiveFiles(home, "box").history)
 
-    def say(text: str) -> None:
+    def say(text):
         writer.add(time.time(), {name: row(1.0) for name in JOBS}, JOBS)
         shown.append((text, read_pin(home, ID)))
         if len(shown) == 6:
@@ -130,7 +122,7 @@ def test_a_task_counts_what_there_is_and_stores_it(workspace: Workspace):
     assert not folder_of(home, ID).exists()
 
 
-def earlier(folder: Path, fields: tuple[str, ...] | None, about: dict[str, object]) -> None:
+def earlier(folder, fields, about):
     """A recording as the version before left it: two samples of one container in phases 1 and 2."""
     count = 8 if fields is None else len(fields)
     kind = np.dtype([("container", "<i4"), ("phase", "<i4"), ("at", "<f8"), ("values", "<f4", (count,))])
@@ -146,7 +138,7 @@ def earlier(folder: Path, fields: tuple[str, ...] | None, about: dict[str, objec
 
 
 @pytest.mark.parametrize("fields", [None, FIELDS[:11]])
-def test_a_recording_of_an_earlier_version_is_listed_and_finished(workspace: Workspace, fields):
+def test_a_recording_of_an_earlier_version_is_listed_and_finished(workspace, fields):
     home = workspace.settings.home
     earlier(folder_of(home, ID), fields, {"engine": "box", "name": "old", "model": "f" * 16})
     (left,) = workspace.live.recordings.unfinished()
@@ -167,7 +159,7 @@ def test_a_recording_of_an_earlier_version_is_listed_and_finished(workspace: Wor
     assert ("gpu_share" in [feature.name for feature in traces.features]) == (fields is not None)
 
 
-def test_a_recording_of_an_earlier_version_goes_on_in_the_history(workspace: Workspace):
+def test_a_recording_of_an_earlier_version_goes_on_in_the_history(workspace):
     home = workspace.settings.home
     earlier(folder_of(home, ID), FIELDS[:11], {"engine": "box", "name": "old", "model": None})
     os.utime(folder_of(home, ID) / "about.json", (BEGIN, BEGIN))
@@ -189,7 +181,7 @@ while True:
 
 
 @pytest.mark.slow
-def test_a_killed_worker_loses_no_more_than_the_sample_that_was_being_written(workspace: Workspace):
+def test_a_killed_worker_loses_no_more_than_the_sample_that_was_being_written(workspace):
     home = workspace.settings.home
     task = workspace.live.recordings.record("demo", "cut short")
     worker = subprocess.Popen(

@@ -1,7 +1,5 @@
 """From counters to what is shown: rates, sums, rows, and phases as samples arrive."""
 
-from __future__ import annotations
-
 import math
 import time
 
@@ -30,10 +28,10 @@ from core.units import Unit
 from tests.builders import small_model, small_traces
 
 
-def container(**values) -> Container:
+def container(**values):
     plain = {
         "id": "a" * 64, "name": "job", "image": "img", "labels": {}, "state": "running", "created": 1.0,
-        "started": 2.0, "pid": 7, "limits": Limits(), "cpuset": "",
+        "started": 2.0, "pid": 7, "limits": Limits(), "cpuset": ""
     }  # fmt: skip
     return Container(**{**plain, **values})
 
@@ -113,7 +111,7 @@ def test_lists_are_counted_and_rows_marked():
     assert count_labels(["NL", "CL", "NL", None, ""]) == (("NL", 2), ("CL", 1))
 
 
-def stream(phaser: PhaseTracker, traces: TraceSet) -> list[int]:
+def stream(phaser, traces):
     """Phases of the first execution, one sample after the other, warm-up as −1."""
     execution, labels = traces.execution(traces.ids[0]), []
     for at, cpu, memory in zip(
@@ -124,7 +122,7 @@ def stream(phaser: PhaseTracker, traces: TraceSet) -> list[int]:
     return labels
 
 
-def every_second() -> TraceSet:
+def every_second():
     made = small_traces(1, samples=80)
     return TraceSet(
         made.features, made.columns, np.arange(float(made.n_samples)), made.ids, made.offsets, 1.0
@@ -166,7 +164,7 @@ def test_a_thousand_containers_are_labelled_within_a_fraction_of_a_second():
     """
     model = fit(every_second(), PhaseSettings(phases=3, hidden=4, epochs=1), ["cpu_cores", "memory_bytes"])
 
-    def cost(containers: int) -> float:
+    def cost(containers):
         phaser, took = PhaseTracker(model), []
         rows = {
             f"c{at}": (at / 1000, math.nan, 1e8 + at, *(math.nan,) * (len(FIELDS) - 3))

@@ -12,7 +12,7 @@ from core.engines.errors import ContainerGone
 from core.engines.values import EngineKey
 from core.live.control.restore import LimitRestorer
 from core.live.control.saved_limits import BY_HAND, SavedLimitsStore
-from core.sampling.values import EngineInfo, EngineState, ReleaseResult
+from core.sampling.values import EngineInfo, EngineState
 from core.tasks.crashed_workers import birth_of, this_host
 from core.workspace.database import Database
 from core.workspace.records import TaskState
@@ -25,11 +25,11 @@ LATER = {"nano_cpus": 500_000_000}
 
 
 @pytest.fixture
-def saved_limits(workspace) -> SavedLimitsStore:
+def saved_limits(workspace):
     return SavedLimitsStore(workspace.database)
 
 
-def task(workspace, name: str, state: TaskState) -> str:
+def task(workspace, name, state):
     row = TaskRow(
         id=name, kind="attach", title="", state=state, params={}, result=None, created=0.0, queued_at=0.0
     )
@@ -40,7 +40,7 @@ def task(workspace, name: str, state: TaskState) -> str:
     return name
 
 
-def living_worker(workspace) -> None:
+def living_worker(workspace):
     pid, now = os.getpid(), time.time()
     row = WorkerRow(id="w" * 16, host=this_host(), pid=pid, birth=birth_of(pid), started=now, beat=now)
     with workspace.database.write() as session:
@@ -138,16 +138,10 @@ def test_an_engine_that_was_not_reached_is_known_by_its_name(saved_limits):
     assert saved_limits.all(EngineKey("box")) == ()
 
 
-def written_before(workspace, engine: str, container: str, owner: str = BY_HAND) -> None:
+def written_before(workspace, engine, container, owner=BY_HAND):
     """Write one as earlier versions did, which knew an engine's name only."""
     row = SavedLimitsRow(
-        engine=engine,
-        container=container,
-        owner=owner,
-        name="job",
-        since=1.0,
-        limits=BEFORE,
-        undo=None,
+        engine=engine, container=container, owner=owner, name="job", since=1.0, limits=BEFORE, undo=None
     )
     with workspace.database.write() as session:
         session.add(row)
@@ -170,12 +164,12 @@ def test_a_record_of_an_earlier_version_counts_wherever_its_container_is(workspa
 class FakeEngines:
     """Engines by name: what is on each, by its id; None does not answer."""
 
-    def __init__(self, **engines: dict[str, dict[str, dict]] | None) -> None:
+    def __init__(self, **engines):
         self.engines = engines
         self.names = tuple(engines)
         self.touched: list[tuple[str, str]] = []
 
-    def all(self) -> tuple[EngineInfo, ...]:
+    def all(self):
         return tuple(
             EngineInfo(name, "", EngineState.LOST, f"No answer from {name}.")
             if found is None
@@ -183,30 +177,30 @@ class FakeEngines:
             for name, found in self.engines.items()
         )
 
-    def host(self, name: str, keeper=None, _=None) -> FakeHost:
+    def host(self, name, keeper=None, _=None):
         return FakeHost(self, name, keeper)
 
 
 class FakeHost:
     """As much of a host as putting back needs."""
 
-    def __init__(self, engines: FakeEngines, name: str, keeper) -> None:
+    def __init__(self, engines, name, keeper):
         self.engines, self.name, self.keeper = engines, name, keeper
         (self.id,) = engines.engines[name]
         self.there = engines.engines[name][self.id]
 
-    def key(self) -> EngineKey:
+    def key(self):
         return EngineKey(self.name, self.id)
 
-    def inspect(self, container: str) -> SimpleNamespace:
+    def inspect(self, container):
         if container not in self.there:
             raise ContainerGone("It is gone.")
         return SimpleNamespace(id=container, name=f"job {container[0]}", state="running")
 
-    def free_threads(self, container: SimpleNamespace) -> None:
+    def free_threads(self, container):
         pass
 
-    def restore(self, container: str) -> None:
+    def restore(self, container):
         self.there[container] = self.keeper.kept(self.key(), container)
         self.keeper.forget(self.key(), container)
         self.engines.touched.append((self.id, container))
@@ -214,11 +208,11 @@ class FakeHost:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         pass
 
 
-def put_back(saved_limits, engines: FakeEngines) -> ReleaseResult:
+def put_back(saved_limits, engines):
     return LimitRestorer(engines, saved_limits).put_back(saved_limits.all())
 
 

@@ -1,7 +1,5 @@
 """What a policy that steers by use is shown of running containers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

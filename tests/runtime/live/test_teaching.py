@@ -1,7 +1,5 @@
 """A model is trained further on what is remembered of containers that it does not know."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Work that lasts until somebody ends it does not keep other work waiting."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """The cache: bounded by bytes, one maker per key, errors kept for nobody."""
 
-from __future__ import annotations
-
 import threading
 import time
 

@@ -1,7 +1,5 @@
 """What was chosen for a file is offered for the next one of the same shape."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from core.store import inspect_file, read_traces

@@ -1,7 +1,5 @@
 """Comparisons as tasks: kept on disk by what they depend on, cancelled, and shown again at once."""
 
-from __future__ import annotations
-
 import json
 import time
 from dataclasses import replace

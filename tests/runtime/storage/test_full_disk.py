@@ -1,7 +1,5 @@
 """A database that cannot be written: said in words, and what was acknowledged before stays."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import contextmanager
 

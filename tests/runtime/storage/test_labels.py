@@ -1,7 +1,5 @@
 """PhaseLabels equal what the library computes, and are kept."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

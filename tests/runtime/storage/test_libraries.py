@@ -1,7 +1,5 @@
 """Trace sets and models: whole or not at all, named, trashed, restored, deleted, swept."""
 
-from __future__ import annotations
-
 import os
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Digests of code: everything below a package counts, and a policy's own file wherever it lies."""
 
-from __future__ import annotations
-
 import importlib.util
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Uploads: exact to the byte, nothing half-made, no path from outside."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -1,7 +1,5 @@
 """Real processes, really killed: nothing acknowledged is lost, nothing half-made is seen."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """Every kind of task, done by a worker, from its parameters to what is stored."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

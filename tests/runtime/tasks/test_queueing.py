@@ -1,7 +1,5 @@
 """The queue carries ids as JSON, on SQLite and on Redis."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from dataclasses import replace

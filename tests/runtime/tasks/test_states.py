@@ -1,7 +1,5 @@
 """The table of a task's states is all there is: each arrow leads where it says, and from nowhere else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -26,7 +24,7 @@ def task_in(session, state):
     columns = {name: FILLED[name] for name in COLUMNS[state].always}
     row = TaskRow(
         id=f"{state:-<16}", kind="count", title="", state=state, params={}, created=0.0, queued_at=0.0,
-        progress=0.0, attempt=1, cancel_asked=False, message="", **columns,
+        progress=0.0, attempt=1, cancel_asked=False, message="", **columns
     )  # fmt: skip
     session.add(row)
     session.flush()

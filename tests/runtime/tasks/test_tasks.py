@@ -1,7 +1,5 @@
 """Tasks: recorded, done once, cancelled, retried, and truthful about what became of them."""
 
-from __future__ import annotations
-
 import threading
 import time
 
@@ -112,7 +110,7 @@ def test_what_is_brief_waits_for_nothing_long(workspace, worker):
     brief = workspace.tasks.submit("brief", "Brief", {"steps": 1})
     assert ended(workspace, brief).state is TaskState.DONE
     assert [workspace.tasks.get(task).state for task in long] == [
-        TaskState.RUNNING, TaskState.RUNNING, TaskState.QUEUED,
+        TaskState.RUNNING, TaskState.RUNNING, TaskState.QUEUED
     ]  # fmt: skip
     for task in long:
         workspace.tasks.cancel(task)

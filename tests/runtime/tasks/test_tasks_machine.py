@@ -1,7 +1,5 @@
 """Whatever workers and people do to tasks, and whoever dies meanwhile, the store stays sound."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Many look at tasks and change them at the same time: who looks never writes, who writes never loses."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 

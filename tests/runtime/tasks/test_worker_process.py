@@ -1,7 +1,5 @@
 """The worker as a process: signals, the log, and who counts as alive."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

@@ -1,7 +1,5 @@
 """What steers is fitted on a whole trace set, and falls short there for the time that is tolerated."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

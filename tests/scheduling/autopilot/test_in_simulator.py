@@ -1,7 +1,5 @@
 """In the simulator: cores that are taken back from jobs that do not use them let those begin that wait."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 
 import pytest

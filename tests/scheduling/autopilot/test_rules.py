@@ -1,7 +1,5 @@
 """How one container is steered: when it grows and shrinks, and what keeps it from harm."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import inf
 

@@ -1,7 +1,5 @@
 """Steering in the frame: what is asked for, that it replays, and what a run adds up to."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -69,9 +67,9 @@ class Shown:
                 name, JobState.RUNNING, "w", limit=self.limits[name][0], memory_limit=self.limits[name][1],
                 use=Use(
                     float(self.second), each[self.second], self.memory[name][self.second], phase=1,
-                    strange=self.second in self.strange.get(name, ()),
+                    strange=self.second in self.strange.get(name, ())
                 ),
-                kills=sum(second <= self.second for second in self.kills.get(name, ())),
+                kills=sum(second <= self.second for second in self.kills.get(name, ()))
             )
             for name, each in self.cores.items()
             if self.second < len(each)

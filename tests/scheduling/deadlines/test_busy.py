@@ -1,7 +1,5 @@
 """Promises on a machine that is asked for more than it has: with right predictions every one is kept."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest
@@ -27,7 +25,7 @@ def busy(seed):
         jobs.append(
             JobSpec(
                 f"j{number}", work, round(now, 1), steps=steps, values=5, speedup=curve, resizable=True,
-                profile=Profile(points), deadline=deadline, max=8.0,
+                profile=Profile(points), deadline=deadline, max=8.0
             )
         )  # fmt: skip
     return Scenario((WorkerSpec("w", 8.0),), tuple(jobs))

@@ -1,7 +1,5 @@
 """Policies that give every job its request: known cases, and the slow twin."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +20,7 @@ def scenario(jobs, capacities):
     made = tuple(
         JobSpec(
             name, work, arrival, request=request, steps=steps, values=5, deadline=deadline, resizable=True,
-            profile=Profile(((request, work / steps / request),)),
+            profile=Profile(((request, work / steps / request),))
         )
         for name, arrival, work, request, deadline, steps in jobs
     )  # fmt: skip

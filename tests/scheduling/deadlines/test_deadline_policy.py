@@ -1,7 +1,5 @@
 """``deadline``: whom it promises, what that takes from others, and that promises are kept."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -378,7 +376,7 @@ def worlds(draw):
             JobSpec(
                 f"j{k}", work, draw(st.floats(0.0, 300.0)), steps=steps, values=5, speedup=curve,
                 resizable=True, request=draw(st.none() | st.sampled_from([1.0, 2.0, 4.0])),
-                profile=Profile(points), deadline=draw(st.none() | st.floats(10.0, 2000.0)), max=4.0,
+                profile=Profile(points), deadline=draw(st.none() | st.floats(10.0, 2000.0)), max=4.0
             )
         )  # fmt: skip
     workers = [WorkerSpec(f"w{k}", draw(st.sampled_from([2.0, 4.0]))) for k in range(draw(st.integers(1, 2)))]

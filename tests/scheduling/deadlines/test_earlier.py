@@ -1,7 +1,5 @@
 """What runs of one kind teach the next one: times per step by cores, startup, steps, and how wrong it was."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """``elasticflow`` decides as its publication says, against its algorithms slot by slot with loops."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -51,7 +49,7 @@ def fast(cores, jobs):
             Job(name, JobState.WAITING, arrived=NOW, steps=0, total_steps=steps, can_resize=True,
                 terms=Terms(deadline=seconds, profile=Profile(points)))
             for name, steps, points, seconds in jobs
-        ),
+        )
     )  # fmt: skip
     return POLICY.decide(POLICY.begin(POLICY.build_settings({}), 1), seen)
 

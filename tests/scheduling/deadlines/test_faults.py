@@ -33,10 +33,10 @@ class Work:
     told: list[tuple[float, str]] = field(default_factory=list)
 
     @property
-    def until(self) -> float:
+    def until(self):
         return self.job.arrived + self.job.terms.deadline
 
-    def step(self, now: float) -> float:
+    def step(self, now):
         """Seconds per step with its cores now."""
         return self.seconds / min(self.cores, 4.0) * (self.slower[1] if now >= self.slower[0] else 1.0)
 
@@ -83,7 +83,7 @@ class Machine:
                 seen = Observation(
                     number, now, Trigger.TICK, (Worker("w", cores),),
                     tuple(self.shown(each, now) for each in alive),
-                    tuple(replace(each.job, state=JobState.DONE) for each in ended), failures,
+                    tuple(replace(each.job, state=JobState.DONE) for each in ended), failures
                 )  # fmt: skip
                 number += 1
                 answer = policy.decide(state, seen)

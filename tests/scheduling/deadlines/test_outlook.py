@@ -1,7 +1,5 @@
 """What a job would be told before it is submitted is what the policy then does."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -23,7 +21,7 @@ def job(name, state=JobState.WAITING, deadline=None, steps=10_000, limit=None, p
     terms = Terms(deadline=deadline, profile=None if points is None else Profile(points, steps=steps), **more)
     return Job(
         name, state, "w" if runs else None, 0.0 if runs else NOW, 0.0 if runs else None,
-        limit=limit, request=1.0, can_resize=True, terms=terms,
+        limit=limit, request=1.0, can_resize=True, terms=terms
     )  # fmt: skip
 
 

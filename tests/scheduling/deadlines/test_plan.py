@@ -1,7 +1,5 @@
 """Least shares of cores over slots: against their definition slot by slot, and what holds for every plan."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

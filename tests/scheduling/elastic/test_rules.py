@@ -1,7 +1,5 @@
 """``elastic``, rule by rule: examples by hand, several workers, memory, refusals, waiting that ends."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Every variant of ``elastic`` decides what its rules say, as a plain and slow twin applies them."""
 
-from __future__ import annotations
-
 import itertools
 
 from hypothesis import given

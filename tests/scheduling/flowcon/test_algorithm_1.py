@@ -1,7 +1,5 @@
 """FlowCon, Algorithm 1, line by line; the numbers in the names are those of the thesis."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.scheduling.actions import SetLimit, Start
@@ -9,7 +7,7 @@ from tests.scheduling.flowcon.jobs import ALPHA, run, table
 from tests.scheduling.making import Table
 
 
-def test_algorithm_1_line_1_starts_with_every_container_in_nl_and_limit_1() -> None:
+def test_algorithm_1_line_1_starts_with_every_container_in_nl_and_limit_1():
     made = Table("flowcon", ALPHA)
     made.put("a")
     made.look(0.0)
@@ -19,13 +17,13 @@ def test_algorithm_1_line_1_starts_with_every_container_in_nl_and_limit_1() -> N
     assert made.answer.wake == 10.0
 
 
-def test_algorithm_1_line_2_goes_through_every_container_on_the_worker() -> None:
+def test_algorithm_1_line_2_goes_through_every_container_on_the_worker():
     made = table("a", "b", "c")
     run(made, 10.0, a=(0.9, 3.0), b=(0.9, 3.0), c=(0.9, 3.0))
     assert all(growth is not None for growth in made.growths.values())
 
 
-def test_a_limit_is_said_as_a_share_of_the_host() -> None:
+def test_a_limit_is_said_as_a_share_of_the_host():
     made = table("a", "b", "c")
     run(made, 10.0, a=(0.9, 3.0), b=(0.9, 3.0), c=(0.9, 3.0))
     assert all(
@@ -34,20 +32,20 @@ def test_a_limit_is_said_as_a_share_of_the_host() -> None:
     assert any("may use" in reason.text for reason in made.answer.reasons)
 
 
-def test_algorithm_1_line_3_growth_is_progress_per_second_over_mean_usage() -> None:
+def test_algorithm_1_line_3_growth_is_progress_per_second_over_mean_usage():
     made = table("a")
     run(made, 10.0, a=(0.6, 5.0))
     # P = 0.4 / 10 s (equation 4.1), R = 5 core-seconds / 10 s / 1 core, G = P / R (equation 4.2)
     assert made.growths["a"] == pytest.approx(0.08)
 
 
-def test_algorithm_1_line_3_usage_counts_at_least_a_hundredth_of_the_node() -> None:
+def test_algorithm_1_line_3_usage_counts_at_least_a_hundredth_of_the_node():
     made = table("a")
     run(made, 10.0, a=(0.99, 0.0))
     assert made.growths["a"] == pytest.approx(0.001 / 0.01)
 
 
-def test_algorithm_1_line_3_divides_by_the_largest_value_so_far() -> None:
+def test_algorithm_1_line_3_divides_by_the_largest_value_so_far():
     made = Table("flowcon", ALPHA)
     made.on("w", "a")
     made.prints("a", 50.0)
@@ -56,7 +54,7 @@ def test_algorithm_1_line_3_divides_by_the_largest_value_so_far() -> None:
     assert made.growths["a"] == pytest.approx(0.08)
 
 
-def test_algorithm_1_line_3_first_value_counts_as_level_at_the_start() -> None:
+def test_algorithm_1_line_3_first_value_counts_as_level_at_the_start():
     made = Table("flowcon", ALPHA)
     made.on("w", "a")
     made.look(0.0)
@@ -65,21 +63,21 @@ def test_algorithm_1_line_3_first_value_counts_as_level_at_the_start() -> None:
     assert made.growths["a"] == pytest.approx(0.08)
 
 
-def test_algorithm_1_line_4_growth_of_exactly_alpha_is_not_below_it() -> None:
+def test_algorithm_1_line_4_growth_of_exactly_alpha_is_not_below_it():
     made = table("a", alpha=0.0625)
     run(made, 10.0, a=(0.375, 10.0))
     assert made.growths == {"a": 0.0625}
     assert made.labels == {"a": "NL"}
 
 
-def test_algorithm_1_lines_5_6_slow_in_nl_goes_to_wl_only() -> None:
+def test_algorithm_1_lines_5_6_slow_in_nl_goes_to_wl_only():
     made = table("a", "b")
     run(made, 10.0, a=(0.99, 5.0), b=(0.2, 5.0))
     assert made.labels == {"a": "WL", "b": "NL"}
     assert "Algorithm 1, lines 4–6" in made.rules("a")
 
 
-def test_algorithm_1_lines_7_8_9_slow_in_wl_goes_to_cl_and_stays() -> None:
+def test_algorithm_1_lines_7_8_9_slow_in_wl_goes_to_cl_and_stays():
     made = table("a", "b")
     run(made, 10.0, a=(0.99, 5.0), b=(0.5, 5.0))
     run(made, 20.0, a=(0.98, 5.0), b=(0.1, 5.0))
@@ -90,7 +88,7 @@ def test_algorithm_1_lines_7_8_9_slow_in_wl_goes_to_cl_and_stays() -> None:
 
 
 @pytest.mark.parametrize("slow_runs", [1, 2])
-def test_algorithm_1_lines_10_11_12_13_quick_growth_returns_to_nl_from_wl_and_cl(slow_runs: int) -> None:
+def test_algorithm_1_lines_10_11_12_13_quick_growth_returns_to_nl_from_wl_and_cl(slow_runs):
     made = table("a", "b")
     for turn in range(slow_runs):
         run(made, 10.0 * (turn + 1), a=(0.99, 5.0), b=(0.9 - 0.3 * (turn + 1), 5.0))
@@ -100,13 +98,13 @@ def test_algorithm_1_lines_10_11_12_13_quick_growth_returns_to_nl_from_wl_and_cl
     assert "Algorithm 1, lines 10–13" in made.rules("a")
 
 
-def all_in_cl(made: Table) -> None:
+def all_in_cl(made):
     run(made, 10.0, a=(0.99, 5.0), b=(0.5, 5.0))
     run(made, 20.0, a=(0.98, 5.0), b=(0.49, 5.0))
     run(made, 30.0, a=(0.97, 5.0), b=(0.48, 5.0))
 
 
-def test_algorithm_1_line_14_one_container_outside_cl_is_enough_for_limits() -> None:
+def test_algorithm_1_line_14_one_container_outside_cl_is_enough_for_limits():
     made = table("a", "b")
     run(made, 10.0, a=(0.99, 5.0), b=(0.5, 5.0))
     run(made, 20.0, a=(0.98, 5.0), b=(0.49, 5.0))
@@ -114,7 +112,7 @@ def test_algorithm_1_line_14_one_container_outside_cl_is_enough_for_limits() -> 
     assert made.limits["a"] == pytest.approx(0.5)
 
 
-def test_algorithm_1_lines_14_15_16_all_in_cl_compete_freely() -> None:
+def test_algorithm_1_lines_14_15_16_all_in_cl_compete_freely():
     made = table("a", "b")
     all_in_cl(made)
     assert made.labels == {"a": "CL", "b": "CL"}
@@ -122,7 +120,7 @@ def test_algorithm_1_lines_14_15_16_all_in_cl_compete_freely() -> None:
     assert "Algorithm 1, lines 14–17" in made.rules()
 
 
-def test_algorithm_1_line_17_all_in_cl_doubles_the_interval_at_most_16_fold() -> None:
+def test_algorithm_1_line_17_all_in_cl_doubles_the_interval_at_most_16_fold():
     made = table("a", "b")
     all_in_cl(made)
     waits, now = [], 30.0
@@ -133,7 +131,7 @@ def test_algorithm_1_line_17_all_in_cl_doubles_the_interval_at_most_16_fold() ->
     assert waits == [20.0, 40.0, 80.0, 160.0, 160.0, 160.0]
 
 
-def test_algorithm_1_lines_18_19_each_container_has_a_limit_by_its_own_list() -> None:
+def test_algorithm_1_lines_18_19_each_container_has_a_limit_by_its_own_list():
     made = table("a", "b", "c")
     run(made, 10.0, a=(0.99, 3.0), b=(0.5, 3.0), c=(0.5, 3.0))
     run(made, 20.0, a=(0.98, 3.0), b=(0.49, 3.0), c=(0.1, 3.0))
@@ -143,7 +141,7 @@ def test_algorithm_1_lines_18_19_each_container_has_a_limit_by_its_own_list() ->
     assert made.rules("c")[-1] == "Algorithm 1, line 26"
 
 
-def test_algorithm_1_lines_20_21_in_cl_the_limit_is_its_part_of_all_growth() -> None:
+def test_algorithm_1_lines_20_21_in_cl_the_limit_is_its_part_of_all_growth():
     made = table("a", "b")
     run(made, 10.0, a=(0.8, 5.0), b=(0.8, 5.0))
     run(made, 20.0, a=(0.6, 5.0), b=(0.7, 5.0))
@@ -155,7 +153,7 @@ def test_algorithm_1_lines_20_21_in_cl_the_limit_is_its_part_of_all_growth() -> 
     assert "Algorithm 1, line 21" in made.rules("a")
 
 
-def test_algorithm_1_line_22_lower_bound_is_a_quarter_for_two_containers() -> None:
+def test_algorithm_1_line_22_lower_bound_is_a_quarter_for_two_containers():
     made = table("a", "b")
     run(made, 10.0, a=(0.99, 5.0), b=(0.5, 5.0))
     run(made, 20.0, a=(0.98, 5.0), b=(0.1, 5.0))
@@ -165,14 +163,14 @@ def test_algorithm_1_line_22_lower_bound_is_a_quarter_for_two_containers() -> No
     assert made.rules("a")[-1] == "Algorithm 1, line 22"
 
 
-def test_algorithm_1_line_22_lower_bound_follows_beta_and_the_number_of_containers() -> None:
+def test_algorithm_1_line_22_lower_bound_follows_beta_and_the_number_of_containers():
     made = table("a", "b", "c", beta=4.0)
     run(made, 10.0, a=(0.99, 3.0), b=(0.5, 3.0), c=(0.5, 3.0))
     run(made, 20.0, a=(0.98, 3.0), b=(0.1, 3.0), c=(0.1, 3.0))
     assert made.limits == {"a": 0.08}
 
 
-def test_algorithm_1_lines_23_24_in_wl_the_limit_stays() -> None:
+def test_algorithm_1_lines_23_24_in_wl_the_limit_stays():
     made = table("a", "b")
     run(made, 10.0, a=(0.99, 5.0), b=(0.5, 5.0))
     run(made, 20.0, a=(0.98, 5.0), b=(0.1, 5.0))
@@ -184,7 +182,7 @@ def test_algorithm_1_lines_23_24_in_wl_the_limit_stays() -> None:
     assert made.rules("a")[-1] == "Algorithm 1, line 24"
 
 
-def test_algorithm_1_lines_25_26_in_nl_the_limit_is_1_by_default() -> None:
+def test_algorithm_1_lines_25_26_in_nl_the_limit_is_1_by_default():
     made = table("a", "b")
     run(made, 10.0, a=(0.99, 5.0), b=(0.5, 5.0))
     run(made, 20.0, a=(0.98, 5.0), b=(0.1, 5.0))
@@ -193,14 +191,14 @@ def test_algorithm_1_lines_25_26_in_nl_the_limit_is_1_by_default() -> None:
     assert made.limits == {"a": 1.0}
 
 
-def test_algorithm_1_lines_25_26_as_printed_ratio_with_an_equal_share_at_least() -> None:
+def test_algorithm_1_lines_25_26_as_printed_ratio_with_an_equal_share_at_least():
     made = table("a", "b", new_limit="ratio")
     run(made, 10.0, a=(0.2, 5.0), b=(0.6, 5.0))
     assert made.labels == {"a": "NL", "b": "NL"}
     assert made.limits == {"a": pytest.approx(0.67), "b": 0.5}
 
 
-def test_shrinking_comes_before_starting_and_growing() -> None:
+def test_shrinking_comes_before_starting_and_growing():
     made = table("a", "b")
     run(made, 10.0, a=(0.99, 5.0), b=(0.5, 5.0))
     run(made, 20.0, a=(0.98, 5.0), b=(0.49, 5.0))  # a in CL, b in WL

@@ -1,7 +1,5 @@
 """FlowCon, Algorithm 2 (the listener), line by line."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.scheduling.actions import SetLimit
@@ -11,7 +9,7 @@ from tests.scheduling.making import RUNNING, WAITING, Table
 SETTINGS = {"alpha": 0.05, "itval": 10.0}
 
 
-def table(*names: str) -> Table:
+def table(*names):
     made = Table("flowcon", SETTINGS)
     made.on("w", *names)
     for name in names:
@@ -20,14 +18,14 @@ def table(*names: str) -> Table:
     return made
 
 
-def test_algorithm_2_line_1_begins_without_containers_and_asks_for_nothing() -> None:
+def test_algorithm_2_line_1_begins_without_containers_and_asks_for_nothing():
     made = Table("flowcon", SETTINGS)
     made.look(0.0)
     assert made.answer.actions == ()
     assert made.answer.wake is None
 
 
-def test_algorithm_2_lines_2_3_4_one_in_and_one_out_is_noticed_though_the_count_is_the_same() -> None:
+def test_algorithm_2_lines_2_3_4_one_in_and_one_out_is_noticed_though_the_count_is_the_same():
     made = table("a", "b")
     made.put("c", state=RUNNING, worker="w")
     made.look(4.0, ended=("b",))
@@ -36,7 +34,7 @@ def test_algorithm_2_lines_2_3_4_one_in_and_one_out_is_noticed_though_the_count_
     assert "Algorithm 2, lines 10–17" in made.rules("b")
 
 
-def test_algorithm_2_lines_3_4_nothing_runs_between_two_runs_while_the_set_is_the_same() -> None:
+def test_algorithm_2_lines_3_4_nothing_runs_between_two_runs_while_the_set_is_the_same():
     made = table("a")
     made.prints("a", 0.9, cpu=3.0)
     made.look(3.0)
@@ -45,7 +43,7 @@ def test_algorithm_2_lines_3_4_nothing_runs_between_two_runs_while_the_set_is_th
     assert made.labels == {"a": "NL"}
 
 
-def test_algorithm_2_lines_5_6_7_who_comes_enters_nl_and_those_known_stay_in_their_lists() -> None:
+def test_algorithm_2_lines_5_6_7_who_comes_enters_nl_and_those_known_stay_in_their_lists():
     made = table("a")
     made.prints("a", 0.99, cpu=10.0)
     made.look(10.0)
@@ -56,7 +54,7 @@ def test_algorithm_2_lines_5_6_7_who_comes_enters_nl_and_those_known_stay_in_the
     assert made.limits == {"b": 1.0}
 
 
-def test_algorithm_2_line_8_arrival_sets_the_interval_back() -> None:
+def test_algorithm_2_line_8_arrival_sets_the_interval_back():
     made = table("a")
     for time, level in ((10.0, 0.99), (20.0, 0.98)):
         made.prints("a", level, cpu=10.0)
@@ -67,7 +65,7 @@ def test_algorithm_2_line_8_arrival_sets_the_interval_back() -> None:
     assert made.answer.wake == 35.0
 
 
-def test_algorithm_2_line_9_arrival_runs_algorithm_1_at_once_and_classifies_those_present() -> None:
+def test_algorithm_2_line_9_arrival_runs_algorithm_1_at_once_and_classifies_those_present():
     made = table("a")
     made.prints("a", 0.99, cpu=4.0)
     made.put("b")
@@ -77,7 +75,7 @@ def test_algorithm_2_line_9_arrival_runs_algorithm_1_at_once_and_classifies_thos
     assert made.growths["b"] is None
 
 
-def test_algorithm_2_line_9_two_arrivals_at_one_moment_classify_nobody_twice() -> None:
+def test_algorithm_2_line_9_two_arrivals_at_one_moment_classify_nobody_twice():
     made = table("a")
     made.prints("a", 0.99, cpu=10.0)
     made.put("b")
@@ -87,13 +85,13 @@ def test_algorithm_2_line_9_two_arrivals_at_one_moment_classify_nobody_twice() -
     assert made.labels == {"a": "WL", "b": "NL", "c": "NL"}
 
 
-def test_algorithm_2_lines_10_11_12_13_14_who_leaves_is_in_no_list() -> None:
+def test_algorithm_2_lines_10_11_12_13_14_who_leaves_is_in_no_list():
     made = table("a", "b")
     made.look(5.0, ended=("a",))
     assert set(made.labels) == {"b"}
 
 
-def test_algorithm_2_line_15_departure_releases_the_share() -> None:
+def test_algorithm_2_line_15_departure_releases_the_share():
     made = table("a", "b")
     for time, quick in ((10.0, 0.5), (20.0, 0.1)):
         made.prints("a", 1.0 - time / 1000.0, cpu=5.0)
@@ -104,7 +102,7 @@ def test_algorithm_2_line_15_departure_releases_the_share() -> None:
     assert made.limits == {"a": 1.0}
 
 
-def test_algorithm_2_line_16_departure_sets_the_interval_back() -> None:
+def test_algorithm_2_line_16_departure_sets_the_interval_back():
     made = table("a", "b")
     for time in (10.0, 20.0):
         made.prints("a", 1.0 - time / 1000.0, cpu=5.0)
@@ -116,14 +114,14 @@ def test_algorithm_2_line_16_departure_sets_the_interval_back() -> None:
     assert made.answer.wake == 32.0
 
 
-def test_algorithm_2_line_17_departure_runs_algorithm_1_at_once() -> None:
+def test_algorithm_2_line_17_departure_runs_algorithm_1_at_once():
     made = table("a", "b")
     made.prints("a", 0.99, cpu=2.0)
     made.look(4.0, ended=("b",))
     assert made.labels == {"a": "WL"}
 
 
-def test_every_worker_has_its_own_listener_and_interval() -> None:
+def test_every_worker_has_its_own_listener_and_interval():
     made = Table("flowcon", SETTINGS, workers=(Worker("u", 1.0), Worker("v", 4.0)))
     made.on("u", "a")
     made.on("v", "b")
@@ -136,7 +134,7 @@ def test_every_worker_has_its_own_listener_and_interval() -> None:
     assert made.answer.wake == 15.0
 
 
-def test_a_start_that_fails_takes_the_container_out_again(sentence) -> None:
+def test_a_start_that_fails_takes_the_container_out_again(sentence):
     made = Table("flowcon", SETTINGS)
     made.put("a")
     made.look(0.0)
@@ -148,7 +146,7 @@ def test_a_start_that_fails_takes_the_container_out_again(sentence) -> None:
     assert made.answer.wake == 6.0
 
 
-def test_a_limit_that_fails_is_asked_for_again_one_interval_later() -> None:
+def test_a_limit_that_fails_is_asked_for_again_one_interval_later():
     made = table("a", "b")
     for time, quick in ((10.0, 0.5), (20.0, 0.1)):
         made.prints("a", 1.0 - time / 1000.0, cpu=5.0)
@@ -163,7 +161,7 @@ def test_a_limit_that_fails_is_asked_for_again_one_interval_later() -> None:
     assert asked in made.answer.actions
 
 
-def test_a_limit_that_fails_while_all_complete_does_not_wait_for_the_long_interval() -> None:
+def test_a_limit_that_fails_while_all_complete_does_not_wait_for_the_long_interval():
     made = table("a")
     for time in (10.0, 20.0, 40.0):
         made.prints("a", 1.0 - time / 1000.0, cpu=5.0)

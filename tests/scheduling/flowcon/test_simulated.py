@@ -1,7 +1,5 @@
 """The thesis' three-job experiment (6.1.3), simulated: published 84.7 s without and 57.7 s with FlowCon."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.engines.simulated import simulated
@@ -13,7 +11,7 @@ from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 JOBS = (("VAE", 217.3, 0.0), ("MNIST-P", 148.5, 40.0), ("MNIST-T", 28.2, 80.0))
 
 
-def completions(policy: str, family: str, model: str, **settings: object) -> dict[str, float]:
+def completions(policy, family, model, **settings):
     """Seconds from arrival to end of each of the three jobs."""
     jobs = tuple(
         JobSpec(
@@ -30,7 +28,7 @@ def completions(policy: str, family: str, model: str, **settings: object) -> dic
     }
 
 
-def test_three_jobs_compete_freely() -> None:
+def test_three_jobs_compete_freely():
     found = completions("free", "exponential", "VAE")
     assert found["MNIST-T"] == pytest.approx(84.7, abs=0.5)
     assert found["VAE"] == pytest.approx(394.0, abs=0.5)
@@ -38,10 +36,10 @@ def test_three_jobs_compete_freely() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("model", MODELS)
-def test_flowcon_gives_the_short_job_its_published_time(family: str, model: str) -> None:
+def test_flowcon_gives_the_short_job_its_published_time(family, model):
     found = completions(
         "flowcon", family, model,
-        alpha=0.05, itval=30.0, limits="hard", new_limit="one", growth="endpoints",
+        alpha=0.05, itval=30.0, limits="hard", new_limit="one", growth="endpoints"
     )  # fmt: skip
     assert 54.0 <= found["MNIST-T"] <= 58.0
     assert found["VAE"] == pytest.approx(394.0, abs=0.5)

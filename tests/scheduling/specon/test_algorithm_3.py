@@ -1,7 +1,5 @@
 """SpeCon, Algorithm 3 (the container monitor), line by line."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.scheduling.making import Table, workers
@@ -9,7 +7,7 @@ from tests.scheduling.making import Table, workers
 SETTINGS = {"alpha": 0.01, "interval": 30.0}
 
 
-def table(*names: str) -> Table:
+def table(*names):
     """Jobs on the first of two workers, seen at 0 s, with E = 1 read at the tick of 30 s."""
     made = Table("specon", SETTINGS, workers=workers(1.0, 0.0))
     made.on("w1", *names)
@@ -20,7 +18,7 @@ def table(*names: str) -> Table:
     return made
 
 
-def ticks(made: Table, *levels: dict[str, float], start: float = 60.0) -> None:
+def ticks(made, *levels, start=60.0):
     """One tick after the other, at each of which jobs have printed these values."""
     for place, printed in enumerate(levels):
         for name, level in printed.items():
@@ -28,20 +26,20 @@ def ticks(made: Table, *levels: dict[str, float], start: float = 60.0) -> None:
         made.look(start + 30.0 * place)
 
 
-def in_wc() -> Table:
+def in_wc():
     """G = 0.009, then 0.008: a is in WC; b progresses."""
     made = table("a", "b")
     ticks(made, {"a": 0.991, "b": 0.9}, {"a": 0.983, "b": 0.8})
     return made
 
 
-def in_cc() -> Table:
+def in_cc():
     made = in_wc()
     ticks(made, {"a": 0.976, "b": 0.7}, start=120.0)
     return made
 
 
-def test_algorithm_3_line_1_looks_at_every_interval_of_the_clusters_clock() -> None:
+def test_algorithm_3_line_1_looks_at_every_interval_of_the_clusters_clock():
     made = Table("specon", SETTINGS, workers=workers(0.0))
     made.put("a")
     made.look(47.0)
@@ -50,7 +48,7 @@ def test_algorithm_3_line_1_looks_at_every_interval_of_the_clusters_clock() -> N
     assert made.answer.wake == 90.0
 
 
-def test_algorithm_3_line_2_who_joins_is_in_pc_and_not_decided() -> None:
+def test_algorithm_3_line_2_who_joins_is_in_pc_and_not_decided():
     made = Table("specon", SETTINGS, workers=workers(0.0))
     made.put("a")
     made.look(0.0)
@@ -58,7 +56,7 @@ def test_algorithm_3_line_2_who_joins_is_in_pc_and_not_decided() -> None:
     assert not made.state.watched["a"].is_decided
 
 
-def test_algorithm_3_line_3_who_is_decided_is_not_looked_at_any_more() -> None:
+def test_algorithm_3_line_3_who_is_decided_is_not_looked_at_any_more():
     made = in_cc()
     made.on("w1", "c")
     ticks(made, {"a": 0.97, "b": 0.6}, start=150.0)
@@ -69,7 +67,7 @@ def test_algorithm_3_line_3_who_is_decided_is_not_looked_at_any_more() -> None:
     assert made.growths["a"] == pytest.approx(0.006)
 
 
-def test_algorithm_3_lines_4_5_growth_is_the_change_of_e_between_two_ticks() -> None:
+def test_algorithm_3_lines_4_5_growth_is_the_change_of_e_between_two_ticks():
     made = table("a")
     made.prints("a", 0.7)
     made.look(45.0)
@@ -79,7 +77,7 @@ def test_algorithm_3_lines_4_5_growth_is_the_change_of_e_between_two_ticks() -> 
     assert made.growths == {"a": pytest.approx(0.4)}
 
 
-def test_algorithm_3_lines_4_5_e_is_normalised_by_its_largest_value_so_far() -> None:
+def test_algorithm_3_lines_4_5_e_is_normalised_by_its_largest_value_so_far():
     made = Table("specon", SETTINGS, workers=workers(0.0))
     made.on("w1", "a")
     made.look(0.0)
@@ -89,38 +87,38 @@ def test_algorithm_3_lines_4_5_e_is_normalised_by_its_largest_value_so_far() -> 
     assert made.growths == {"a": pytest.approx(0.2)}
 
 
-def test_algorithm_3_line_6_decides_nothing_before_two_growths_exist() -> None:
+def test_algorithm_3_line_6_decides_nothing_before_two_growths_exist():
     made = table("a")
     ticks(made, {"a": 0.999})
     assert made.labels == {"a": "PC"}
     assert made.answer.reasons == ()
 
 
-def test_algorithm_3_line_6_slow_but_not_slower_is_no_step_down() -> None:
+def test_algorithm_3_line_6_slow_but_not_slower_is_no_step_down():
     made = table("a")
     ticks(made, {"a": 0.995}, {"a": 0.988})
     assert made.labels == {"a": "PC"}
 
 
-def test_algorithm_3_line_6_slower_but_not_slow_is_no_step_down() -> None:
+def test_algorithm_3_line_6_slower_but_not_slow_is_no_step_down():
     made = table("a")
     ticks(made, {"a": 0.8}, {"a": 0.7})
     assert made.labels == {"a": "PC"}
 
 
-def test_algorithm_3_lines_7_8_9_from_pc_to_wc() -> None:
+def test_algorithm_3_lines_7_8_9_from_pc_to_wc():
     made = in_wc()
     assert made.labels == {"a": "WC", "b": "PC"}
     assert "Algorithm 3, lines 6–9" in made.rules("a")
 
 
-def test_algorithm_3_lines_10_11_12_misprint_resolved_from_wc_to_cc() -> None:
+def test_algorithm_3_lines_10_11_12_misprint_resolved_from_wc_to_cc():
     made = in_cc()
     assert made.labels == {"a": "CC", "b": "PC"}
     assert "Algorithm 3, lines 10–12" in made.rules("a")
 
 
-def test_algorithm_3_lines_13_14_in_cc_it_stays_and_does_not_ask_beside_one_that_progresses() -> None:
+def test_algorithm_3_lines_13_14_in_cc_it_stays_and_does_not_ask_beside_one_that_progresses():
     made = in_cc()
     ticks(made, {"a": 0.97, "b": 0.6}, start=150.0)
     assert made.labels["a"] == "CC"
@@ -128,7 +126,7 @@ def test_algorithm_3_lines_13_14_in_cc_it_stays_and_does_not_ask_beside_one_that
     assert made.moves == {}
 
 
-def test_algorithm_3_lines_15_16_in_cc_it_asks_beside_two_of_pc_or_wc() -> None:
+def test_algorithm_3_lines_15_16_in_cc_it_asks_beside_two_of_pc_or_wc():
     made = in_cc()
     made.on("w1", "c")
     ticks(made, {"a": 0.97, "b": 0.6}, start=150.0)
@@ -136,7 +134,7 @@ def test_algorithm_3_lines_15_16_in_cc_it_asks_beside_two_of_pc_or_wc() -> None:
     assert made.moves == {"a": "w2"}
 
 
-def test_algorithm_3_line_15_counts_the_containers_of_its_own_worker_only() -> None:
+def test_algorithm_3_line_15_counts_the_containers_of_its_own_worker_only():
     made = in_cc()
     made.on("w2", "c", "d", "e")
     ticks(made, {"a": 0.97, "b": 0.6}, start=150.0)
@@ -144,7 +142,7 @@ def test_algorithm_3_line_15_counts_the_containers_of_its_own_worker_only() -> N
 
 
 @pytest.mark.parametrize("level", ["PC", "WC", "CC"])
-def test_algorithm_3_lines_17_18_growing_a_little_more_again_stays(level: str) -> None:
+def test_algorithm_3_lines_17_18_growing_a_little_more_again_stays(level):
     made = {"PC": lambda: table("a", "b"), "WC": in_wc, "CC": in_cc}[level]()
     if level == "PC":
         ticks(made, {"a": 0.999})
@@ -155,7 +153,7 @@ def test_algorithm_3_lines_17_18_growing_a_little_more_again_stays(level: str) -
 
 
 @pytest.mark.parametrize("make", [in_wc, in_cc])
-def test_algorithm_3_lines_19_20_21_22_growing_quickly_again_returns_to_pc(make: object) -> None:
+def test_algorithm_3_lines_19_20_21_22_growing_quickly_again_returns_to_pc(make):
     made = make()
     ticks(made, {"a": 0.5}, start=made.answer.wake)
     assert made.labels["a"] == "PC"
@@ -163,7 +161,7 @@ def test_algorithm_3_lines_19_20_21_22_growing_quickly_again_returns_to_pc(make:
     assert made.state.watched["a"].converged_at is None
 
 
-def test_algorithm_3_line_19_growth_of_exactly_alpha_is_quick() -> None:
+def test_algorithm_3_line_19_growth_of_exactly_alpha_is_quick():
     made = Table("specon", {"alpha": 0.0625, "interval": 30.0}, workers=workers(0.0))
     made.on("w1", "a")
     made.look(0.0)
@@ -174,7 +172,7 @@ def test_algorithm_3_line_19_growth_of_exactly_alpha_is_quick() -> None:
     assert "Algorithm 3, lines 19–22" in made.rules("a")
 
 
-def test_a_container_that_printed_nothing_at_a_tick_is_first_read_at_the_next() -> None:
+def test_a_container_that_printed_nothing_at_a_tick_is_first_read_at_the_next():
     made = Table("specon", SETTINGS, workers=workers(0.0))
     made.on("w1", "a")
     made.look(0.0)
@@ -187,7 +185,7 @@ def test_a_container_that_printed_nothing_at_a_tick_is_first_read_at_the_next() 
     assert made.growths == {"a": pytest.approx(0.1)}
 
 
-def test_a_query_between_two_values_gives_the_one_before() -> None:
+def test_a_query_between_two_values_gives_the_one_before():
     made = table("a")
     ticks(made, {"a": 0.9}, {})
     assert made.growths == {"a": 0.0}

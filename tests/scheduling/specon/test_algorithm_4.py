@@ -1,7 +1,5 @@
 """SpeCon, Algorithm 4 (the worker for a container that has converged), line by line."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -24,9 +22,7 @@ EXAMPLE = [
 ]
 
 
-def converging(
-    *others: tuple[str, str], used: tuple[float, ...] = (1.0, 0.0, 0.0), **settings: object
-) -> Table:
+def converging(*others, used=(1.0, 0.0, 0.0), **settings):
     """`a` in CC on w1 beside `b` and `c`, which progress; it asks at the tick of 150 s."""
     made = Table("specon", {"alpha": 0.01, "interval": 30.0, **settings}, workers=workers(*used))
     made.on("w1", "a", "b", "c")
@@ -46,23 +42,23 @@ def converging(
     return made
 
 
-def test_algorithm_4_line_1_weights_are_settings() -> None:
+def test_algorithm_4_line_1_weights_are_settings():
     made = converging(("d", "w2"), ("e", "w3"), ("f", "w3"), weight_pc=3.0, weight_cc=0.5)
     made.look(150.0)
     values = dict(next(r.values for r in made.answer.reasons if r.rule.startswith("Algorithm 4")))
     assert values == {"score of w1": 6.5, "score of w2": 3.0, "score of w3": 6.0}
 
 
-def test_algorithm_4_lines_2_3_scores_of_the_thesis_example() -> None:
+def test_algorithm_4_lines_2_3_scores_of_the_thesis_example():
     found = score_workers(EXAMPLE, FOUR, WEIGHTS)
     assert list(found.values()) == [6.0, 3.5, 4.0, 11.0]
 
 
-def test_algorithm_4_lines_4_5_6_7_candidates_have_the_least_score() -> None:
+def test_algorithm_4_lines_4_5_6_7_candidates_have_the_least_score():
     assert least_scored({"u": 3.0, "v": 1.5, "w": 1.5}) == ["v", "w"]
 
 
-def test_algorithm_4_lines_8_9_10_on_a_candidate_it_stays_and_is_decided() -> None:
+def test_algorithm_4_lines_8_9_10_on_a_candidate_it_stays_and_is_decided():
     made = converging(*[(name, worker) for worker in ("w2", "w3") for name in (f"d{worker}", f"e{worker}")],
                       *[("f", "w2"), ("g", "w3")])  # fmt: skip
     made.look(150.0)
@@ -71,39 +67,39 @@ def test_algorithm_4_lines_8_9_10_on_a_candidate_it_stays_and_is_decided() -> No
     assert made.state.watched["a"].is_decided
 
 
-def test_algorithm_4_lines_8_9_10_its_own_worker_wins_a_tie() -> None:
+def test_algorithm_4_lines_8_9_10_its_own_worker_wins_a_tie():
     to, why = choose_worker("a", "w2", {"w1": 4.0, "w2": 4.0}, workers(0.0, 1.0))
     assert to == "w2"
     assert why.rule == "Algorithm 4, lines 8–10"
 
 
-def test_algorithm_4_lines_11_12_13_14_15_16_the_thesis_example_moves_to_the_second_worker() -> None:
+def test_algorithm_4_lines_11_12_13_14_15_16_the_thesis_example_moves_to_the_second_worker():
     to, why = choose_worker("Job-1", "w4", score_workers(EXAMPLE, FOUR, WEIGHTS), FOUR)
     assert to == "w2"
     assert why.rule == "Algorithm 4, lines 11–16"
 
 
-def test_algorithm_4_line_15_is_decided_as_soon_as_it_is_moved() -> None:
+def test_algorithm_4_line_15_is_decided_as_soon_as_it_is_moved():
     made = converging(("d", "w2"))
     made.look(150.0)
     assert made.moves == {"a": "w3"}
     assert made.state.watched["a"].is_decided
 
 
-def test_algorithm_4_lines_17_18_19_20_21_of_several_the_one_that_uses_least() -> None:
+def test_algorithm_4_lines_17_18_19_20_21_of_several_the_one_that_uses_least():
     made = converging(used=(1.0, 0.4, 0.2))
     made.look(150.0)
     assert made.moves == {"a": "w3"}
     assert "Algorithm 4, lines 17–21" in made.rules("a")
 
 
-def test_algorithm_4_lines_17_18_of_several_that_use_alike_the_first_by_name() -> None:
+def test_algorithm_4_lines_17_18_of_several_that_use_alike_the_first_by_name():
     made = converging(used=(1.0, 0.2, 0.2))
     made.look(150.0)
     assert made.moves == {"a": "w2"}
 
 
-def test_a_container_is_decided_on_once() -> None:
+def test_a_container_is_decided_on_once():
     made = converging()
     made.look(150.0)
     target = made.moves["a"]
@@ -115,7 +111,7 @@ def test_a_container_is_decided_on_once() -> None:
         assert "a" not in made.moves
 
 
-def test_requests_are_served_one_at_a_time_and_scored_when_they_are() -> None:
+def test_requests_are_served_one_at_a_time_and_scored_when_they_are():
     made = converging()
     # z converges beside a at the same tick
     made.on("w1", "z")
@@ -133,7 +129,7 @@ def test_requests_are_served_one_at_a_time_and_scored_when_they_are() -> None:
     assert made.moves == {"z": "w3"}  # w2 has a by now
 
 
-def test_a_request_of_one_that_progresses_again_is_dropped() -> None:
+def test_a_request_of_one_that_progresses_again_is_dropped():
     made = converging()
     made.look(150.0)
     asking = {**made.state.watched, "b": made.state.watched["b"]._replace(has_requested=True)}
@@ -143,7 +139,7 @@ def test_a_request_of_one_that_progresses_again_is_dropped() -> None:
     assert not made.state.watched["b"].is_decided
 
 
-def test_a_failed_migration_leaves_it_at_its_origin_and_counts_as_decided() -> None:
+def test_a_failed_migration_leaves_it_at_its_origin_and_counts_as_decided():
     made = converging()
     made.look(150.0)
     asked = made.answer.actions[0]
@@ -159,7 +155,7 @@ def test_a_failed_migration_leaves_it_at_its_origin_and_counts_as_decided() -> N
         assert "a" not in made.moves
 
 
-def test_a_migration_that_comes_back_without_a_word_is_over() -> None:
+def test_a_migration_that_comes_back_without_a_word_is_over():
     made = converging()
     made.look(150.0)
     made.put("a", state=MIGRATING, worker="w2")
@@ -169,7 +165,7 @@ def test_a_migration_that_comes_back_without_a_word_is_over() -> None:
     assert "Migration failed" in made.rules("a")
 
 
-def test_a_migration_that_never_begins_is_given_up() -> None:
+def test_a_migration_that_never_begins_is_given_up():
     made = converging()
     made.look(150.0)
     made.look(449.0)
@@ -178,7 +174,7 @@ def test_a_migration_that_never_begins_is_given_up() -> None:
     assert not made.state.moves
 
 
-def test_a_container_that_ends_on_its_way_is_forgotten() -> None:
+def test_a_container_that_ends_on_its_way_is_forgotten():
     made = converging()
     made.look(150.0)
     made.look(152.0, ended=("a",))
@@ -186,7 +182,7 @@ def test_a_container_that_ends_on_its_way_is_forgotten() -> None:
     assert "a" not in made.labels
 
 
-def test_who_writes_no_checkpoints_stays_and_is_decided(sentence) -> None:
+def test_who_writes_no_checkpoints_stays_and_is_decided(sentence):
     made = converging()
     made.put("a", can_migrate=False)
     made.look(150.0)
@@ -196,7 +192,7 @@ def test_who_writes_no_checkpoints_stays_and_is_decided(sentence) -> None:
 
 
 @pytest.mark.parametrize("count", [16, 200])
-def test_a_reason_carries_the_scores_that_decided(count: int) -> None:
+def test_a_reason_carries_the_scores_that_decided(count):
     many = workers(*[0.0] * count)
     score = {worker.id: 5.0 for worker in many} | {"w1": 9.0, "w7": 1.0}
     to, why = choose_worker("a", "w1", score, many)

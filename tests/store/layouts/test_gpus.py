@@ -1,7 +1,5 @@
 """What nvidia-smi, dcgmi and the exporter of DCGM say of GPUs."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.store import read_with_report

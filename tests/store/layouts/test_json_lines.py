@@ -1,7 +1,5 @@
 """Samples as JSON lines."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

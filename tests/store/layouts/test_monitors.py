@@ -1,7 +1,5 @@
 """dstat and systemd-cgtop, InfluxDB's annotated CSV, and what is known but not read."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.errors import InputError
@@ -148,21 +146,7 @@ NETDATA = '{"labels": ["time", "user", "system"], "data": [[1768471200, 5.5, 2.0
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        VMSTAT,
-        XENTOP,
-        BUSYBOX,
-        DSTAT,
-        IOSTAT,
-        NMON,
-        ATOP,
-        PMON,
-        PS,
-        LINES,
-        CLOUDWATCH,
-        NETDATA,
-    ],
+    "text", [VMSTAT, XENTOP, BUSYBOX, DSTAT, IOSTAT, NMON, ATOP, PMON, PS, LINES, CLOUDWATCH, NETDATA]
 )
 def test_what_is_known_and_not_read_is_named(tmp_path, text, refuses):
     path = write(tmp_path, "unknown.txt", text)

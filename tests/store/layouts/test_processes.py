@@ -1,7 +1,5 @@
 """What pidstat and top print about processes."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.store import inspect_file, read_with_report

@@ -27,7 +27,7 @@ def test_ai4dl_keeps_rows_and_values_as_they_are(tmp_path):
     assert traces.ids == ("exec1",)
     assert [feature.name for feature in traces.features] == [
         "cpu.usage", "cpu.usage.cores", "cpu.usage.pct", "cpu.usage.pct.container.requested",
-        "mem.current", "mem.limit", "mem.usage.pct", "mem.working.set",
+        "mem.current", "mem.limit", "mem.usage.pct", "mem.working.set"
     ]  # fmt: skip
     assert traces.column("cpu.usage").tolist() == [756911788, 686240513, 679150611]
     assert traces.feature(Role.CPU).name == "cpu.usage.cores"
@@ -72,7 +72,7 @@ BITBRAINS = (
 def test_materna_is_bitbrains_with_dates_and_decimal_commas(tmp_path):
     names = (
         "Timestamp", "CPU cores", "CPU capacity provisioned [MHZ]", "CPU usage [MHZ]", "CPU usage [%]",
-        "Memory capacity provisioned [KB]", "Memory usage [KB]", "Memory usage [%]",
+        "Memory capacity provisioned [KB]", "Memory usage [KB]", "Memory usage [%]"
     )  # fmt: skip
     rows = (f"15.01.2026 10:{5 * i:02}:00;4;9600;480;{5 + i},5;4194304;{409600 + i};9,77" for i in range(9))
     text = "\n".join([";".join(f'"{name}"' for name in names), *rows]) + "\n"

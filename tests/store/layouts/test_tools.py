@@ -1,7 +1,5 @@
 """Files as tools write them: kubectl top, psrecord, docker stats, Grafana, long tables of metrics."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What MLflow and W&B record of runs: system metrics, charts, losses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What tests of the queue share: a workspace without Docker, whose demo takes jobs."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Deadlines of submitted jobs: earlier runs are known by kind, promises survive, asking changes nothing."""
 
-from __future__ import annotations
-
 import re
 import time
 from dataclasses import replace

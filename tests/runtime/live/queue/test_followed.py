@@ -1,7 +1,5 @@
 """Submitted jobs under a policy, and what is left of them when it is detached or killed; on the demo."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.bootstrap import worker_for

@@ -1,7 +1,5 @@
 """What is submitted waits, whatever dies; priorities, cancelling, removing, and what is refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What a person says of a job becomes one that can be run, or a sentence at the field that is wrong."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
