@@ -140,6 +140,7 @@ def test_an_engine_is_watched_steered_and_put_back(found):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(300)
 def test_every_example_passes_the_exam_of_its_kind(found):
     exams = ("provisioning_policies", "scheduling_policies", "formats", "layouts", "task_kinds", "pages")
     names = ("last.sample", "fixed.share", "key_values", "slurm", "count_samples", "Notes")

@@ -8,7 +8,7 @@ import pytest
 from app.pages.runs import board, loads, page
 from app.pages.runs.measures import format_measure
 from app.pages.runs.selection import select
-from core.tables import write_csv
+from core.tables import render_csv
 from tests.app.runs.test_queue_pages import asked, made, text_of
 
 DEADLINES = """\
@@ -55,7 +55,7 @@ def test_the_file_has_them_with_their_units(place, experiment):
     info = place.runs.experiment(experiment)
     view = asked(experiment=experiment)
     lines = list(
-        csv.DictReader(io.StringIO("".join(write_csv(board.board_table(info, select(info, view), view)))))
+        csv.DictReader(io.StringIO("".join(render_csv(board.board_table(info, select(info, view), view)))))
     )
     assert {"met", "kept", "tardiness_s", "lost"} <= set(lines[0])
     assert {line["policy"] for line in lines} == {"kube.default", "edf", "deadline"}
