@@ -97,10 +97,7 @@ def is_loopback(host: str) -> bool:
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """Read the settings from the environment.
 
-    Raises
-    ------
-    SettingsError
-        If a value is not allowed; names the variable and what it may be.
+    Raises SettingsError if a value is not allowed; names the variable and what it may be.
     """
     values = os.environ if environ is None else environ
     texts = {each: values.get(each.name, "") for each in SETTINGS}
@@ -118,10 +115,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
 def policy_files(environ: Mapping[str, str] | None = None) -> tuple[Path, ...]:
     """The files with policies from outside; for commands that need nothing else of the environment.
 
-    Raises
-    ------
-    SettingsError
-        If one of them is not a path.
+    Raises SettingsError if one of them is not a path.
     """
     values = os.environ if environ is None else environ
     return _files("PHASEDOCK_POLICIES", values.get("PHASEDOCK_POLICIES", ""))

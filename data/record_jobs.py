@@ -19,7 +19,7 @@ import pandas as pd
 
 from core.bootstrap import open_workspace, worker_for
 from core.config import load_settings
-from core.engines.docker_host import Creation, Limits
+from core.engines.docker_host import ContainerCreation, Limits
 from core.jobs.catalogue import CATALOGUE
 from core.jobs.programs.batches import STEPS_PER_EPOCH
 from core.phases import PhaseSettings, fit
@@ -149,7 +149,7 @@ def _slot(host: Host, number: int, arrangement: str, runs: tuple[Run, ...]) -> d
         name = f"{run.program}-{number:02d}{'abc'[at] if len(runs) > 1 else ''}"
         limits = Limits().with_cores(run.cores)
         limits = limits if run.memory is None else limits.with_memory(round(run.memory * MIB))
-        container = host.create(Creation(name, run.image, run.command(10 * number + at), limits=limits))
+        container = host.create(ContainerCreation(name, run.image, run.command(10 * number + at), limits=limits))
         host.start(container)
         started[name] = (container, time.monotonic())
         if at + 1 < len(runs):

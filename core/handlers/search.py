@@ -47,10 +47,7 @@ def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str
 def space_of(values: Mapping[str, Any]) -> SearchSpace:
     """The values to try, those left out at their defaults.
 
-    Raises
-    ------
-    InputError
-        If a name is unknown, or a list holds something that is no number.
+    Raises InputError if a name is unknown, or a list holds something that is no number.
     """
     names = [each.name for each in fields(SearchSpace)]
     unknown = set(values) - set(names)

@@ -63,12 +63,8 @@ class Recordings:
     ) -> str:
         """Record containers into a trace set, once a second, until stopped; returns the task's id.
 
-        Raises
-        ------
-        ConflictError
-            If something is being recorded on this engine already.
-        NotFoundError
-            If there is no such engine or model.
+        Raises ConflictError if something is being recorded on this engine already; NotFoundError if there is
+        no such engine or model.
         """
         self._engines.check_ready(engine)
         name = checked_name(name, "trace set")
@@ -83,12 +79,7 @@ class Recordings:
     def stop(self, engine: str) -> str:
         """Stop the recording; its trace set is in the library once the task, whose id is returned, is done.
 
-        Raises
-        ------
-        ConflictError
-            If nothing is being recorded.
-        NotFoundError
-            If the settings name no such engine.
+        Raises ConflictError if nothing is being recorded; NotFoundError if the settings name no such engine.
         """
         self._engines.address(engine)
         return self._sessions.cancel(engine, RECORD, "Nothing is being recorded", "Start a recording first.")
@@ -98,10 +89,7 @@ class Recordings:
     ) -> str:
         """Make a trace set of a stretch of the history; returns the task's id.
 
-        Raises
-        ------
-        NotFoundError
-            If there is no such engine, or its history does not go back to that time.
+        Raises NotFoundError if there is no such engine, or its history does not go back to that time.
         """
         self._check_remembered(engine, end)
         name = checked_name(name, "trace set")
@@ -112,12 +100,8 @@ class Recordings:
     def teach(self, engine: str, model: str, ids: Sequence[str], start: float, end: float) -> str:
         """Train a model further on the history of containers that it does not know; the task's id.
 
-        Raises
-        ------
-        NotFoundError
-            If there is no such engine or model, or the history does not go back to that time.
-        ConflictError
-            If the trace set that the model was trained on is not stored here.
+        Raises NotFoundError if there is no such engine or model, or the history does not go back to that
+        time; ConflictError if the trace set that the model was trained on is not stored here.
         """
         self._check_remembered(engine, end)
         info = self._models.get(model)
@@ -138,10 +122,7 @@ class Recordings:
     def finish(self, recording: str) -> str:
         """Make a trace set of an unfinished recording; returns the task's id.
 
-        Raises
-        ------
-        NotFoundError
-            If there is no such recording, or it is still running.
+        Raises NotFoundError if there is no such recording, or it is still running.
         """
         pin = read_pin(self._home, recording)
         if pin is None or recording in self._with_tasks():
@@ -193,10 +174,7 @@ def record(
 ) -> str:
     """Record until `say` raises `Cancelled`, and store the trace set; returns its id.
 
-    Raises
-    ------
-    ConflictError
-        If nothing was recorded, or the engine was not sampled for half a minute.
+    Raises ConflictError if nothing was recorded, or the engine was not sampled for half a minute.
     """
     pin = _pinned(home, params)
     if not params.get("finish"):
@@ -326,10 +304,7 @@ def _with_earlier(home: Path, pin: Pin) -> Pin:
 def cut(home: Path, pin: Pin, models: ModelLibrary) -> TraceSet:
     """The trace set of a recording, out of the history, with a column of phases if it has a model.
 
-    Raises
-    ------
-    ConflictError
-        If there is no sample.
+    Raises ConflictError if there is no sample.
     """
     earlier = read_earlier(folder_of(home, pin.id))
     start = max(pin.start, earlier.end)

@@ -219,10 +219,7 @@ class Sessions:
     def cancel(self, engine: str, kind: str, nothing: str, hint: str) -> str:
         """Ask the session of a kind on an engine to end; returns its task's id.
 
-        Raises
-        ------
-        ConflictError
-            If there is none: `nothing` and `hint` say so.
+        Raises ConflictError if there is none: `nothing` and `hint` say so.
         """
         task = self.of(engine).get(kind)
         if task is None:
@@ -233,10 +230,7 @@ class Sessions:
     def end(self, tasks: Collection[str], seconds: float) -> None:
         """Cancel tasks and wait until they have ended; those that are over already are fine.
 
-        Raises
-        ------
-        ConflictError
-            If one has not ended after `seconds`.
+        Raises ConflictError if one has not ended after `seconds`.
         """
         for task in tasks:
             self._cancel(task)
@@ -287,10 +281,7 @@ class ViewBuilder:
     def request_view(self, engine: str, model: str | None = None) -> LiveView:
         """Return the last sample, and request that sampling continue for the next 30 seconds.
 
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
+        Raises NotFoundError if the settings name no such engine.
         """
         self._files(engine).want(model)
         seen = self.peek(engine)
@@ -299,10 +290,7 @@ class ViewBuilder:
     def peek(self, engine: str) -> LiveView:
         """Return the last sample without requesting more; the model that a page chose stays.
 
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
+        Raises NotFoundError if the settings name no such engine.
         """
         files = self._files(engine)
         old = age(files.snapshot)
@@ -318,10 +306,7 @@ class ViewBuilder:
     def history(self, engine: str, ids: Sequence[str], seconds: float = 600.0) -> dict[str, History]:
         """The last minutes of some containers, by id; those that were never sampled are left out.
 
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
+        Raises NotFoundError if the settings name no such engine.
         """
         found = read_tail(self._files(engine).history, ids, seconds)
         return {name: _history(each) for name, each in found.items()}
@@ -331,20 +316,14 @@ class ViewBuilder:
     ) -> dict[str, HistoryPoints]:
         """The history of some containers, by id, in at most so many points.
 
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
+        Raises NotFoundError if the settings name no such engine.
         """
         return read_points(self._files(engine).history, ids, start, end, time.time(), max_points)
 
     def remembered(self, engine: str) -> HistoryExtent:
         """Since when the containers of an engine are remembered, and how much that takes.
 
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
+        Raises NotFoundError if the settings name no such engine.
         """
         folder = self._files(engine).history
         return HistoryExtent(oldest(folder), size(folder))
@@ -352,10 +331,7 @@ class ViewBuilder:
     def totals_history(self, engine: str, seconds: float = 600.0) -> History:
         """The last minutes of all containers of a view together, beside the size of the host.
 
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
+        Raises NotFoundError if the settings name no such engine.
         """
         found = read_tail(self._files(engine).history, [TOTALS], seconds)
         return _history(found.get(TOTALS, _NOTHING))

@@ -70,10 +70,7 @@ class UnusableExpression(ValueError):  # noqa: N818 - a finding about a text, wh
 class Expression:
     """A regular expression that RE2 searches for.
 
-    Raises
-    ------
-    UnusableExpression
-        If it is not one, is too long or too large, or needs what RE2 cannot do.
+    Raises UnusableExpression if it is not one, is too long or too large, or needs what RE2 cannot do.
     """
 
     def __init__(self, text: str) -> None:
@@ -165,10 +162,7 @@ class Goal(StrEnum):
 def read_goal(text: str) -> Goal:
     """Return the goal that a container's label names.
 
-    Raises
-    ------
-    InputError
-        If it is none of them.
+    Raises InputError if it is none of them.
     """
     word = text.strip().lower() or Goal.MIN
     try:
@@ -220,11 +214,8 @@ class LabelledValue:
 def labelled_value(text: str) -> LabelledValue:
     """Return how to find what a label names, or what its expression matches.
 
-    Raises
-    ------
-    InputError
-        If it is too long, is not a regular expression, has not exactly one group, or needs what cannot be
-        searched for in bounded time; see `core.progress.labels`.
+    Raises InputError if it is too long, is not a regular expression, has not exactly one group, or needs what
+    cannot be searched for in bounded time; see `core.progress.labels`.
     """
     label = text.strip()
     if len(label) > LONGEST_EXPRESSION:

@@ -89,12 +89,8 @@ class ProgressReader:
     """Turns (time, line) pairs into readings of E.
 
     Once a line has named a loss, its name is the one that is read: a program that prints ``loss`` at each
-    step and ``train_loss`` as a mean at the end is not read twice.
-
-    Raises
-    ------
-    InputError
-        If the label or the goal cannot be used.
+    step and ``train_loss`` as a mean at the end is not read twice. Raises InputError if the label or the goal
+    cannot be used.
     """
 
     def __init__(self, label: str = "", goal: str | Goal = Goal.MIN) -> None:

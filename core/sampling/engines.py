@@ -36,10 +36,8 @@ _REQUEST_TIMEOUT = 5.0
 class Engines:
     """The engines by name.
 
-    Raises
-    ------
-    SettingsError
-        If a setting such as PHASEDOCK_DOCKER is not a list of names and addresses, or a name comes twice.
+    Raises SettingsError if a setting such as PHASEDOCK_DOCKER is not a list of names and addresses, or a name
+    comes twice.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -93,22 +91,14 @@ class Engines:
     def get(self, name: str) -> EngineInfo:
         """One engine with its state.
 
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
+        Raises NotFoundError if the settings name no such engine.
         """
         return self._probe(name).answer()
 
     def check_ready(self, name: str) -> None:
         """Check that an engine answers.
 
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
-        ConflictError
-            If it does not answer.
+        Raises NotFoundError if the settings name no such engine; ConflictError if it does not answer.
         """
         info = self.get(name)
         if info.state is not EngineState.READY:
@@ -117,40 +107,28 @@ class Engines:
     def kind(self, name: str) -> EngineKind:
         """The kind of an engine, with its capabilities.
 
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
+        Raises NotFoundError if the settings name no such engine.
         """
         return self._probe(name).kind
 
     def is_demo(self, name: str) -> bool:
         """Whether nothing on an engine is real.
 
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
+        Raises NotFoundError if the settings name no such engine.
         """
         return self._probe(name).kind.demo
 
     def may_change(self, name: str) -> bool:
         """Whether an engine's containers may be changed; those of the demo always may.
 
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
+        Raises NotFoundError if the settings name no such engine.
         """
         return self.control or self.is_demo(name)
 
     def key(self, name: str) -> EngineKey:
         """Which engine is behind a name now; without an id while it does not answer.
 
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
+        Raises NotFoundError if the settings name no such engine.
         """
         return EngineKey(name, self.get(name).id)
 
@@ -163,10 +141,7 @@ class Engines:
     def address(self, name: str) -> HostAddress:
         """Where an engine is.
 
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
+        Raises NotFoundError if the settings name no such engine.
         """
         return self._probe(name).address
 
@@ -175,10 +150,7 @@ class Engines:
     ) -> SteeredHost:
         """Open a host for the caller alone, which has to close it; without a guard it changes nothing.
 
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
+        Raises NotFoundError if the settings name no such engine.
         """
         return self._probe(name).open(keeper, guard or (lambda _: False))
 

@@ -88,10 +88,7 @@ class PeriodLabels(NamedTuple):
 class PhaseLabeller:
     """Labels the means of periods by a model.
 
-    Raises
-    ------
-    MismatchError
-        If it reads something that is not sampled of running containers.
+    Raises MismatchError if it reads something that is not sampled of running containers.
     """
 
     def __init__(self, model: PhaseModel, *, whole: bool = False) -> None:
@@ -132,10 +129,7 @@ class PhaseLabeller:
 class PhaseTracker:
     """The phases of containers by one model, sample by sample.
 
-    Raises
-    ------
-    MismatchError
-        If it reads something that is not sampled of running containers.
+    Raises MismatchError if it reads something that is not sampled of running containers.
     """
 
     def __init__(self, model: PhaseModel) -> None:

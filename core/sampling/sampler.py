@@ -114,10 +114,7 @@ class Sampler:
     def sample(self, phaser: PhaseTracker | None = None, model: str | None = None) -> tuple[LiveView, Rows]:
         """Sample once: the view for pages, and the rows for the history.
 
-        Raises
-        ------
-        HostLost
-            If the engine does not answer.
+        Raises HostLost if the engine does not answer.
         """
         name, info = self._host.name, self._host.info()
         picked, held = self._marked.picked(name), self._marked.held(info.key)
@@ -284,10 +281,7 @@ class LossReader:
     def read(self, containers: Sequence[Container], at: float) -> dict[str, Loss]:
         """The last value of each container, by id.
 
-        Raises
-        ------
-        HostLost
-            If the host does not answer.
+        Raises HostLost if the host does not answer.
         """
         sources = self._known
         self._known = {each.id: sources.get(each.id) or self._source(each) for each in containers}

@@ -88,11 +88,7 @@ class UsageWrapper(EngineWrapper):
 
     The phase is that of what they would use: a phase that asks for more than a limit of this run would else
     look like the one that the limit was made for. Other people's limits are part of what a model has learned.
-
-    Raises
-    ------
-    MismatchError
-        If the model reads something that is not sampled of running containers.
+    Raises MismatchError if the model reads something that is not sampled of running containers.
     """
 
     def __init__(

@@ -45,10 +45,7 @@ class FixedTimes:
     def times(self, n: int, seed: int) -> tuple[float, ...]:  # noqa: ARG002 - one signature for all schedules
         """Return the first n times in ascending order.
 
-        Raises
-        ------
-        InputError
-            If there are fewer.
+        Raises InputError if there are fewer.
         """
         if len(self.arrivals) < n:
             raise InputError(

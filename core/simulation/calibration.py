@@ -349,10 +349,7 @@ class Calibration:
 def calibrate(observations: Sequence[Observation], contention: Contention = "count") -> Calibration:
     """Fit the simulator to a run.
 
-    Raises
-    ------
-    InputError
-        If no job completed with at least five printed values.
+    Raises InputError if no job completed with at least five printed values.
     """
     every = extract_traces(observations, contention)
     used = [one for one in every if _is_usable(one)]

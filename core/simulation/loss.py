@@ -152,10 +152,7 @@ def _weibull_scale(reduction: float, shape: float) -> float:
 def weibull_through(reduction: float, shape: float = 0.7, final: float = FINAL_LEVEL) -> Weibull:
     """The Weibull curve that has `reduction` of its whole fall after 20% of the work.
 
-    Raises
-    ------
-    InputError
-        If no curve of this shape goes through that point.
+    Raises InputError if no curve of this shape goes through that point.
     """
     if not 0.2**shape < reduction < 1:
         raise InputError(
@@ -183,10 +180,7 @@ FAMILIES: Final[dict[str, dict[str, LossCurve]]] = {
 def curve(model: str = "VAE", family: str = "exponential") -> LossCurve:
     """A calibrated curve by names.
 
-    Raises
-    ------
-    InputError
-        If there is no such family or model.
+    Raises InputError if there is no such family or model.
     """
     try:
         return FAMILIES[family][model]

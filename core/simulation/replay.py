@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 class Recording:
     """One recorded job; every column has one value per step.
 
-    Raises
-    ------
-    ValueError
-        If there is no step, or a column has another length than the others.
+    Raises ValueError if there is no step, or a column has another length than the others.
     """
 
     #: Its name.

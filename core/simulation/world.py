@@ -91,10 +91,7 @@ class World:
     def advance(self, until: float | None) -> None:
         """Let time pass until the next event for the scheduler, or until `until`.
 
-        Raises
-        ------
-        ConflictError
-            If nothing can ever happen again, or the scenario's horizon is passed.
+        Raises ConflictError if nothing can ever happen again, or the scenario's horizon is passed.
         """
         until = inf if until is None else max(until, self.now)
         while not self.happened:

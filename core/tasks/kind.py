@@ -56,12 +56,7 @@ class TaskContext(Generic[W]):
     def progress(self, fraction: float, message: str = "", /, **metrics: float) -> None:
         """Report how far the work is.
 
-        Raises
-        ------
-        Cancelled
-            If a person asked for that.
-        Interrupted
-            If the worker is ending.
+        Raises Cancelled if a person asked for that; Interrupted if the worker is ending.
         """
         now = time.monotonic()
         fraction = min(max(float(fraction), 0.0), 1.0)

@@ -88,10 +88,7 @@ def transition(
 ) -> TaskRow | None:
     """Take a task along an arrow; None where it is in none of the states that the arrow leaves.
 
-    Raises
-    ------
-    ValueError
-        If a column that the new state always has is neither given nor filled already.
+    Raises ValueError if a column that the new state always has is neither given nor filled already.
     """
     arrow = ARROWS[move]
     changed = _stamps(arrow.target) | values

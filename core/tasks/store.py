@@ -88,10 +88,7 @@ class WorkQueue:
     def check(self) -> None:
         """Make sure that the queue can be reached.
 
-        Raises
-        ------
-        SettingsError
-            If it cannot.
+        Raises SettingsError if it cannot.
         """
         try:
             self.ordinary.pending_count()
@@ -194,22 +191,14 @@ class Tasks:
     def submit(self, kind: str, title: str, params: Mapping[str, Any]) -> str:
         """Ask for work; once this returns, the task will be done even if every process dies.
 
-        Raises
-        ------
-        NotFoundError
-            If there is no such kind.
+        Raises NotFoundError if there is no such kind.
         """
         return self._add(kind, title, dict(params), attempt=1, retry_of=None)
 
     def retry(self, task: str) -> str:
         """Retry a task that ended without success; returns the new task's id.
 
-        Raises
-        ------
-        NotFoundError
-            If there is no such task.
-        ConflictError
-            If it waits, runs or succeeded.
+        Raises NotFoundError if there is no such task; ConflictError if it waits, runs or succeeded.
         """
         info = self.get(task)
         if info.state not in RETRYABLE:
@@ -222,10 +211,7 @@ class Tasks:
     def get(self, task: str) -> TaskInfo:
         """Look up a task.
 
-        Raises
-        ------
-        NotFoundError
-            If there is none of this id.
+        Raises NotFoundError if there is none of this id.
         """
         with self._database.read() as session:
             row = session.get(TaskRow, checked_id(task, "task"))
@@ -270,12 +256,7 @@ class Tasks:
     def cancel(self, task: str) -> TaskInfo:
         """Stop a task: at once while it waits, at its next step while it runs.
 
-        Raises
-        ------
-        NotFoundError
-            If there is no such task.
-        ConflictError
-            If it has ended already.
+        Raises NotFoundError if there is no such task; ConflictError if it has ended already.
         """
         info = self.get(task)
         if info.state.ended or not self._cancel(info.id):

@@ -88,10 +88,7 @@ class Worker:
     def start(self) -> None:
         """Begin to take tasks.
 
-        Raises
-        ------
-        SettingsError
-            If the queue cannot be reached.
+        Raises SettingsError if the queue cannot be reached.
         """
         self._queue.check()
         self._register()

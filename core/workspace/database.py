@@ -94,10 +94,7 @@ _POSTGRES = {
 def spoken() -> Iterator[None]:
     """Turn errors of the connection into sentences; errors in statements pass unchanged.
 
-    Raises
-    ------
-    StorageError
-        In place of the database's error.
+    Raises StorageError in place of the database's error.
     """
     try:
         yield
@@ -159,12 +156,8 @@ def head() -> int:
 def bring_up(engine: Engine) -> None:
     """Upgrade a database's tables to those of this program; does nothing where they are up to date.
 
-    Raises
-    ------
-    ConflictError
-        If a newer PhaseDock wrote them.
-    StorageError
-        If the copy that is kept of a SQLite file does not fit on the disk.
+    Raises ConflictError if a newer PhaseDock wrote them; StorageError if the copy that is kept of a SQLite
+    file does not fit on the disk.
     """
     with engine.connect() as connection:
         found = written(connection)
@@ -271,12 +264,8 @@ _BUSY_SECONDS = 15.0
 class Database:
     """Short transactions on the tables of PhaseDock.
 
-    Raises
-    ------
-    SettingsError
-        If the database cannot be reached or opened.
-    ConflictError
-        If a newer PhaseDock wrote it.
+    Raises SettingsError if the database cannot be reached or opened; ConflictError if a newer PhaseDock wrote
+    it.
     """
 
     def __init__(self, url: str) -> None:
@@ -300,10 +289,7 @@ class Database:
     def read(self) -> Iterator[Session]:
         """Open a transaction that only reads.
 
-        Raises
-        ------
-        StorageError
-            If the database cannot be used now: busy, damaged, out of reach.
+        Raises StorageError if the database cannot be used now: busy, damaged, out of reach.
         """
         with spoken(), Session(self._engine, expire_on_commit=False) as session:
             yield session
@@ -312,10 +298,8 @@ class Database:
     def write(self) -> Iterator[Session]:
         """Open a transaction that may write; it is committed at the end, or undone on any error.
 
-        Raises
-        ------
-        StorageError
-            If the database cannot be used now: a full disk, read-only, busy, damaged, out of reach.
+        Raises StorageError if the database cannot be used now: a full disk, read-only, busy, damaged, out of
+        reach.
         """
         with spoken(), Session(self._writing, expire_on_commit=False) as session, session.begin():
             yield session

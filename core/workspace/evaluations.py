@@ -121,10 +121,7 @@ class Question:
     def from_dict(cls, values: Mapping[str, Any]) -> Question:
         """Read a task's parameters.
 
-        Raises
-        ------
-        InputError
-            If a setting is unknown or out of bounds.
+        Raises InputError if a setting is unknown or out of bounds.
         """
         return cls(
             trace_set=str(values["trace_set"]),
@@ -153,12 +150,8 @@ class Evaluations:
     def key(self, question: Question) -> str:
         """The digest of everything that a comparison depends on.
 
-        Raises
-        ------
-        NotFoundError
-            If the trace set, the model or a policy does not exist.
-        InputError
-            If a policy's own setting is unknown or out of bounds.
+        Raises NotFoundError if the trace set, the model or a policy does not exist; InputError if a policy's
+        own setting is unknown or out of bounds.
         """
         policies, settings = chosen(question.policies), question.settings
         own = {
@@ -197,10 +190,7 @@ class Evaluations:
     def get(self, key: str) -> StoredEvaluation:
         """A comparison by its key.
 
-        Raises
-        ------
-        NotFoundError
-            If it is not kept any more.
+        Raises NotFoundError if it is not kept any more.
         """
         found = self._read(key) if key.isalnum() else None
         if found is None:

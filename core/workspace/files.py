@@ -41,10 +41,7 @@ def new_id() -> str:
 def checked_id(text: str, what: str) -> str:
     """Return an id if it has the form of `new_id`, so that no id is ever a path.
 
-    Raises
-    ------
-    NotFoundError
-        If it is anything else.
+    Raises NotFoundError if it is anything else.
     """
     if _ID.fullmatch(text) is None:
         raise NotFoundError(f"There is no {what} with this id.", f"Choose a {what} from the list.")
@@ -69,10 +66,7 @@ def safe_name(name: str) -> str:
 def disk_errors(what: str) -> Iterator[None]:
     """Report a full or read-only disk in words.
 
-    Raises
-    ------
-    StorageError
-        In place of the system's error.
+    Raises StorageError in place of the system's error.
     """
     try:
         yield

@@ -97,10 +97,7 @@ class Ledgers:
     def entry(self, run: str, number: int) -> Entry:
         """One entry.
 
-        Raises
-        ------
-        NotFoundError
-            If the ledger has none of this number, or was not kept.
+        Raises NotFoundError if the ledger has none of this number, or was not kept.
         """
         query = (
             select(LedgerRow.first, LedgerRow.data)
@@ -138,10 +135,7 @@ class Ledgers:
     def series(self, run: str) -> dict[str, Any]:
         """A run's time series.
 
-        Raises
-        ------
-        NotFoundError
-            If they were not kept.
+        Raises NotFoundError if they were not kept.
         """
         with self._database.read() as session:
             row = session.get(SeriesRow, run)

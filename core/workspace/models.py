@@ -49,10 +49,7 @@ class ModelLibrary(Library[ModelRow, ModelInfo]):
     def get(self, thing: str) -> ModelInfo:
         """Look up a model.
 
-        Raises
-        ------
-        NotFoundError
-            If there is none of this id.
+        Raises NotFoundError if there is none of this id.
         """
         return _info(self.repository.row(thing), self._traces.names())
 
@@ -63,10 +60,7 @@ class ModelLibrary(Library[ModelRow, ModelInfo]):
     def load(self, model: str) -> PhaseModel:
         """The model itself.
 
-        Raises
-        ------
-        NotFoundError
-            If there is none of this id.
+        Raises NotFoundError if there is none of this id.
         """
         self.repository.row(model)
         return self._loaded.get(model, lambda: load_model(self.repository.path(model)))
@@ -74,12 +68,8 @@ class ModelLibrary(Library[ModelRow, ModelInfo]):
     def load_with_limits(self, model: str) -> PhaseModel:
         """A stored model with its limits of familiarity, computed for models stored without them.
 
-        It is unchanged where the trace set that it was trained on is not stored here.
-
-        Raises
-        ------
-        NotFoundError
-            If it is not there.
+        It is unchanged where the trace set that it was trained on is not stored here. Raises NotFoundError if
+        it is not there.
         """
         loaded, trace_set = self.load(model), self.get(model).trace_set_id
         if loaded.training.limits or trace_set is None:
@@ -97,10 +87,7 @@ class ModelLibrary(Library[ModelRow, ModelInfo]):
     def misfit(self, model: str, trace_set: str) -> MismatchError | None:
         """Why a model does not fit a trace set; None where it does. Reads no sample.
 
-        Raises
-        ------
-        NotFoundError
-            If one of them is not there.
+        Raises NotFoundError if one of them is not there.
         """
         return _misfit(self.repository.row(model), _blank(self._traces.get(trace_set).features))
 
@@ -128,22 +115,15 @@ class ModelLibrary(Library[ModelRow, ModelInfo]):
     def import_archive(self, path: Path, name: str) -> ModelInfo:
         """Store a model that was exported, a zip or a folder.
 
-        Raises
-        ------
-        InputError
-            If it is no model, or damaged.
+        Raises InputError if it is no model, or damaged.
         """
         return self._adopt(load_model(path), name)
 
     def import_ai4dl(self, parts: Mapping[str, Path], name: str, base: str | None = None) -> ModelInfo:
         """Store a model of AI4DL; nothing in its files is executed.
 
-        Raises
-        ------
-        RefusedError
-            If a file holds anything but arrays and numbers.
-        InputError
-            If a part is missing or damaged.
+        Raises RefusedError if a file holds anything but arrays and numbers; InputError if a part is missing
+        or damaged.
         """
         base_model = None if base is None else self.load(base)
         model = import_ai4dl(

@@ -134,12 +134,7 @@ class PhaseLabels:
     def get(self, trace_set: str, model: str, minimum_dwell: float = 0.0) -> Labelling:
         """The phases of a trace set under a model. Shared: do not modify it.
 
-        Raises
-        ------
-        NotFoundError
-            If one of them is not there.
-        MismatchError
-            If the model does not fit the set.
+        Raises NotFoundError if one of them is not there; MismatchError if the model does not fit the set.
         """
         key = (self._traces.fingerprint(trace_set), self._models.fingerprint(model))
         dwell = max(float(minimum_dwell), 0.0)

@@ -51,10 +51,7 @@ class Repository(Generic[Row]):
     def row(self, thing: str) -> Row:
         """Look up a thing.
 
-        Raises
-        ------
-        NotFoundError
-            If there is none of this id.
+        Raises NotFoundError if there is none of this id.
         """
         with self._database.read() as session:
             return self._required(session, thing)
@@ -85,12 +82,7 @@ class Repository(Generic[Row]):
     def rename(self, thing: str, name: str) -> None:
         """Give a thing another name.
 
-        Raises
-        ------
-        InputError
-            If the name is empty or too long.
-        ConflictError
-            If another thing has it.
+        Raises InputError if the name is empty or too long; ConflictError if another thing has it.
         """
         name = checked_name(name, self._what)
         with self._changing(thing) as (session, row):
@@ -113,10 +105,7 @@ class Repository(Generic[Row]):
     def delete(self, thing: str) -> None:
         """Remove a thing in the trash for good.
 
-        Raises
-        ------
-        ConflictError
-            If it is not in the trash.
+        Raises ConflictError if it is not in the trash.
         """
         with self._changing(thing) as (session, row):
             if row.trashed is None:
@@ -179,10 +168,7 @@ class Repository(Generic[Row]):
 def checked_name(name: str, what: str) -> str:
     """A name without spaces around it.
 
-    Raises
-    ------
-    InputError
-        If nothing is left, or too much.
+    Raises InputError if nothing is left, or too much.
     """
     name = " ".join(name.split())
     if not name or len(name) > _LONGEST_NAME:

@@ -58,10 +58,7 @@ def load_samples(
 ) -> tuple[TraceSetInfo, ModelInfo]:
     """Put a sample into a workspace, unless it is there already.
 
-    Raises
-    ------
-    NotFoundError
-        If the samples are not beside the program, or are not those that were made.
+    Raises NotFoundError if the samples are not beside the program, or are not those that were made.
     """
     say = progress or (lambda *_: None)
     verify(sample.folder)
@@ -82,10 +79,7 @@ def load_samples(
 def verify(folder: Path) -> None:
     """Check the bundled files against ``checksums.txt``.
 
-    Raises
-    ------
-    NotFoundError
-        If one is missing or is not what it was.
+    Raises NotFoundError if one is missing or is not what it was.
     """
     try:
         lines = (folder / CHECKSUMS).read_text(encoding="ascii").splitlines()

@@ -82,10 +82,7 @@ class SequenceAnalysis:
     def graph(self, memory: int = 1, step: Step = Step.RUN) -> TransitionGraph:
         """The graph of a memory.
 
-        Raises
-        ------
-        InputError
-            If the memory is not 1, 2 or 3.
+        Raises InputError if the memory is not 1, 2 or 3.
         """
         with self._lock:
             found = self._graphs.get((memory, step))
@@ -125,12 +122,7 @@ class SequenceLibrary:
     ) -> SequenceAnalysis:
         """The sequences of a trace set under a model.
 
-        Raises
-        ------
-        NotFoundError
-            If one of them is not there.
-        MismatchError
-            If the model does not fit the set.
+        Raises NotFoundError if one of them is not there; MismatchError if the model does not fit the set.
         """
         key = (self._traces.fingerprint(trace_set), self._models.fingerprint(model), warmup, minimum_dwell)
         return self._kept.get(key, lambda: self._make(trace_set, model, warmup, minimum_dwell))

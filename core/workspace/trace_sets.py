@@ -52,10 +52,7 @@ class TraceLibrary(Library[TraceSetRow, TraceSetInfo]):
     def get(self, thing: str) -> TraceSetInfo:
         """Look up a trace set.
 
-        Raises
-        ------
-        NotFoundError
-            If there is none of this id.
+        Raises NotFoundError if there is none of this id.
         """
         return _info(self.repository.row(thing))
 
@@ -70,10 +67,7 @@ class TraceLibrary(Library[TraceSetRow, TraceSetInfo]):
     def load(self, trace_set: str) -> TraceSet:
         """All samples of a set. Shared: do not modify them.
 
-        Raises
-        ------
-        NotFoundError
-            If there is none of this id.
+        Raises NotFoundError if there is none of this id.
         """
         stored = self._open(trace_set)
         return self._sets.get(trace_set, stored.load)
@@ -81,10 +75,7 @@ class TraceLibrary(Library[TraceSetRow, TraceSetInfo]):
     def execution(self, trace_set: str, name: str) -> TraceSet:
         """One execution as a trace set of its own; reads no other.
 
-        Raises
-        ------
-        NotFoundError
-            If there is no such set, or no such execution in it.
+        Raises NotFoundError if there is no such set, or no such execution in it.
         """
         stored = self._open(trace_set)
         loaded = self._sets.peek(trace_set)

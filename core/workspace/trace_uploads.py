@@ -98,12 +98,8 @@ class TraceUploads(Uploads):
     def inspect(self, upload: str, as_written: bool = False) -> Inspection:
         """Look into a complete upload: its layout, columns, first rows, and a suggested mapping.
 
-        Raises
-        ------
-        NotFoundError, ConflictError
-            If it is not there, or not complete.
-        InputError
-            If it cannot be a trace file at all.
+        Raises NotFoundError or ConflictError if it is not there, or not complete; InputError if it cannot be
+        a trace file at all.
         """
         path = self.path(upload)
         return self._inspections.get(f"{upload} {as_written}", lambda: inspect_file(path, as_written))
@@ -111,10 +107,7 @@ class TraceUploads(Uploads):
     def join(self, uploads: Sequence[str]) -> tuple[list[str], list[str]]:
         """Gather complete uploads that belong together, as far as their contents show.
 
-        Raises
-        ------
-        NotFoundError, ConflictError
-            If one of them is not there, or not complete.
+        Raises NotFoundError or ConflictError if one of them is not there, or not complete.
         """
         owner = {path: one for one in uploads for path in self.files(one)}
         groups, reasons = group_files(list(owner))
@@ -132,12 +125,8 @@ class TraceUploads(Uploads):
     def read_first_part(self, upload: str, mapping: ColumnMapping) -> FirstPart | None:
         """The beginning of a complete upload as a mapping would import it; None where it cannot be cut.
 
-        Raises
-        ------
-        NotFoundError, ConflictError
-            If it is not there, or not complete.
-        InputError
-            If nothing of it can be used with this mapping.
+        Raises NotFoundError or ConflictError if it is not there, or not complete; InputError if nothing of it
+        can be used with this mapping.
         """
         path = self.path(upload)
         key = f"{upload} {json.dumps(mapping.to_dict(), sort_keys=True)}"
@@ -146,10 +135,7 @@ class TraceUploads(Uploads):
     def accept(self, upload: str, mapping: ColumnMapping | None, name: str, find_phases: bool = False) -> str:
         """Submit a complete upload for ingestion; returns the task's id.
 
-        Raises
-        ------
-        InputError
-            If the name is empty or the mapping names columns that the file does not have.
+        Raises InputError if the name is empty or the mapping names columns that the file does not have.
         """
         name = checked_name(name, "trace set")
         inspection = self.inspect(upload, mapping is not None and mapping.as_written)

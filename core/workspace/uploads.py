@@ -45,10 +45,7 @@ JUST_NOW = 2.0
 def locked(part: Path, name: str) -> Iterator[BinaryIO]:
     """Open the part of an upload for writing, empty, and keep others from it.
 
-    Raises
-    ------
-    ConflictError
-        If it is being received already.
+    Raises ConflictError if it is being received already.
     """
     with part.open("ab") as file:
         try:
@@ -131,12 +128,7 @@ class Uploads:
     def begin(self, name: str, size: int) -> str:
         """Announce a file.
 
-        Raises
-        ------
-        InputError
-            If it is empty or larger than allowed.
-        StorageError
-            If the disk has not enough room.
+        Raises InputError if it is empty or larger than allowed; StorageError if the disk has not enough room.
         """
         if size <= 0:
             raise InputError(f"“{safe_name(name)}” is empty.", "Choose a file with at least one row.")
@@ -152,16 +144,9 @@ class Uploads:
     def receive(self, upload: str, chunks: Iterable[bytes]) -> UploadInfo:
         """Take the bytes of an announced file; all of them or nothing.
 
-        Raises
-        ------
-        NotFoundError
-            If nothing was announced under this id.
-        ConflictError
-            If it is complete already, or being received by another request.
-        InputError
-            If fewer or more bytes came than were announced.
-        StorageError
-            If the disk is full.
+        Raises NotFoundError if nothing was announced under this id; ConflictError if it is complete already,
+        or being received by another request; InputError if fewer or more bytes came than were announced;
+        StorageError if the disk is full.
         """
         info = self.get(upload)
         if info.complete:
@@ -179,10 +164,7 @@ class Uploads:
     def get(self, upload: str) -> UploadInfo:
         """Look up an upload.
 
-        Raises
-        ------
-        NotFoundError
-            If there is none of this id.
+        Raises NotFoundError if there is none of this id.
         """
         folder = self._folder / checked_id(upload, "upload")
         try:
@@ -212,12 +194,7 @@ class Uploads:
     def path(self, upload: str) -> Path:
         """Where a complete upload lies.
 
-        Raises
-        ------
-        NotFoundError
-            If there is none of this id.
-        ConflictError
-            If it is not complete.
+        Raises NotFoundError if there is none of this id; ConflictError if it is not complete.
         """
         info = self.get(upload)
         if not info.complete:
@@ -247,10 +224,7 @@ class Uploads:
     def gather(self, uploads: Sequence[str]) -> str:
         """Make one upload of several complete ones, which are gone then; returns its id.
 
-        Raises
-        ------
-        NotFoundError, ConflictError
-            If one of them is not there, or not complete.
+        Raises NotFoundError or ConflictError if one of them is not there, or not complete.
         """
         upload_id = self._linked([path for one in uploads for path in self.files(one)], gathered=True)
         for one in uploads:
@@ -260,10 +234,7 @@ class Uploads:
     def separate(self, upload: str) -> tuple[str, ...]:
         """Make an upload of every file of one, which is gone then; returns their ids.
 
-        Raises
-        ------
-        NotFoundError, ConflictError
-            If it is not there, or not complete.
+        Raises NotFoundError or ConflictError if it is not there, or not complete.
         """
         upload_ids = tuple(self._linked([path], gathered=False) for path in self.files(upload))
         self.discard(upload)

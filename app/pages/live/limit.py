@@ -27,10 +27,7 @@ GRAPH = "live-one"
 def row_of(view: LiveView, container: str) -> ContainerRow:
     """A container of the page.
 
-    Raises
-    ------
-    NotFoundError
-        If it is not there any more.
+    Raises NotFoundError if it is not there any more.
     """
     found = next((row for row in view.rows if row.id == container), None)
     if found is None:
@@ -149,10 +146,7 @@ def _memory_words(row: ContainerRow) -> str:
 def quantity(text: str | None, label: str) -> float | None:
     """A number that a person typed, or None for an empty field.
 
-    Raises
-    ------
-    InputError
-        If it is not a number above 0.
+    Raises InputError if it is not a number above 0.
     """
     written = (text or "").strip().replace(",", ".")
     if not written:

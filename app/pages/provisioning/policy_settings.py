@@ -25,10 +25,7 @@ _PREFIX = "policy "
 def of_text(text: str | None) -> Own:
     """The settings that an address gives, such as ``event.tries=20;vpa.margin=0.3``.
 
-    Raises
-    ------
-    InputError, NotFoundError
-        If one of them is unknown or invalid.
+    Raises InputError or NotFoundError if one of them is unknown or invalid.
     """
     return checked_settings(parse_assignments(part for part in (text or "").split(";") if part))
 

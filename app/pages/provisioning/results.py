@@ -287,10 +287,7 @@ def question(
 ) -> Question:
     """The comparison to make on a trace set and a model.
 
-    Raises
-    ------
-    ConflictError
-        If there is no trace set.
+    Raises ConflictError if there is no trace set.
     """
     if choice.traces is None:
         raise ConflictError("There are no traces to compare policies on.", "Add some first.")
@@ -377,12 +374,8 @@ def values_of(result: Result, view: View) -> Values:
 def manifest(choice: Choice, result: Result, view: View, style: str) -> str:
     """The verdict as the text of a file.
 
-    Raises
-    ------
-    InputError
-        If there is no such format, or nothing that can be set.
-    ConflictError
-        If the comparison was made before there were verdicts.
+    Raises InputError if there is no such format, or nothing that can be set; ConflictError if the comparison
+    was made before there were verdicts.
     """
     found = verdict_of(result, view)
     if found is None or choice.traces is None:

@@ -187,10 +187,8 @@ class PolicyLoop:
     ) -> dict[str, Any]:
         """Let a policy watch or control an engine until it is detached.
 
-        Raises
-        ------
-        ConflictError
-            If control is off, a policy is attached already, the engine was lost, or the policy failed.
+        Raises ConflictError if control is off, a policy is attached already, the engine was lost, or the
+        policy failed.
         """
         request = _AttachRequest.of(params)
         if request.mode is Mode.CONTROL and not self._engines.may_change(request.engine):
@@ -373,14 +371,9 @@ class Policies:
     ) -> str:
         """Let a policy watch or control the labelled and picked containers; returns the task's id.
 
-        Raises
-        ------
-        ConflictError
-            If a policy is attached already, or does not let go, or `mode` is control and control is off.
-        NotFoundError
-            If there is no such engine or policy.
-        InputError
-            If a setting is unknown or out of bounds, or no policy can follow this engine's containers.
+        Raises ConflictError if a policy is attached already, or does not let go, or `mode` is control and
+        control is off; NotFoundError if there is no such engine or policy; InputError if a setting is unknown
+        or out of bounds, or no policy can follow this engine's containers.
         """
         self._engines.check_ready(engine)
         if self._engines.kind(engine).adopt is None:
@@ -413,12 +406,7 @@ class Policies:
     def detach(self, engine: str) -> str:
         """End the attached policy; its task restores every limit. Returns the task's id.
 
-        Raises
-        ------
-        ConflictError
-            If none is attached.
-        NotFoundError
-            If the settings name no such engine.
+        Raises ConflictError if none is attached; NotFoundError if the settings name no such engine.
         """
         self._engines.address(engine)
         return self._sessions.cancel(engine, ATTACH, "No policy is attached", "Attach one first.")

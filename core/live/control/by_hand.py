@@ -41,14 +41,9 @@ class ManualControl:
     ) -> LimitChange:
         """Change the limits of one container by hand; `undo` takes it back.
 
-        Raises
-        ------
-        ConflictError
-            If control is off, the container is neither labelled nor picked, or a policy controls the engine.
-        NotFoundError
-            If there is no such engine or container.
-        InputError
-            If a limit is below what Docker takes, or above the host.
+        Raises ConflictError if control is off, the container is neither labelled nor picked, or a policy
+        controls the engine; NotFoundError if there is no such engine or container; InputError if a limit is
+        below what Docker takes, or above the host.
         """
         self._check(engine)
         self._check_free(engine)
@@ -64,12 +59,8 @@ class ManualControl:
     def undo(self, engine: str, container: str) -> LimitChange:
         """Take back the last change by hand.
 
-        Raises
-        ------
-        ConflictError
-            If control is off, or there is nothing to take back.
-        NotFoundError
-            If there is no such engine or container.
+        Raises ConflictError if control is off, or there is nothing to take back; NotFoundError if there is no
+        such engine or container.
         """
         self._check(engine)
         self._check_free(engine)
@@ -92,12 +83,8 @@ class ManualControl:
     def release(self, engine: str | None = None) -> ReleaseResult:
         """End control and restore every limit exactly, on one engine or on all; works with control off, too.
 
-        Raises
-        ------
-        ConflictError
-            If a policy does not let go of its containers.
-        NotFoundError
-            If the settings name no such engine.
+        Raises ConflictError if a policy does not let go of its containers; NotFoundError if the settings name
+        no such engine.
         """
         releaser = LimitRestorer(self._engines, self._saved_limits)
         releaser.tie_old()
@@ -116,12 +103,7 @@ class ManualControl:
     def pick(self, engine: str, container: str) -> None:
         """Let PhaseDock change a container that does not carry its label.
 
-        Raises
-        ------
-        ConflictError
-            If control is off.
-        NotFoundError
-            If there is no such engine or container.
+        Raises ConflictError if control is off; NotFoundError if there is no such engine or container.
         """
         self._check(engine)
         with self._host(engine) as host:
@@ -131,12 +113,8 @@ class ManualControl:
     def unpick(self, engine: str, container: str) -> None:
         """Undo `pick`, after restoring the container's limits.
 
-        Raises
-        ------
-        ConflictError
-            If control is off, or a policy controls the engine.
-        NotFoundError
-            If there is no such engine.
+        Raises ConflictError if control is off, or a policy controls the engine; NotFoundError if there is no
+        such engine.
         """
         self._check(engine)
         self._check_free(engine)

@@ -108,10 +108,7 @@ def oldest(folder: Path) -> float | None:
 def traces_of(folder: Path, ids: Collection[str] | None, start: float, end: float, now: float) -> TraceSet:
     """A stretch of the history as a trace set, at the finest level that has all of it.
 
-    Raises
-    ------
-    NotFoundError
-        If there is no record of them.
+    Raises NotFoundError if there is no record of them.
     """
     level = level_for(start, end, now)
     found = read_span(folder, level, ids, start, end)

@@ -53,10 +53,7 @@ _REMOVED = "Its container was removed."
 def settle(store: SubmittedJobs, host: JobHost, jobs: Sequence[QueuedJob]) -> None:
     """Store the states of running jobs, and end those that were cancelled.
 
-    Raises
-    ------
-    HostLost
-        If the host does not answer.
+    Raises HostLost if the host does not answer.
     """
     there = {each.labels.get(SUBMISSION, ""): each for each in host.containers(running_only=False)}
     for job in jobs:
@@ -125,34 +122,22 @@ class JobQueue:
     def takes_jobs(self, engine: str) -> bool:
         """Whether jobs can be submitted to an engine at all.
 
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
+        Raises NotFoundError if the settings name no such engine.
         """
         return self._engines.kind(engine).takes_jobs
 
     def earlier_on(self, engine: str) -> EarlierRuns:
         """The earlier runs that count for an engine's jobs; the demo has its own.
 
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
+        Raises NotFoundError if the settings name no such engine.
         """
         return self.earlier.replayed() if self._engines.is_demo(engine) else self.earlier
 
     def submit(self, engine: str, values: Mapping[str, Any], zone: str = "") -> QueuedJob:
         """Let a job wait in the queue of an engine; it is on the disk when this returns.
 
-        Raises
-        ------
-        ConflictError
-            If control is off, the engine does not answer, or takes no jobs.
-        NotFoundError
-            If the settings name no such engine.
-        InputError
-            If anything about the job is wrong; names the fields.
+        Raises ConflictError if control is off, the engine does not answer, or takes no jobs; NotFoundError if
+        the settings name no such engine; InputError if anything about the job is wrong; names the fields.
         """
         self._check(engine)
         info = self._ready(engine)
@@ -165,14 +150,8 @@ class JobQueue:
     def ask(self, engine: str, values: Mapping[str, Any], zone: str = "") -> Answer:
         """Whether the deadline of a job could be met, and which jobs would give way; nothing is changed.
 
-        Raises
-        ------
-        ConflictError
-            If the engine does not answer, or takes no jobs.
-        NotFoundError
-            If the settings name no such engine.
-        InputError
-            If anything about the job is wrong; names the fields.
+        Raises ConflictError if the engine does not answer, or takes no jobs; NotFoundError if the settings
+        name no such engine; InputError if anything about the job is wrong; names the fields.
         """
         self._takes(engine)
         info, now = self._ready(engine), time.time()
@@ -186,10 +165,7 @@ class JobQueue:
     def list(self, engine: str) -> tuple[QueuedJob, ...]:
         """The jobs of an engine: those that are not over in order of submission, then the last that are.
 
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
+        Raises NotFoundError if the settings name no such engine.
         """
         stands = read_standings(LiveFiles(self._home, engine).jobs) if self._followed(engine) else {}
         every = self.store.list(self._engines.key(engine))
@@ -204,10 +180,7 @@ class JobQueue:
     def waits_for(self, engine: str) -> str:
         """The reason for which no job can start; empty where a policy in control is attached.
 
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
+        Raises NotFoundError if the settings name no such engine.
         """
         task = self._attached(engine)
         if task is None:
@@ -219,12 +192,8 @@ class JobQueue:
     def cancel(self, engine: str, job: str) -> QueuedJob:
         """Cancel a job: one that waits at once, one that runs is ended and its container removed.
 
-        Raises
-        ------
-        ConflictError
-            If control is off, the job is over, or its engine does not answer.
-        NotFoundError
-            If there is no such engine or job.
+        Raises ConflictError if control is off, the job is over, or its engine does not answer; NotFoundError
+        if there is no such engine or job.
         """
         self._check(engine)
         key = self._engines.key(engine)
@@ -246,12 +215,8 @@ class JobQueue:
     def remove(self, engine: str, job: str) -> None:
         """Take a job that is over off the list, and remove its container and its folder.
 
-        Raises
-        ------
-        ConflictError
-            If control is off, the job is not over, or its engine does not answer.
-        NotFoundError
-            If there is no such engine or job.
+        Raises ConflictError if control is off, the job is not over, or its engine does not answer;
+        NotFoundError if there is no such engine or job.
         """
         self._check(engine)
         found = self.find(engine, job)
@@ -274,24 +239,15 @@ class JobQueue:
     def find(self, engine: str, job: str) -> QueuedJob:
         """A job by its name or id.
 
-        Raises
-        ------
-        NotFoundError
-            If there is no such engine or job.
+        Raises NotFoundError if there is no such engine or job.
         """
         return self.store.find(self._engines.key(engine), job)
 
     def set_priority(self, engine: str, job: str, priority: int) -> QueuedJob:
         """Give a job that waits another priority.
 
-        Raises
-        ------
-        ConflictError
-            If the job does not wait.
-        InputError
-            If the priority is not from 0 to 9.
-        NotFoundError
-            If there is no such engine or job.
+        Raises ConflictError if the job does not wait; InputError if the priority is not from 0 to 9;
+        NotFoundError if there is no such engine or job.
         """
         key = self._engines.key(engine)
         found = self.store.find(key, job)

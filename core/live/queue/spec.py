@@ -167,10 +167,7 @@ def read_job(
 ) -> tuple[str, JobSpec]:
     """The name that a job should have, and the job.
 
-    Raises
-    ------
-    JobNotAccepted
-        If anything is wrong; names every field.
+    Raises JobNotAccepted if anything is wrong; names every field.
     """
     wrong: dict[str, str] = {}
 

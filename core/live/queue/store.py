@@ -71,10 +71,7 @@ class SubmittedJobs:
     def find(self, engine: EngineKey, named: str) -> QueuedJob:
         """A job of an engine by its name or its id.
 
-        Raises
-        ------
-        NotFoundError
-            If there is none.
+        Raises NotFoundError if there is none.
         """
         by = or_(SubmittedJobRow.name == named, SubmittedJobRow.id == named)
         with self._database.read() as session:
