@@ -99,10 +99,7 @@ class Choice:
 def chosen(traces: str | None = None, model: str | None = None) -> Choice:
     """Find out what an address is about.
 
-    Raises
-    ------
-    NotFoundError
-        If the address names a trace set or model that does not exist.
+    Raises NotFoundError if the address names a trace set or model that does not exist.
     """
     space = workspace()
     trace_set = space.traces.get(traces) if traces else next(iter(space.traces.list()), None)

@@ -95,13 +95,9 @@ KEY_BYTES = 32
 def session_key(home: Path) -> bytes:
     """Return the key, which is made where there is none; only its owner can read it.
 
-    Processes that start together get the same key: they ask one after the other, behind a lock on the
-    folder that ends with its process. A file that is empty or too short is replaced.
-
-    Raises
-    ------
-    StorageError
-        If the disk is full or read-only.
+    Processes that start together get the same key: they ask one after the other, behind a lock on the folder
+    that ends with its process. A file that is empty or too short is replaced. Raises StorageError if the disk
+    is full or read-only.
     """
     path = home / "session.key"
     with disk_errors("the key of sessions"), _one_at_a_time(home):

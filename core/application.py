@@ -94,10 +94,7 @@ class Live:
 class Workspace:
     """Everything that is stored, and the work on it.
 
-    Raises
-    ------
-    SettingsError
-        If the home folder cannot be written or the database cannot be used.
+    Raises SettingsError if the home folder cannot be written or the database cannot be used.
     """
 
     def __init__(self, settings: Settings, kinds: Collection[str], brief: Collection[str] = ()) -> None:

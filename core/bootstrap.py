@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 def open_workspace(settings: Settings) -> Workspace:
     """Open the workspace of these settings; makes its folders and tables where there are none.
 
-    Raises
-    ------
-    SettingsError
-        If the home folder cannot be written or the database cannot be used.
+    Raises SettingsError if the home folder cannot be written or the database cannot be used.
     """
     return Workspace(settings, KINDS, [name for name in KINDS if KINDS[name].brief])
 

@@ -26,10 +26,7 @@ class Registry(Generic[T]):
     def add(self, name: str, entry: T, source: str = "") -> T:
         """Register `entry` as `name` and give it back.
 
-        Raises
-        ------
-        ValueError
-            If the name is taken: two entries of one name are a mistake in the code.
+        Raises ValueError if the name is taken: two entries of one name are a mistake in the code.
         """
         if name in self._entries:
             raise ValueError(f"{self._what} {name!r} is registered twice")
@@ -49,10 +46,7 @@ class Registry(Generic[T]):
     def __getitem__(self, name: str) -> T:
         """Return an entry.
 
-        Raises
-        ------
-        NotFoundError
-            If there is no such name; its hint lists those there are.
+        Raises NotFoundError if there is no such name; its hint lists those there are.
         """
         try:
             return self._entries[name]

@@ -126,10 +126,8 @@ def _read_boolean(spec: FieldSpec, value: object) -> bool:
 def check(spec: FieldSpec, value: object) -> Any:
     """Bring a value, or its text, to the setting's type.
 
-    Raises
-    ------
-    InputError
-        If the value is of the wrong kind or out of bounds; the sentence names the field and its bounds.
+    Raises InputError if the value is of the wrong kind or out of bounds; the sentence names the field and its
+    bounds.
     """
     match spec.kind:
         case "int":
@@ -147,10 +145,7 @@ def check(spec: FieldSpec, value: object) -> Any:
 def parse_assignments(texts: Iterable[str]) -> dict[str, dict[str, str]]:
     """Settings by their owner, from strings such as ``event.tries=20``; the field follows the last dot.
 
-    Raises
-    ------
-    InputError
-        If a string names no owner, no setting or no value.
+    Raises InputError if a string names no owner, no setting or no value.
     """
     found: dict[str, dict[str, str]] = {}
     for text in texts:
@@ -167,12 +162,8 @@ def parse_assignments(texts: Iterable[str]) -> dict[str, dict[str, str]]:
 def build(cls: type[S], values: Mapping[str, object]) -> S:
     """Make an instance of a settings dataclass from a mapping of names to values or their text.
 
-    Settings that are not named keep their defaults.
-
-    Raises
-    ------
-    InputError
-        If a name is unknown or a value is not allowed.
+    Settings that are not named keep their defaults. Raises InputError if a name is unknown or a value is not
+    allowed.
     """
     specs = {spec.name: spec for spec in describe(cls)}
     for name in values:

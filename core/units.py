@@ -135,10 +135,7 @@ FILE_UNITS: dict[str, FileUnit] = {
 def file_unit(key: str) -> FileUnit:
     """Look up a file unit by its key.
 
-    Raises
-    ------
-    InputError
-        If there is no such unit; the hint lists those there are.
+    Raises InputError if there is no such unit; the hint lists those there are.
     """
     if key not in FILE_UNITS:
         raise InputError(f"“{key}” is not a unit.", f"Use one of: {', '.join(FILE_UNITS)}.")

@@ -30,7 +30,7 @@ from core.workspace.samples import DATA, RECORDED, write_checksums
 
 if TYPE_CHECKING:
     from core.application import Workspace
-    from core.engines.docker_host import Host
+    from core.engines.ports import SteeredHost
     from core.traces.model import TraceSet
     from core.workspace.samples import Sample
 
@@ -142,14 +142,18 @@ def record(workspace: Workspace) -> tuple[TraceSet, dict[str, tuple[str, Run]]]:
     return workspace.traces.load(stored.id), names
 
 
-def _slot(host: Host, number: int, arrangement: str, runs: tuple[Run, ...]) -> dict[str, tuple[str, Run]]:
+def _slot(
+    host: SteeredHost, number: int, arrangement: str, runs: tuple[Run, ...]
+) -> dict[str, tuple[str, Run]]:
     """Run these beside each other to their ends, and say of each how long it took."""
     started: dict[str, tuple[str, float]] = {}
     for at, run in enumerate(runs):
         name = f"{run.program}-{number:02d}{'abc'[at] if len(runs) > 1 else ''}"
         limits = Limits().with_cores(run.cores)
         limits = limits if run.memory is None else limits.with_memory(round(run.memory * MIB))
-        container = host.create(ContainerCreation(name, run.image, run.command(10 * number + at), limits=limits))
+        container = host.create(
+            ContainerCreation(name, run.image, run.command(10 * number + at), limits=limits)
+        )
         host.start(container)
         started[name] = (container, time.monotonic())
         if at + 1 < len(runs):

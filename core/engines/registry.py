@@ -25,10 +25,7 @@ ENGINES: Final[Registry[EngineKind]] = Registry("engine")
 def add(kind: EngineKind) -> None:
     """Register an engine: experiments may name it, its hosts are watched and steered.
 
-    Raises
-    ------
-    ValueError
-        If the name is taken.
+    Raises ValueError if the name is taken.
     """
     ENGINES.add(kind.name, kind)
     if kind.open is not None:  # experiments are below engines and cannot look here
@@ -38,12 +35,7 @@ def add(kind: EngineKind) -> None:
 def begin(name: str, request: RunRequest) -> Engine:
     """Begin a run of an experiment on the engine of that name.
 
-    Raises
-    ------
-    NotFoundError
-        If there is no such engine.
-    InputError
-        If experiments cannot run on it.
+    Raises NotFoundError if there is no such engine; InputError if experiments cannot run on it.
     """
     kind = ENGINES[name]
     if kind.open is None:

@@ -43,10 +43,7 @@ class SimulatedEngine:
     def wait(self, until: float | None) -> None:
         """Let virtual time pass until a job arrives, ends or has migrated, or until `until` at the latest.
 
-        Raises
-        ------
-        ConflictError
-            If nothing can ever happen again, or the scenario's horizon is passed.
+        Raises ConflictError if nothing can ever happen again, or the scenario's horizon is passed.
         """
         self._world.advance(until)
 
@@ -63,10 +60,7 @@ class SimulatedEngine:
 def simulated(scenario: Scenario, seed: int, *, hidden: bool = True) -> SimulatedEngine:
     """A simulated engine at time 0.
 
-    Raises
-    ------
-    InputError
-        If the seed is negative.
+    Raises InputError if the seed is negative.
     """
     if seed < 0:
         raise InputError(f"The seed is {seed}.", "Give zero or a positive whole number.")

@@ -67,12 +67,7 @@ CATALOGUE = {
 def make(name: str, seed: int, size: float) -> Program:
     """Return the program of a name.
 
-    Raises
-    ------
-    KeyError
-        If no program has that name.
-    ImportError
-        If the image lacks the program's library.
+    Raises KeyError if no program has that name; ImportError if the image lacks the program's library.
     """
     entry = CATALOGUE[name]
     module = import_module(f".{entry.module}", __package__)

@@ -69,12 +69,8 @@ class DataOptions:
 class DataPipeline:
     """Loads and augments the data of a run; a context manager that ends its worker processes.
 
-    The data depend on the seed and the epoch alone, so a resumed run gets the same data again.
-
-    Raises
-    ------
-    ValueError
-        If the program's data cannot be replaced.
+    The data depend on the seed and the epoch alone, so a resumed run gets the same data again. Raises
+    ValueError if the program's data cannot be replaced.
     """
 
     def __init__(

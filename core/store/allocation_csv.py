@@ -38,10 +38,7 @@ def write_allocations(
 ) -> int:
     """Write allocations; names are made safe for spreadsheets (`core.tables`).
 
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
+    Raises InputError if the file cannot be written.
     """
     names = pa.array([safe_cell(name) for name in ids], pa.string())
     owner = pa.array(np.repeat(np.arange(len(ids), dtype=np.int32), np.diff(offsets)))

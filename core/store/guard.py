@@ -29,12 +29,8 @@ def guard_reader(
 ) -> Iterator[Progress | None]:
     """Run a reader.
 
-    Raises
-    ------
-    PhaseDockError
-        The reader's own, its sentences cut to `core.errors.MOST_SENTENCE` characters.
-    InputError
-        In place of any other exception but MemoryError.
+    Raises PhaseDockError for the reader's own, its sentences cut to `core.errors.MOST_SENTENCE` characters;
+    InputError in place of any other exception but MemoryError.
     """
     outside = None if progress is None else _Outside(progress)
     try:

@@ -116,10 +116,7 @@ class Inspection:
 def inspect_single_file(path: Path, as_written: bool = False) -> Inspection:
     """Inspect the beginning of a file (see `core.store.readers.inspect_file`).
 
-    Raises
-    ------
-    InputError
-        If it cannot be a trace file at all.
+    Raises InputError if it cannot be a trace file at all.
     """
     source = open_source(path, as_written)
     mapping: ColumnMapping | None
@@ -151,10 +148,7 @@ def inspect_single_file(path: Path, as_written: bool = False) -> Inspection:
 def _recognise_source(source: Source) -> Recognition:
     """Recognise the layout of a source.
 
-    Raises
-    ------
-    InputError
-        If no column has numbers.
+    Raises InputError if no column has numbers.
     """
     found = recognise_layout(source.header, source.rows, _layout_of_reader(source))
     if isinstance(source, PivotedTable):

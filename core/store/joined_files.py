@@ -54,10 +54,7 @@ MAX_FILES = 200
 def list_files(folder: Path) -> tuple[Path, ...]:
     """List the files of a folder by name.
 
-    Raises
-    ------
-    InputError
-        If there is none, or more than `MAX_FILES`.
+    Raises InputError if there is none, or more than `MAX_FILES`.
     """
     found = tuple(sorted(one for one in folder.iterdir() if one.is_file() and not one.name.startswith(".")))
     if not found:
@@ -75,10 +72,7 @@ def list_files(folder: Path) -> tuple[Path, ...]:
 def inspect_folder(folder: Path) -> Inspection:
     """Inspect the beginnings of the files of a folder as one joined table.
 
-    Raises
-    ------
-    InputError
-        If a file cannot be read, or the files do not belong together.
+    Raises InputError if a file cannot be read, or the files do not belong together.
     """
     previews = [preview_file(path) for path in list_files(folder)]
     joined, names = join_previews(previews), name_features(previews)
@@ -216,12 +210,8 @@ def read_folder(
 ) -> tuple[TraceSet, Report]:
     """Read files and join them by execution and time.
 
-    Raises
-    ------
-    InputError
-        If a file cannot be read, or the files do not belong together.
-    UnusableError
-        If no execution remains; its report says why.
+    Raises InputError if a file cannot be read, or the files do not belong together; UnusableError if no
+    execution remains; its report says why.
     """
     paths = list_files(folder)
     if mapping is None:

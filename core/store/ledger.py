@@ -52,10 +52,7 @@ def pack(entries: Sequence[Entry]) -> bytes:
 def unpack(data: bytes) -> tuple[Entry, ...]:
     """Return the entries that `pack` wrote.
 
-    Raises
-    ------
-    InputError
-        If the data are not a ledger, or one of a newer PhaseDock.
+    Raises InputError if the data are not a ledger, or one of a newer PhaseDock.
     """
     try:
         document = orjson.loads(zlib.decompress(data))

@@ -42,10 +42,7 @@ MAX_JSON = 32 * 2**20
 def cut_file(path: Path, target: Path) -> Path | None:
     """Write the first part of a file; return its path, the file itself if it is small, None if uncuttable.
 
-    Raises
-    ------
-    InputError
-        If it cannot be read.
+    Raises InputError if it cannot be read.
     """
     if read_magic(path).startswith(PARQUET):
         return _cut_parquet(path, target)
@@ -219,10 +216,7 @@ def _overlap(a: FloatArray, b: FloatArray) -> bool:
 def join_previews(previews: Sequence[FilePreview]) -> JoinedFiles:
     """Join the first parts; if they do not match, retry with the day first, then with whole files.
 
-    Raises
-    ------
-    NotJoinedError
-        If the files do not belong together.
+    Raises NotJoinedError if the files do not belong together.
     """
     try:
         return _join_parts(previews)

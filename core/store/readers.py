@@ -28,10 +28,7 @@ if TYPE_CHECKING:
 def inspect_file(path: str | PathLike[str], as_written: bool = False) -> Inspection:
     """Look at the beginning of a file, or of those in a folder; fast whatever their size.
 
-    Raises
-    ------
-    InputError
-        If it cannot be a trace file at all.
+    Raises InputError if it cannot be a trace file at all.
     """
     with guard_reader(path):
         where = Path(path)
@@ -41,10 +38,7 @@ def inspect_file(path: str | PathLike[str], as_written: bool = False) -> Inspect
 def read_traces(path: str | PathLike[str], mapping: ColumnMapping | None = None) -> TraceSet:
     """Read a trace file.
 
-    Raises
-    ------
-    InputError
-        If nothing of the file can be used; what was repaired is in `read_with_report`.
+    Raises InputError if nothing of the file can be used; what was repaired is in `read_with_report`.
     """
     return read_with_report(path, mapping)[0]
 
@@ -54,12 +48,8 @@ def read_with_report(
 ) -> tuple[TraceSet, Report]:
     """Read a trace file and say what was wrong with it and what was done about it.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read or lacks a mapped column.
-    UnusableError
-        If no execution is left; its `report` says why.
+    Raises InputError if the file cannot be read or lacks a mapped column; UnusableError if no execution is
+    left; its `report` says why.
     """
     with guard_reader(path, progress) as told:
         where = Path(path)

@@ -106,12 +106,8 @@ def info_from_dict(data: dict[str, Any]) -> StoredInfo:
 def open_trace_set(directory: Path) -> StoredTraces:
     """Open a stored trace set; reads only its description.
 
-    Raises
-    ------
-    NotFoundError
-        If the directory holds no complete trace set.
-    InputError
-        If a newer version wrote it, or it is damaged.
+    Raises NotFoundError if the directory holds no complete trace set; InputError if a newer version wrote it,
+    or it is damaged.
     """
     try:
         data = json.loads((directory / INFO).read_text(encoding="utf-8"))
@@ -150,10 +146,7 @@ class StoredTraces:
     def load(self) -> TraceSet:
         """Return the whole set.
 
-        Raises
-        ------
-        InputError
-            If its files are damaged.
+        Raises InputError if its files are damaged.
         """
         ids, starts, _ = self._index
         try:
@@ -168,12 +161,7 @@ class StoredTraces:
     def load_execution(self, name: str) -> TraceSet:
         """Return one execution as a trace set; reads only its row group.
 
-        Raises
-        ------
-        NotFoundError
-            If the set has no such execution.
-        InputError
-            If its files are damaged.
+        Raises NotFoundError if the set has no such execution; InputError if its files are damaged.
         """
         ids, starts, groups = self._index
         position = self._positions.get(name)
@@ -283,10 +271,7 @@ def write_trace_set(
 ) -> StoredInfo:
     """Write a trace set into an empty directory.
 
-    Raises
-    ------
-    ConflictError
-        If the directory is not empty.
+    Raises ConflictError if the directory is not empty.
     """
     directory.mkdir(parents=True, exist_ok=True)
     if any(directory.iterdir()):

@@ -54,10 +54,7 @@ class MappedColumn:
 class ColumnMapping:
     """How a table becomes a trace set.
 
-    Raises
-    ------
-    InputError
-        If a value is invalid, or a column is mapped to two things.
+    Raises InputError if a value is invalid, or a column is mapped to two things.
     """
 
     #: The columns to keep, at least one.
@@ -229,10 +226,7 @@ class ColumnMapping:
     def from_dict(cls, data: Mapping[str, Any]) -> ColumnMapping:
         """Return the mapping that `to_dict` wrote, or that a form filled in.
 
-        Raises
-        ------
-        InputError
-            If a field is missing, unknown or not of its type.
+        Raises InputError if a field is missing, unknown or not of its type.
         """
         unknown = set(data) - set(_FIELDS)
         if unknown:

@@ -141,10 +141,7 @@ class TraceSet:
     def position(self, execution: str) -> int:
         """The index of an execution in `ids`.
 
-        Raises
-        ------
-        NotFoundError
-            If the set has no execution of that name.
+        Raises NotFoundError if the set has no execution of that name.
         """
         try:
             return self._positions[execution]
@@ -161,10 +158,7 @@ class TraceSet:
     def column(self, name: str) -> FloatArray:
         """The values of a feature, shape (n_samples,).
 
-        Raises
-        ------
-        NotFoundError
-            If the set has no such feature; the hint lists those it has.
+        Raises NotFoundError if the set has no such feature; the hint lists those it has.
         """
         for feature, values in zip(self.features, self.columns, strict=True):
             if feature.name == name:

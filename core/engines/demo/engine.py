@@ -85,10 +85,7 @@ class SubmittedJobs:
     def start(self, host: DemoHost, name: str, action: Action) -> DemoContainer:
         """Start a waiting job.
 
-        Raises
-        ------
-        Refused
-            If the action is not a start, or is impossible.
+        Raises Refused if the action is not a start, or is impossible.
         """
         if not isinstance(action, Start):
             raise ActionRefused(f"Job {name} has not been started.")

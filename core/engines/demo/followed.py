@@ -61,12 +61,7 @@ class FollowedContainer:
 def perform(host: DemoHost, job: FollowedContainer, action: Action) -> None:
     """Do one thing to a job.
 
-    Raises
-    ------
-    Refused
-        If it is impossible; nothing was done.
-    PhaseDockError
-        If the host refuses.
+    Raises Refused if it is impossible; nothing was done; PhaseDockError if the host refuses.
     """
     _PERFORMERS[type(action)](host, job, action)
 

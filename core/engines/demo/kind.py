@@ -52,10 +52,7 @@ _PLACES: Final = tuple(
 def bundled_plan() -> ReplayPlan:
     """The host with the bundled recordings, read once.
 
-    Raises
-    ------
-    HostLost
-        If the samples are not beside the program, or are others.
+    Raises HostLost if the samples are not beside the program, or are others.
     """
     try:
         table = pq.read_table(

@@ -75,10 +75,7 @@ class DemoWorld:
     def plan(self) -> ReplayPlan:
         """What is replayed on which host.
 
-        Raises
-        ------
-        HostLost
-            If there is nothing to replay.
+        Raises HostLost if there is nothing to replay.
         """
         return self._plan()
 
@@ -90,20 +87,14 @@ class DemoWorld:
     def look(self) -> ReplayMoment:
         """The replay as it is now.
 
-        Raises
-        ------
-        HostLost
-            If there is nothing to replay, or its file cannot be written.
+        Raises HostLost if there is nothing to replay, or its file cannot be written.
         """
         return self.change(lambda now: now.replay)
 
     def change(self, edit: Callable[[ReplayMoment], Replay]) -> ReplayMoment:
         """Change the replay as it is now; whatever `edit` raises, nothing is changed.
 
-        Raises
-        ------
-        HostLost
-            If its file cannot be written.
+        Raises HostLost if its file cannot be written.
         """
         try:
             with self._locked():

@@ -63,10 +63,7 @@ def announce_fewer_threads(shared: SharedState, actions: Sequence[Action]) -> fl
 def set_limit(shared: SharedState, job: LiveJob, limit: float | None, weight: float, until: float) -> None:
     """Change a placed job's limit and weight, and its threads in the right order.
 
-    Raises
-    ------
-    PhaseDockError
-        If the host refuses or is lost.
+    Raises PhaseDockError if the host refuses or is lost.
     """
     if job.worker is not None:
         _request_fewer(job, compute_thread_count(shared, job, limit, job.worker))

@@ -83,10 +83,7 @@ def revise(shared: SharedState, name: str, terms: Terms) -> None:
 def withdraw(shared: SharedState, name: str) -> None:
     """Remove a job from the run, with its container.
 
-    Raises
-    ------
-    PhaseDockError
-        If the host refuses or is lost; the job stays.
+    Raises PhaseDockError if the host refuses or is lost; the job stays.
     """
     shared.planned_jobs = [each for each in shared.planned_jobs if each.id != name]
     job = shared.jobs.get(name)

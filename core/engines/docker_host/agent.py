@@ -121,10 +121,7 @@ class AgentFolder:
     def send_request(self, **changes: Any) -> int:
         """Change the request to the job; return the version that its answer will have.
 
-        Raises
-        ------
-        OSError
-            If the file cannot be written; the previous request holds.
+        Raises OSError if the file cannot be written; the previous request holds.
         """
         request = replace(self.request, version=self.request.version + 1, **changes)
         self._write(self.path / "wants.json", json.dumps(asdict(request)))

@@ -125,12 +125,8 @@ def apply_limits(
 
     A request that is refused may have reached the kernel in part: version 1 takes a limit of memory and swap
     before it refuses one of memory, since that much is in use. What was there is sent again then, and so it
-    is where Docker and the kernel are found to differ.
-
-    Raises
-    ------
-    ChangeRefused
-        If Docker refused, or the container has other limits afterwards.
+    is where Docker and the kernel are found to differ. Raises ChangeRefused if Docker refused, or the
+    container has other limits afterwards.
     """
     partial = _partially_applied(reader, now, host.cores)
     body = update_request(now.limits, wanted, host.cores, host.cgroup, partial)

@@ -347,10 +347,7 @@ class ContainerUsage:
     def counters(self, containers: Sequence[Container]) -> dict[str, Counters]:
         """A reading of each running container by id.
 
-        Raises
-        ------
-        HostLost
-            If the host had to be asked and does not answer.
+        Raises HostLost if the host had to be asked and does not answer.
         """
         found: dict[str, Counters] = {}
         others = []

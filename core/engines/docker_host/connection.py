@@ -57,10 +57,7 @@ class Address:
 def parse_addresses(text: str) -> tuple[Address, ...]:
     """Read the setting that names Docker hosts.
 
-    Raises
-    ------
-    SettingsError
-        If an entry has no name, a name appears twice, or an address is of no known kind.
+    Raises SettingsError if an entry has no name, a name appears twice, or an address is of no known kind.
     """
     entries = [entry.strip() for entry in text.split(";") if entry.strip()]
     if not entries:
@@ -117,10 +114,7 @@ class Route:
 def open_route(address: Address, request_timeout: float) -> Route:
     """Open the way to a host and agree on a version of the API.
 
-    Raises
-    ------
-    DockerException, RequestException, OSError
-        If the host cannot be reached.
+    Raises DockerException or RequestException or OSError if the host cannot be reached.
     """
     url, tls = _where(address)
     parts = urlsplit(url)
@@ -252,14 +246,8 @@ class Connection:
     def get(self, path: str, **params: Any) -> Any:
         """The answer to a GET request; retried once where a kept-alive connection had been closed.
 
-        Raises
-        ------
-        HostLost
-            If the host does not answer.
-        ContainerGone
-            If there is nothing at `path`.
-        ChangeRefused
-            If the host answers with any other error.
+        Raises HostLost if the host does not answer; ContainerGone if there is nothing at `path`;
+        ChangeRefused if the host answers with any other error.
         """
         try:
             return self._request_json("GET", path, params)

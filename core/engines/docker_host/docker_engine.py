@@ -35,12 +35,7 @@ _WAKING_EVENTS: Final = frozenset(("start", "die", "destroy", "pause", "unpause"
 class DockerEngine:
     """`core.scheduling.ports.Engine` over Docker hosts.
 
-    Raises
-    ------
-    InputError
-        If a name comes twice, or there is no worker.
-    HostLost
-        If a host does not answer.
+    Raises InputError if a name comes twice, or there is no worker; HostLost if a host does not answer.
     """
 
     def __init__(
@@ -86,12 +81,8 @@ class DockerEngine:
     def wait(self, until: float | None) -> None:
         """Wait until a job arrives, ends or has moved, at the latest until `until`.
 
-        Raises
-        ------
-        ConflictError
-            If nothing can happen any more.
-        HostLost
-            If a host was lost and did not come back.
+        Raises ConflictError if nothing can happen any more; HostLost if a host was lost and did not come
+        back.
         """
         shared = self._shared
         while True:
@@ -114,10 +105,7 @@ class DockerEngine:
     def observe(self) -> Observation:
         """Return the present observation; each reading, end and failure is returned once.
 
-        Raises
-        ------
-        HostLost
-            If a host was lost and did not come back.
+        Raises HostLost if a host was lost and did not come back.
         """
         shared = self._shared
         observation.admit_arrivals(shared)
@@ -154,10 +142,7 @@ class DockerEngine:
     def withdraw(self, job: str) -> None:
         """Remove a submitted job from the run, with its container.
 
-        Raises
-        ------
-        PhaseDockError
-            If the host refuses or is lost; the job stays.
+        Raises PhaseDockError if the host refuses or is lost; the job stays.
         """
         adoption.withdraw(self._shared, job)
 

@@ -132,14 +132,8 @@ class Host(HostReading):
     def set_limits(self, container: str, limits: Limits, hold: bool = True) -> Limits:
         """Change a container's limits and verify them.
 
-        Raises
-        ------
-        NotOurs
-            If the guard forbids it; nothing is sent.
-        ChangeRefused
-            If the host refuses, or sets other limits.
-        ContainerGone, HostLost
-            If the container or the host is gone.
+        Raises NotOurs if the guard forbids it; nothing is sent; ChangeRefused if the host refuses, or sets
+        other limits; ContainerGone or HostLost if the container or the host is gone.
         """
         self._check_guard(container)
         now = self.inspect(container)
@@ -150,14 +144,9 @@ class Host(HostReading):
     def restore(self, container: str) -> bool:
         """Restore and forget a container's limits from before the first change.
 
-        The guard is not applied, because saved limits prove that PhaseDock changed the container.
-
-        Raises
-        ------
-        ContainerGone
-            If the container is gone; its saved limits are forgotten.
-        ChangeRefused, HostLost
-            If the limits cannot be restored; they stay saved.
+        The guard is not applied, because saved limits prove that PhaseDock changed the container. Raises
+        ContainerGone if the container is gone; its saved limits are forgotten; ChangeRefused or HostLost if
+        the limits cannot be restored; they stay saved.
         """
         engine = self.key()
         saved = self.keeper.kept(engine, container)
@@ -223,10 +212,7 @@ class Host(HostReading):
     def outcome(self, container: str) -> Outcome | None:
         """Return how a container's program ended; None before its end.
 
-        Raises
-        ------
-        ContainerGone, HostLost
-            If the container or the host is gone.
+        Raises ContainerGone or HostLost if the container or the host is gone.
         """
         now = self.inspect(container)
         if now.running or now.state in ("created", "restarting"):

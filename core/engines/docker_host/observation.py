@@ -38,10 +38,7 @@ def admit_arrivals(shared: SharedState) -> None:
 def update_jobs(shared: SharedState) -> None:
     """Update jobs from every host once; jobs of a lost or failing host keep their last state.
 
-    Raises
-    ------
-    HostLost
-        If a host is lost for longer than the run waits.
+    Raises HostLost if a host is lost for longer than the run waits.
     """
     for name, host in shared.hosts.items():
         try:

@@ -104,12 +104,7 @@ class ContainerCache:
     def inspect(self, container: str) -> Container:
         """Request one container.
 
-        Raises
-        ------
-        ContainerGone
-            If it does not exist.
-        HostLost
-            If the host does not answer.
+        Raises ContainerGone if it does not exist; HostLost if the host does not answer.
         """
         with self._lock:
             self._stale.discard(container)  # an event from now on makes it stale again
@@ -189,10 +184,7 @@ class HostReading:
     def info(self, within: float = inf) -> HostInfo:
         """Return the description of the host, at most `within` seconds old.
 
-        Raises
-        ------
-        HostLost
-            If it does not answer.
+        Raises HostLost if it does not answer.
         """
         known, now = self._info, time.monotonic()
         if known is None or now - self._asked_at >= within:
@@ -205,30 +197,21 @@ class HostReading:
     def key(self) -> EngineKey:
         """Return the identity of the engine; requested again after a loss, since another may answer.
 
-        Raises
-        ------
-        HostLost
-            If it does not answer.
+        Raises HostLost if it does not answer.
         """
         return self.info(0.0 if self._is_unsure else inf).key
 
     def ping(self) -> None:
         """Check that the host answers.
 
-        Raises
-        ------
-        HostLost
-            If it does not answer.
+        Raises HostLost if it does not answer.
         """
         self._connection.get_bytes("/_ping")
 
     def containers(self, running_only: bool = True) -> tuple[Container, ...]:
         """Return the host's containers, newest first; requests only changed ones.
 
-        Raises
-        ------
-        HostLost
-            If it does not answer.
+        Raises HostLost if it does not answer.
         """
         self._follow()
         found = self._cache.all(running_only)
@@ -239,22 +222,14 @@ class HostReading:
     def inspect(self, container: str) -> Container:
         """Return the present state of a container, by id or name.
 
-        Raises
-        ------
-        ContainerGone
-            If it does not exist.
-        HostLost
-            If the host does not answer.
+        Raises ContainerGone if it does not exist; HostLost if the host does not answer.
         """
         return self._cache.inspect(container)
 
     def has_image(self, image: str) -> bool:
         """Whether the host has an image; nothing is pulled.
 
-        Raises
-        ------
-        HostLost
-            If it does not answer.
+        Raises HostLost if it does not answer.
         """
         try:
             self._connection.get(f"/images/{image}/json")
@@ -269,10 +244,7 @@ class HostReading:
     def counters(self, containers: Sequence[Container]) -> dict[str, Counters]:
         """Return a reading of each running container by id.
 
-        Raises
-        ------
-        HostLost
-            If a request is needed and the host does not answer.
+        Raises HostLost if a request is needed and the host does not answer.
         """
         return self._usage.counters(containers)
 

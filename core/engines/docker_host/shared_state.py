@@ -99,10 +99,7 @@ class RunClock:
 class SharedState:
     """The state of a run on Docker.
 
-    Raises
-    ------
-    InputError
-        If a name occurs twice, or there is no worker.
+    Raises InputError if a name occurs twice, or there is no worker.
     """
 
     def __init__(

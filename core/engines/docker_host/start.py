@@ -125,10 +125,7 @@ def prepare_folder(shared: SharedState, job: LiveJob, plan: PlannedJob) -> None:
 def create_container(shared: SharedState, job: LiveJob, plan: PlannedJob, worker: DockerWorker) -> str:
     """Create a container for a job on a worker without starting it; return its id.
 
-    Raises
-    ------
-    PhaseDockError
-        If the host refuses or is lost.
+    Raises PhaseDockError if the host refuses or is lost.
     """
     agent = {} if job.agent is None else {str(job.agent.path): FOLDER_IN_CONTAINER}
     labels = {JOB: plan.id, **plan.labels} | ({AGENT: str(job.agent.path)} if job.agent is not None else {})
@@ -160,13 +157,8 @@ def create_container(shared: SharedState, job: LiveJob, plan: PlannedJob, worker
 def remove_unanswered(shared: SharedState, host: Host, job: LiveJob | None = None) -> None:
     """Remove containers of a host whose start is unconfirmed; of one job, or of all.
 
-    A host may carry out a request although its answer is lost. Such a container would compute beside the
-    next one of its job.
-
-    Raises
-    ------
-    PhaseDockError
-        If the host refuses or is lost.
+    A host may carry out a request although its answer is lost. Such a container would compute beside the next
+    one of its job. Raises PhaseDockError if the host refuses or is lost.
     """
     for name, (owner_host, owner) in list(shared.unanswered.items()):
         if owner_host is host and (owner is job or (job is None and owner.state is not JobState.MIGRATING)):

@@ -34,10 +34,7 @@ _CHUNK = 2000
 def digits_file() -> Path:
     """Return the path of the digits: beside this file, else in an installed scikit-learn.
 
-    Raises
-    ------
-    FileNotFoundError
-        If neither has them.
+    Raises FileNotFoundError if neither has them.
     """
     places = [Path(__file__).parent]
     found = importlib.util.find_spec("sklearn")

@@ -135,10 +135,7 @@ def convert_table(
 ) -> RawTable:
     """Convert the columns of a table, freeing each one.
 
-    Raises
-    ------
-    pyarrow.ArrowInvalid
-        If a column of numbers has other texts, or numbers whose unit is not sure.
+    Raises pyarrow.ArrowInvalid if a column of numbers has other texts, or numbers whose unit is not sure.
     """
     n = len(next(iter(columns.values())))
     coded = {key: to_coded_column(columns.pop(key)) for key in (*mapping.executions, *mapping.attributes)}
@@ -189,10 +186,7 @@ def _drop_unsure(value: tuple[float, bool] | None) -> float | None:
 def _decode_texts(column: pa.ChunkedArray, parse_number: Callable[[str], float | None]) -> FloatArray:
     """Return the number of every cell of a text column; each distinct text is parsed once.
 
-    Raises
-    ------
-    pyarrow.ArrowInvalid
-        If a text is not a number; the exact reader reports the row.
+    Raises pyarrow.ArrowInvalid if a text is not a number; the exact reader reports the row.
     """
     coded = to_coded_column(column)
     values = [parse_number(text) for text in coded.names]

@@ -56,12 +56,8 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 class GzipContent(io.RawIOBase):
     """A gzip file's content as a stream; refuses decompression bombs, locates the end of a truncated file.
 
-    Raises
-    ------
-    RefusedError
-        While reading, if the content is far larger than the file.
-    InputError
-        While reading, if the file is damaged or ends early.
+    Raises RefusedError while reading, if the content is far larger than the file; InputError while reading,
+    if the file is damaged or ends early.
     """
 
     def __init__(self, path: Path) -> None:
@@ -107,10 +103,7 @@ class GzipContent(io.RawIOBase):
 def read_magic(path: Path) -> bytes:
     """Return the first bytes of a file.
 
-    Raises
-    ------
-    InputError
-        If the file does not exist, is unreadable or empty.
+    Raises InputError if the file does not exist, is unreadable or empty.
     """
     try:
         with path.open("rb") as file:
@@ -150,10 +143,7 @@ def strip_escapes(text: str) -> str:
 class FileStart:
     """The beginning of a file, to recognise its format; each part is read once, at its first use.
 
-    Raises
-    ------
-    InputError
-        When a part is read, if the file does not exist, is unreadable, empty or damaged.
+    Raises InputError when a part is read, if the file does not exist, is unreadable, empty or damaged.
     """
 
     #: The file.

@@ -74,10 +74,7 @@ class BitbrainsSource:
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns with the fast reader if possible.
 
-        Raises
-        ------
-        InputError
-            If a column is missing or the file is damaged.
+        Raises InputError if a column is missing or the file is damaged.
         """
         return _with_cores(self.source.read(_with_source_columns(mapping), progress), mapping)
 

@@ -90,10 +90,7 @@ class CsvSource:
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns with the fast reader if possible.
 
-        Raises
-        ------
-        InputError
-            If a column is missing or the file is damaged.
+        Raises InputError if a column is missing or the file is damaged.
         """
         mapping.require(self.head.header)
         columns = self._read_fast(mapping, progress)
@@ -155,10 +152,7 @@ class CsvParser:
     def parse(self, part: bytes | memoryview, skip: int) -> pa.Table:
         """Parse a part of the file that ends with a whole line, without its first `skip` lines.
 
-        Raises
-        ------
-        pyarrow.ArrowInvalid
-            If a cell is not of its column's type, or a row not of the header's width.
+        Raises pyarrow.ArrowInvalid if a cell is not of its column's type, or a row not of the header's width.
         """
         return pacsv.read_csv(
             pa.BufferReader(part),

@@ -57,10 +57,7 @@ def select_first_table(rows: Sequence[Numbered]) -> list[Numbered]:
 def iterate_samples(rows: Iterable[Numbered], header: Sequence[str], log: ProblemLog) -> Iterator[Numbered]:
     """Yield the rows without annotations and repeated headers.
 
-    Raises
-    ------
-    InputError
-        If a table has other columns or another order of columns.
+    Raises InputError if a table has other columns or another order of columns.
     """
     is_above_header = False
     for row, cells in rows:
@@ -164,10 +161,7 @@ class CsvDialect:
 def find_dialect(path: Path) -> CsvDialect:
     """Find the dialect of a text table by its beginning.
 
-    Raises
-    ------
-    InputError
-        If it is empty, is not text, or has no header.
+    Raises InputError if it is empty, is not text, or has no header.
     """
     data = read_head(path)
     encoding, text, problems = _decode(data, path.name)

@@ -187,10 +187,8 @@ def is_csv(start: str) -> bool:
 def parse_csv(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """Rows of ``docker stats --format`` with a separator.
 
-    Raises
-    ------
-    InputError
-        If nothing tells which percentage is CPU or which sizes are memory, or where the columns change.
+    Raises InputError if nothing tells which percentage is CPU or which sizes are memory, or where the columns
+    change.
     """
     lines = iter(lines)
     first = list(islice(lines, INSPECTED_LINES))
@@ -329,10 +327,7 @@ def _infer_fields(
 ) -> dict[str, int]:
     """Memory and the percentages that no header names.
 
-    Raises
-    ------
-    InputError
-        If they could be more than one of the columns.
+    Raises InputError if they could be more than one of the columns.
     """
     unassigned = [i for i in range(len(kinds)) if i not in named.values()]
     shares, pairs = ([i for i in unassigned if kinds[i] == kind] for kind in ("share", "pair"))

@@ -121,10 +121,7 @@ def is_records(start: str) -> bool:
 def read_objects(path: Path) -> Iterator[Line]:
     """The objects of a text, each on a line and numbered from 1.
 
-    Raises
-    ------
-    InputError
-        If one is too long to be a sample.
+    Raises InputError if one is too long to be a sample.
     """
     with open_content(path) as stream:
         text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace")

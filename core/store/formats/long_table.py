@@ -223,10 +223,7 @@ class LongSource(PivotedTable):
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns; a row is a time of a container.
 
-        Raises
-        ------
-        InputError
-            If a column is mapped to something that it cannot be.
+        Raises InputError if a column is mapped to something that it cannot be.
         """
         check_written(mapping, self.header, self.rows, self.path.name)
         shape = self.shape
@@ -278,10 +275,7 @@ def check_written(
 ) -> None:
     """Check that mapped units agree with the units in cells.
 
-    Raises
-    ------
-    InputError
-        If they differ: cells in GiB, for instance, are read as bytes, not as MB.
+    Raises InputError if they differ: cells in GiB, for instance, are read as bytes, not as MB.
     """
     style = find_style_of_rows(rows)
     for one in mapping.features:

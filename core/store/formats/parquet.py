@@ -44,10 +44,7 @@ class ParquetSource:
     def open(cls, path: Path) -> ParquetSource:
         """Read the footer and the first rows.
 
-        Raises
-        ------
-        InputError
-            If the file is damaged or has no rows.
+        Raises InputError if the file is damaged or has no rows.
         """
         try:
             with pq.ParquetFile(path) as file:
@@ -67,10 +64,7 @@ class ParquetSource:
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns.
 
-        Raises
-        ------
-        InputError
-            If a column is missing or of a non-numeric type, or the file is damaged.
+        Raises InputError if a column is missing or of a non-numeric type, or the file is damaged.
         """
         mapping.require(self.header)
         if progress is not None:
@@ -99,10 +93,7 @@ def _by_cells(table: pa.Table, mapping: ColumnMapping, path: Path) -> RawTable:
 def _cells(path: Path, name: str, column: pa.Array | pa.ChunkedArray) -> list[str]:
     """The values of a column as strings.
 
-    Raises
-    ------
-    InputError
-        If they are not valid UTF-8, or dates that no calendar has.
+    Raises InputError if they are not valid UTF-8, or dates that no calendar has.
     """
     try:
         return [_text(value) for value in column.to_pylist()]

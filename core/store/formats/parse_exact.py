@@ -164,10 +164,8 @@ def read_exactly(
 ) -> RawTable:
     """Read a text table line by line.
 
-    Raises
-    ------
-    InputError
-        If the file is damaged, has a line that is too long, or mostly rows that do not fit the header.
+    Raises InputError if the file is damaged, has a line that is too long, or mostly rows that do not fit the
+    header.
     """
     log = ProblemLog()
     log.extend(head.problems)
@@ -181,10 +179,8 @@ def read_exactly(
 def require_table(reader: TableReader, path: Path) -> RawTable:
     """Everything that was collected of a file.
 
-    Raises
-    ------
-    InputError
-        If most of its rows are not of the header's width: what is left of them is not what the file says.
+    Raises InputError if most of its rows are not of the header's width: what is left of them is not what the
+    file says.
     """
     raw = reader.table(path.name.split(".")[0])
     ragged = [one for one in raw.problems if one.kind == "ragged"]
@@ -326,10 +322,7 @@ def _fit_width(
 def _check_flawed_rows(row: int, head: CsvDialect, log: ProblemLog) -> None:
     """Refuse a file whose rows are all ragged before millions of them are looked at one by one.
 
-    Raises
-    ------
-    InputError
-        If none of the first `MAX_FLAWED_ROWS` rows has as many cells as the header.
+    Raises InputError if none of the first `MAX_FLAWED_ROWS` rows has as many cells as the header.
     """
     if row == head.header_lines + MAX_FLAWED_ROWS:
         count = sum(one.count for one in log.problems if one.kind == "ragged")

@@ -51,10 +51,7 @@ class PrometheusSource:
     def open(cls, path: Path) -> PrometheusSource:
         """Parse as many series as the first part of the file holds.
 
-        Raises
-        ------
-        InputError
-            If it is not a response to a range query.
+        Raises InputError if it is not a response to a range query.
         """
         data = read_head(path)
         whole = len(data) < HEAD_BYTES
@@ -87,10 +84,7 @@ class PrometheusSource:
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns; a row is a time of a container.
 
-        Raises
-        ------
-        InputError
-            If the file is damaged or too large for JSON, or lacks a mapped metric.
+        Raises InputError if the file is damaged or too large for JSON, or lacks a mapped metric.
         """
         if progress is not None:
             progress(0.0, "Reading JSON")

@@ -63,10 +63,7 @@ _CATCH_ALL = ("spaced", "csv")
 def open_source(path: Path, as_written: bool = False) -> Source:
     """Open a file with the reader of its format, recognised by its beginning.
 
-    Raises
-    ------
-    InputError
-        If it does not exist, is empty, damaged or of an unsupported format.
+    Raises InputError if it does not exist, is empty, damaged or of an unsupported format.
     """
     start = FileStart(path)
     kind = find_foreign_kind(start.magic)

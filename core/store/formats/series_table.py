@@ -295,10 +295,7 @@ class SeriesTable:
     ) -> RawTable:
         """Return the mapped columns of this table.
 
-        Raises
-        ------
-        InputError
-            If the mapping names a missing column, or maps one to something that it cannot be.
+        Raises InputError if the mapping names a missing column, or maps one to something that it cannot be.
         """
         mapping.require(("execution", "timestamp", *self.metrics))
         wrong = [one.column for one in mapping.features if one.column not in self.metrics]

@@ -91,10 +91,7 @@ class DatedTable:
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns.
 
-        Raises
-        ------
-        InputError
-            If a column is missing or the file is damaged.
+        Raises InputError if a column is missing or the file is damaged.
         """
         return self._read_joined(mapping, self.source.read, progress)
 

@@ -50,10 +50,7 @@ class Row(NamedTuple):
 def read_lines(path: Path) -> Iterator[Line]:
     """Yield the numbered lines of a text; invalid characters are replaced.
 
-    Raises
-    ------
-    InputError
-        If a line is too long.
+    Raises InputError if a line is too long.
     """
     with open_content(path) as stream:
         start = stream.peek(2)[:2] if isinstance(stream, io.BufferedReader) else b""
@@ -96,10 +93,7 @@ class TextTable:
     ) -> TextTable:
         """Parse the first lines.
 
-        Raises
-        ------
-        InputError
-            If they hold no sample of the `expected` output.
+        Raises InputError if they hold no sample of the `expected` output.
         """
         log = ProblemLog()
         first = list(parser(islice(lines(path), HEAD_LINES), log))
@@ -125,10 +119,7 @@ class TextTable:
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns.
 
-        Raises
-        ------
-        InputError
-            If a column is missing or the file is damaged.
+        Raises InputError if a column is missing or the file is damaged.
         """
         log = ProblemLog()
         reader = TableReader(mapping, self.header, log)

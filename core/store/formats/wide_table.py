@@ -235,10 +235,7 @@ class WideSource(PivotedTable):
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns; a row is a time of a container.
 
-        Raises
-        ------
-        InputError
-            If a column is mapped to something that it cannot be.
+        Raises InputError if a column is mapped to something that it cannot be.
         """
         check_written(mapping, self.header, self.rows, self.path.name)
         wide = self.source.read_exactly(

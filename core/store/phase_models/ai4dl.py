@@ -55,14 +55,8 @@ def import_ai4dl(
 ) -> PhaseModel:
     """Import an AI4DL model, whole or in parts.
 
-    Raises
-    ------
-    RefusedError
-        If a file asks for anything but arrays and numbers; nothing was run.
-    InputError
-        If a part is missing or damaged.
-    MismatchError
-        If the parts do not fit together.
+    Raises RefusedError if a file asks for anything but arrays and numbers; nothing was run; InputError if a
+    part is missing or damaged; MismatchError if the parts do not fit together.
     """
     named = next((each for each in (folder, crbm, kmeans, scaler) if each is not None), None)
     with guard_reader(named):

@@ -72,12 +72,8 @@ def description_of(model: PhaseModel) -> dict[str, Any]:
 def model_of(facts: dict[str, Any], arrays: dict[str, ArrayMember]) -> PhaseModel:
     """The model that a description and arrays make.
 
-    Raises
-    ------
-    KeyError, TypeError, ValueError, AttributeError, IndexError
-        If something is missing, or is not what it has to be.
-    InputError
-        If more phases are expanded than can be meant.
+    Raises KeyError or TypeError or ValueError or AttributeError or IndexError if something is missing, or is
+    not what it has to be; InputError if more phases are expanded than can be meant.
     """
     features = tuple(Feature(str(f["name"]), Role(f["role"]), Unit(f["unit"])) for f in facts["features"])
     own = {
@@ -148,12 +144,7 @@ _HEADER = re.compile(
 def save_model(model: PhaseModel, path: str | Path) -> Path:
     """Write a model to a folder, or to one file where the path ends in ``.zip``.
 
-    Each file appears whole or not at all.
-
-    Raises
-    ------
-    InputError
-        If the path cannot be written to.
+    Each file appears whole or not at all. Raises InputError if the path cannot be written to.
     """
     target = Path(path)
     try:
@@ -228,10 +219,7 @@ def _npy(values: Array) -> bytes:
 def load_model(path: str | Path) -> PhaseModel:
     """Read a model from a folder or a zip.
 
-    Raises
-    ------
-    InputError
-        If it is not a PhaseDock model, is damaged or was changed, or is of a newer version.
+    Raises InputError if it is not a PhaseDock model, is damaged or was changed, or is of a newer version.
     """
     with guard_reader(path):
         return _load(Path(path))
@@ -341,12 +329,8 @@ def _check_digest(facts: dict[str, Any], arrays: bytes) -> None:
 def _array(data: bytes) -> Array:
     """An array of an ``.npy`` part, its size checked before memory is allocated.
 
-    NumPy evaluates a header as Python; ours has one form only, so a pattern reads it.
-
-    Raises
-    ------
-    ValueError
-        If it is not a whole array of plain finite numbers.
+    NumPy evaluates a header as Python; ours has one form only, so a pattern reads it. Raises ValueError if it
+    is not a whole array of plain finite numbers.
     """
     start = 10 + int.from_bytes(data[8:10], "little")
     header = _HEADER.fullmatch(data[10:start])

@@ -53,12 +53,8 @@ BYTES: Final = {"SHORT_BINBYTES": "<B", "BINBYTES": "<I", "BINBYTES8": "<Q"}
 def read_pickle(data: bytes) -> Any:
     """Read a pickle or a joblib file that holds arrays, numbers and known classes only.
 
-    Raises
-    ------
-    RefusedError
-        If the stream asks for anything else; the sentence names it. Nothing was run.
-    InputError
-        If the file is damaged, too large, or compressed in an unsupported way.
+    Raises RefusedError if the stream asks for anything else; the sentence names it. Nothing was run;
+    InputError if the file is damaged, too large, or compressed in an unsupported way.
     """
     try:
         return _Machine(unpacked(data)).run()
@@ -121,10 +117,7 @@ class _Machine:
     def _count(self, n_bytes: int) -> None:
         """Count what is about to be built.
 
-        Raises
-        ------
-        InputError
-            If all together is more than any model needs.
+        Raises InputError if all together is more than any model needs.
         """
         self._built += n_bytes
         if self._built > MAX_BUILT:
@@ -338,10 +331,7 @@ OTHER_PACKINGS = {
 def unpacked(data: bytes) -> bytes:
     """Undo zlib or gzip, up to `MAX_BYTES`.
 
-    Raises
-    ------
-    InputError
-        If the content is too large, damaged, or compressed in another way.
+    Raises InputError if the content is too large, damaged, or compressed in another way.
     """
     for sign, packing in OTHER_PACKINGS.items():
         if data.startswith(sign):

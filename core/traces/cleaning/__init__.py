@@ -44,12 +44,8 @@ def build_trace_set(
 ) -> tuple[TraceSet, Report]:
     """Build a trace set from a file's columns, cleaned and resampled, and the report of the import.
 
-    Raises
-    ------
-    UnusableError
-        If no execution remains; its report says why.
-    InputError
-        If resampling would not fit into memory.
+    Raises UnusableError if no execution remains; its report says why; InputError if resampling would not fit
+    into memory.
     """
     say = progress or _silent
     log = ProblemLog()
@@ -69,10 +65,7 @@ def build_recorded_set(
 ) -> tuple[TraceSet, Report]:
     """Build a trace set of the recorded samples without resampling, for a join with other files.
 
-    Raises
-    ------
-    UnusableError
-        If no row is left; its report says why.
+    Raises UnusableError if no row is left; its report says why.
     """
     log = ProblemLog()
     log.extend(raw.problems)
@@ -85,10 +78,7 @@ def build_recorded_set(
 def check_rows(raw: RawTable, mapping: ColumnMapping, log: ProblemLog) -> WorkingTable:
     """Return the rows of a file after every check, in canonical units, not resampled.
 
-    Raises
-    ------
-    UnusableError
-        If no row remains.
+    Raises UnusableError if no row remains.
     """
     work = WorkingTable.of(raw, mapping, log)
     clean_rows(work)
@@ -103,10 +93,7 @@ def _silent(_share: float, _message: str) -> None:
 def require_usable(usable: bool, log: ProblemLog, rows_read: int) -> None:
     """Raise with the most severe problem if no row or execution remains.
 
-    Raises
-    ------
-    UnusableError
-        If nothing is `usable`.
+    Raises UnusableError if nothing is `usable`.
     """
     if usable:
         return
@@ -144,10 +131,7 @@ def finish_trace_set(
 def resample_set(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> TraceSet:
     """Resample recorded samples to the mapping's period, or to the usual one of the executions.
 
-    Raises
-    ------
-    InputError
-        If the result would not fit into memory.
+    Raises InputError if the result would not fit into memory.
     """
     usual = usual_steps(traces.time, traces.offsets)
     period = mapping.period

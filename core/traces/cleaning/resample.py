@@ -161,10 +161,7 @@ def resample(
 ) -> Resampled:
     """Resample all executions to one period.
 
-    Raises
-    ------
-    InputError
-        If the result would not fit into memory.
+    Raises InputError if the result would not fit into memory.
     """
     nothing = np.empty(0, dtype=np.int64)
     if rule is Resampling.NONE or len(time) == 0:

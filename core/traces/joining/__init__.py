@@ -65,10 +65,7 @@ class JoinedFiles:
 def join_files(parts: Sequence[FilePart]) -> JoinedFiles:
     """Join the samples of several files by execution and time.
 
-    Raises
-    ------
-    NotJoinedError
-        If two files do not belong together.
+    Raises NotJoinedError if two files do not belong together.
     """
     named_parts, problems = name_executions(parts)
     stacks, new_problems = stack_files(named_parts)

@@ -220,10 +220,8 @@ class Stack:
 def stack_files(parts: Sequence[FilePart]) -> tuple[list[Stack], list[Problem]]:
     """Stack files with the same columns.
 
-    Raises
-    ------
-    NotJoinedError
-        If two of them have the same execution at the same time, or if two files share only some columns.
+    Raises NotJoinedError if two of them have the same execution at the same time, or if two files share only
+    some columns.
     """
     groups: dict[frozenset[str], list[FilePart]] = {}
     for part in parts:

@@ -82,10 +82,7 @@ def recognise_layout(
 ) -> Recognition:
     """Find the layout of a table and suggest a mapping.
 
-    Raises
-    ------
-    InputError
-        If no column has numbers.
+    Raises InputError if no column has numbers.
     """
     head = TableHead(header, rows, made)
     for name, layout in LAYOUTS.items():
