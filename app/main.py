@@ -16,7 +16,7 @@ from app.pages import PAGES
 from app.shell import first_look
 from app.shell import layout as shell
 from app.ui import graph, task_card
-from app.ui.errors import on_callback_error
+from app.ui.page import on_callback_error
 from core.bootstrap import open_workspace
 from core.config import Settings, load_settings
 from core.errors import PhaseDockError

@@ -1,9 +1,4 @@
-"""How much each phase uses: one box per phase, and how often each phase occurs.
-
-Boxes are drawn from quantiles that were computed once over all samples, so a set of millions of
-samples draws as fast as a small one: box from the first to the third quartile, whiskers from the
-5th to the 95th percentile.
-"""
+"""How much each phase uses, one box per phase, how often each occurs, and what shares of time they take."""
 
 from __future__ import annotations
 
@@ -19,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from core.traces.model import Scale
+
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -96,3 +92,60 @@ def frequencies(counts: Sequence[tuple[int, int, float]], height: int = 168) -> 
     return go.Figure(
         bars, _layout(max(height, 26 * len(counts) + 46), "Share of time and number of samples", axis)
     )
+
+
+_ROOM_FOR_NAME = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group of executions: its name, how many there are, and the share of time per phase."""
+
+    name: str
+    executions: int
+    shares: Sequence[float]
+
+
+def shares(groups: Sequence[Group], phases: Sequence[int], height: int = 0) -> go.Figure:
+    """Draw one bar per group, the first on top; `shares` of a group follow the order of `phases`."""
+    names = [f"{_shortened(group.name)}  ({group.executions:,})" for group in groups]
+    layout = theme.frame(
+        height or 34 * len(groups) + 40,
+        barmode="stack",
+        bargap=0.36,
+        margin={"l": 8, "r": 22, "t": 6, "b": 24},
+        hovermode="closest",
+        uniformtext={"minsize": 11, "mode": "hide"},
+        xaxis=theme.axis(range=[0, 1], tickformat=".0%", tickvals=[0, 0.2, 0.4, 0.6, 0.8, 1]),
+        yaxis=theme.name_axis(autorange="reversed", automargin=True, ticklabelstandoff=4),
+    )
+    bars = [
+        _bars(names, phase, [group.shares[position] for group in groups])
+        for position, phase in enumerate(phases)
+    ]
+    return go.Figure(bars, layout)
+
+
+def _bars(groups: Sequence[str], phase: int, parts: Sequence[float]) -> go.Bar:
+    """One phase's part of every group's bar."""
+    name = theme.phase_name(phase)
+    return go.Bar(
+        y=groups,
+        x=parts,
+        orientation="h",
+        name=name,
+        marker={
+            "color": theme.phase_colour(phase),
+            "line": {"color": theme.ink("surface"), "width": 1},
+        },
+        text=[name if part >= _ROOM_FOR_NAME else "" for part in parts],
+        textposition="inside",
+        insidetextanchor="middle",
+        textangle=0,
+        textfont={"size": 11, "color": theme.label_colour(phase)},
+        hovertemplate=f"{name}: %{{x:.0%}}<extra></extra>",
+    )
+
+
+def _shortened(name: str, most: int = 26) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"

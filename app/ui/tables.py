@@ -24,10 +24,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import dash_ag_grid as dag
+import dash_mantine_components as dmc
 from dash import html
 from flask import Response, stream_with_context
 
-from app.ui.basics import aria, data, scrolling
+from app.ui.basics import aria, data, icon, opener, scrolling
 from core import units
 from core.tables import Column, Table, render_csv
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from flask import Blueprint
 
     from app.ui.basics import Node
+
 
 MakeTable = TypeVar("MakeTable", bound="Callable[..., Table]")
 #: The tables that can be downloaded, by the endpoint that makes them.
@@ -251,3 +253,53 @@ def grid(
     )
     room = height or f"{_HEADER + len(rows) * int((options or {}).get('rowHeight', _ROW))}px"
     return html.Div(table, className="gridroom", style={"--room": room})
+
+
+def export_menu(
+    graphs: str | Sequence[tuple[str, str]], file_name: str, files: Sequence[tuple[str, str]]
+) -> dmc.Popover:
+    """A download button with a menu."""
+    named = [(graphs, "Picture")] if isinstance(graphs, str) else graphs
+    pictures = [
+        html.Button(
+            [icon("download", "sm"), f"{label}, {kind.upper()}"],
+            type="button",
+            className="btn quiet small menu",
+            **data(export=graph, format=kind, file=file_name),
+        )
+        for graph, label in named
+        for kind in ("png", "svg")
+    ]
+    return dmc.Popover(
+        [
+            dmc.PopoverTarget(icon("download"), boxWrapperProps=opener(f"Export {file_name}")),
+            dmc.PopoverDropdown([*pictures, *menu_links(files)], p=4),
+        ],
+        position="bottom-end",
+    )
+
+
+def page_export(files: Sequence[tuple[str, str]]) -> dmc.Popover:
+    """The export button of a page, with a menu of its files as (label, address)."""
+    target = {"component": "button", "type": "button", "className": "btn", "w": ""}
+    return dmc.Popover(
+        [
+            dmc.PopoverTarget([icon("download"), "Export"], boxWrapperProps=target),
+            dmc.PopoverDropdown(menu_links(files), p=4),
+        ],
+        position="bottom-end",
+    )
+
+
+def download(label: str, href: str) -> html.A:
+    """A button that downloads a table."""
+    return html.A(icon("download"), href=href, className="iconbtn", download="", title=f"Export {label}, CSV",
+                  **aria(label=f"Export {label}, CSV"))  # fmt: skip
+
+
+def menu_links(files: Sequence[tuple[str, str]]) -> list[html.A]:
+    """Files as entries of a menu."""
+    return [
+        html.A([icon("table", "sm"), label], href=href, className="btn quiet small menu", download="")
+        for label, href in files
+    ]

@@ -12,10 +12,10 @@ from dash import MATCH, ClientsideFunction, Dash, Input, Output, Patch, State, d
 from app.context import LOCATION, workspace
 from app.figures.models import error_curve
 from app.ui.basics import Node, bar, button, card, data, empty, link_button, notice, state_badge
-from app.ui.errors import notify
 from app.ui.evaluations import address_values
 from app.ui.graph import figure_id, graph
 from app.ui.links import Query
+from app.ui.page import notify
 from core.errors import ConflictError, NotFoundError, PhaseDockError
 from core.handlers import KINDS
 from core.tasks.kind import NOTHING_KEPT

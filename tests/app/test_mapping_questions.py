@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from app.pages.traces import mapping, mapping_questions, page
-from app.pages.traces.mapping_questions import answered
-from app.pages.traces.mapping_values import mapping_of, suggested
+from app.pages.traces import mapping, mapping_values, page
+from app.pages.traces.mapping_values import answered, mapping_of, suggested
 from core.errors import InputError
 from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import Role
@@ -140,7 +139,7 @@ def test_a_question_has_its_likely_answers_as_buttons():
     one = Question("RAM", False, "In which unit is Memory in “RAM”?", ("bytes", "kib", "mib", "tib"))
     mapping = ColumnMapping((MappedColumn("RAM", Role.MEMORY, UNKNOWN),))
     values = form(memory="RAM")
-    said = shown(mapping_questions.asked(mapping_questions.open_questions(mapping, Asked(one)), values))
+    said = shown(mapping_values.asked(mapping_values.open_questions(mapping, Asked(one)), values))
     assert "One question before the import." in said
     assert '"what": "unit", "column": "RAM", "value": "mib"' in said
     assert '"what": "unit", "column": "RAM", "value": "tib"' not in said

@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from app.pages.traces import mapping, mapping_roles, page
-from app.pages.traces.mapping_questions import answered
-from app.pages.traces.mapping_roles import FEW, SAID, picked, rows
-from app.pages.traces.mapping_values import NOTHING, further, mapping_of, suggested
+from app.pages.traces import mapping, mapping_form, page
+from app.pages.traces.mapping_form import FEW, SAID, picked, rows
+from app.pages.traces.mapping_values import NOTHING, answered, further, mapping_of, suggested
 from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import ROLE_NAMES, Role
 
@@ -239,11 +238,11 @@ def test_a_row_that_only_appears_answers_nothing(values, inspection, at, monkeyp
 def drawn(found, what):
     """The controls of some rows as the browser has them."""
     controls = [one for one in parts(found) if (getattr(one, "id", None) or {}).get("what") == what]
-    return {name: [getattr(one, name) for one in controls] for name in mapping_roles.SHOWN}
+    return {name: [getattr(one, name) for one in controls] for name in mapping_form.SHOWN}
 
 
 def redrawn(values, at, found):
-    return mapping_roles.follow_rows(values, at, drawn(found, "role"), drawn(found, "unit"))
+    return mapping_form.follow_rows(values, at, drawn(found, "role"), drawn(found, "unit"))
 
 
 def test_only_what_changes_is_drawn_anew(values, inspection, at):
@@ -271,5 +270,5 @@ def test_many_rows_are_folded_and_none_are_not_shown(values, at, sentence):
     assert told["units"] == []
     sentence(told["title"])
     assert redrawn(values | {"features": []}, at, [])["hidden"] is True
-    assert mapping_roles.roles_box(values["features"]).open is True
-    assert mapping_roles.roles_box([f"x{i}" for i in range(FEW + 1)]).open is False
+    assert mapping_form.roles_box(values["features"]).open is True
+    assert mapping_form.roles_box([f"x{i}" for i in range(FEW + 1)]).open is False

@@ -9,9 +9,8 @@ import pytest
 from app.context import EXTENSION, workspace
 from app.main import create_app
 from app.pages.overview import page
-from app.pages.overview.cards import newest_saving, saving_of
+from app.pages.overview.cards import attention, newest_saving, saving_of
 from app.pages.overview.page import _docker
-from app.pages.overview.steps import attention
 from core.config import Settings
 from core.engines.values import EngineKey
 from core.errors import ConflictError

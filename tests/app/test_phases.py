@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 from app.context import workspace
-from app.pages.phases.executions import execution_heading, execution_timeline
+from app.pages.phases.executions import View, execution_heading, execution_timeline
 from app.pages.phases.page import details, dwell_picker, lanes_menu, layout
-from app.pages.phases.view import View
 from app.ui.nothing_yet import far_notice
 from app.ui.phases import execution_rows
 from core.phases.drift import MAX_STRANGE_SHARE

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from app.figures import theme
-from app.figures.phase_band import GAP, Runs, band, names
 from app.figures.spread import Box, frequencies, spread
-from app.figures.timeline import Series, minmax_indices, timeline
+from app.figures.timeline import BETWEEN_SEGMENTS, Runs, Series, band, minmax_indices, names, timeline
 from app.ui.basics import gradient
 from core.traces.model import unit_scale
 from core.units import GIB, Unit
@@ -104,7 +103,7 @@ def test_a_limit_far_above_the_use_is_said_and_does_not_flatten_it():
 def test_runs_last_as_long_as_everywhere_and_what_was_not_sampled_is_a_gap():
     begin, seconds = np.array([0.0, 10, 40]), np.array([10.0, 10, 5])
     runs = Runs.of(begin, seconds, np.array([-1, 2, 0]))
-    assert runs.phases.tolist() == [-1, 2, GAP, 0]
+    assert runs.phases.tolist() == [-1, 2, BETWEEN_SEGMENTS, 0]
     assert runs.edges.tolist() == [0, 10, 20, 40, 45]
     assert np.isnan(band(runs, (0, 1, 2), "y", (0.0, 1.0)).z[0]).tolist() == [False, False, True, False]
     none = np.zeros(0)

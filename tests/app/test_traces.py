@@ -8,8 +8,8 @@ import time
 import pytest
 
 from app.pages.traces import import_card, mapping, page
-from app.pages.traces.evidence import miniatures
 from app.pages.traces.import_card import problem_table, summary
+from app.pages.traces.mapping import miniatures
 from app.pages.traces.mapping_form import marks, recognised
 from app.pages.traces.mapping_values import FIELDS, NOTHING, mapping_of, needs_machine, suggested
 from app.pages.traces.page import PICKED, waiting_uploads

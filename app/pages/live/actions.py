@@ -13,7 +13,7 @@ from app.pages.live.queue import form as job_form
 from app.pages.live.state import Queue, does, is_control
 from app.ui.basics import Node, button
 from app.ui.engines import is_demo
-from app.ui.errors import notify
+from app.ui.page import notify
 from core.live.queue.values import QueueState
 from core.scheduling.policies import display_name
 from core.units import plural

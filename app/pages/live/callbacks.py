@@ -18,10 +18,10 @@ from app.pages.live.layout import PANELS
 from app.pages.live.state import ACT, PATH, Queue, does, model_of, notices
 from app.ui.basics import Node, button, card, notice, plain_table, unseen
 from app.ui.engines import beside_demo, engine_named, is_demo
-from app.ui.errors import notify, problem
 from app.ui.forms import errors_for, field_id, read, values_of
 from app.ui.graph import figure_id
 from app.ui.links import Query
+from app.ui.page import notify, problem
 from core.errors import PhaseDockError
 from core.sampling.values import Mode
 from core.scheduling.policies import POLICIES, display_name

@@ -12,9 +12,9 @@ from app.figures.live import history_figure
 from app.pages.live import record
 from app.pages.live.state import does, is_control, list_badge
 from app.ui.basics import Node, button, notice, phase_badge
-from app.ui.export import export_menu
 from app.ui.forms import ORDER
 from app.ui.graph import graph
+from app.ui.tables import export_menu
 from core.errors import InputError, NotFoundError
 from core.units import GIB, format_bytes, format_cores
 

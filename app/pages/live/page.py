@@ -21,9 +21,8 @@ from app.pages.live.layout import body, plumbing
 from app.pages.live.state import NO_QUEUE, PATH, Queue, capabilities, is_control, signatures
 from app.ui.basics import Node, empty, link_button, page_head
 from app.ui.engines import anything_attached, beside_demo, engine_named
-from app.ui.errors import safe_page
 from app.ui.links import Query
-from app.ui.page import Page, Room
+from app.ui.page import Page, Room, safe_page
 from app.ui.tables import table_route
 from core.tables import Column, Table
 

@@ -11,8 +11,8 @@ from app.context import LOCATION, workspace
 from app.pages.live import actions
 from app.pages.live.queue import FORM
 from app.ui.basics import Node, notice
-from app.ui.errors import notify, problem
 from app.ui.forms import errors_for, field_id, read, values_of
+from app.ui.page import notify, problem
 from core.errors import PhaseDockError
 from core.live.queue.deadline_previews import sentences
 from core.live.queue.spec import JobNotAccepted, JobSettings

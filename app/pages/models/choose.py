@@ -15,9 +15,9 @@ from app.figures.models import criterion
 from app.pages.models.train import MAIN, filled, no_traces
 from app.ui import task_card
 from app.ui.basics import Node, button, card, icon, link_button, notice
-from app.ui.errors import problem
 from app.ui.forms import ORDER, controls, errors_for, field_id, read, select, values_of
 from app.ui.graph import graph
+from app.ui.page import problem
 from app.ui.tables import html_table
 from core.errors import NotFoundError, PhaseDockError
 from core.phases import PhaseSettings

@@ -13,11 +13,10 @@ from app.context import LOCATION, workspace
 from app.figures.models import cross_table
 from app.pages.models.listing import encoder_words, format_error
 from app.ui.basics import Node, card, empty, kpi, link_button, notice, phase_badge
-from app.ui.export import export_menu
 from app.ui.forms import select
 from app.ui.graph import graph
 from app.ui.links import Query
-from app.ui.tables import html_table
+from app.ui.tables import export_menu, html_table
 from core.errors import PhaseDockError
 from core.tables import Column, Table
 from core.units import format_share, phase_name, plural

@@ -9,11 +9,10 @@ from dash import html
 from app.figures.models import error_curve
 from app.pages.models.listing import action, encoder_words, format_error, origin_badges, phase_badges
 from app.ui.basics import Node, card, contents, icon, link_button, phase_badge, state_badge
-from app.ui.export import export_menu
 from app.ui.forms import text_of
 from app.ui.graph import graph
 from app.ui.phases import live, phase_cards, usual_lanes
-from app.ui.tables import html_table
+from app.ui.tables import export_menu, html_table
 from app.ui.task_card import when
 from core.settings_fields import describe
 from core.tables import Column, Table

@@ -11,8 +11,8 @@ from dash import Dash, Input, Output, State, dcc, html, set_props
 from app.context import LOCATION, workspace
 from app.pages.models.listing import ACTIONS
 from app.ui.basics import Node, button, data
-from app.ui.errors import notify
 from app.ui.links import Query
+from app.ui.page import notify
 from core.errors import InputError, PhaseDockError
 
 LONGEST_NAME = 120

@@ -12,8 +12,8 @@ from app.context import workspace
 from app.pages.models.detail import expansions
 from app.ui import task_card
 from app.ui.basics import Node, button, card
-from app.ui.errors import problem
 from app.ui.forms import select
+from app.ui.page import problem
 from core.errors import InputError, PhaseDockError
 from core.phases.describe import WARM_UP
 

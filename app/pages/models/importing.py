@@ -10,8 +10,8 @@ from dash import ALL, Dash, Input, Output, State, dcc, html, set_props
 
 from app.context import LOCATION, workspace
 from app.ui.basics import Node, aria, button, card, data, icon, icon_button, notice, state_badge
-from app.ui.errors import notify, problem
 from app.ui.links import Query
+from app.ui.page import notify, problem
 from core.errors import InputError, PhaseDockError, RefusedError
 from core.units import format_bytes
 

@@ -19,9 +19,8 @@ from app.pages.models import listing as model_list
 from app.pages.models import search as model_search
 from app.ui import task_card
 from app.ui.basics import Node, aria, empty, link_button, page_head
-from app.ui.errors import safe_page
 from app.ui.links import Query
-from app.ui.page import Page, Room
+from app.ui.page import Page, Room, safe_page
 from core.errors import NotFoundError
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from app.figures.models import trials
 from app.pages.models.train import no_traces
 from app.ui import task_card
 from app.ui.basics import Node, button, card, link_button, notice, unseen
-from app.ui.errors import problem
 from app.ui.forms import ORDER, numbers, text_of, values_of
 from app.ui.graph import graph
+from app.ui.page import problem
 from app.ui.tables import html_table
 from core.errors import InputError, PhaseDockError
 from core.phases import PhaseSettings

@@ -12,8 +12,8 @@ from app.context import workspace
 from app.pages.models.detail import ROLES
 from app.ui import task_card
 from app.ui.basics import Node, button, card, contents, empty, icon, link_button, notice
-from app.ui.errors import problem
 from app.ui.forms import controls, errors_for, field_id, read, values_of
+from app.ui.page import problem
 from core.errors import InputError, PhaseDockError
 from core.phases import PRESETS, PhaseSettings
 from core.settings_fields import describe

@@ -8,8 +8,7 @@ import dash
 from dash import Input, Output, State, dcc, html
 
 from app.context import LOCATION, Choice, address, chosen, workspace
-from app.pages.overview.cards import key_figures, task_rows, tasks_card, what_jobs_do
-from app.pages.overview.steps import next_steps
+from app.pages.overview.cards import key_figures, next_steps, task_rows, tasks_card, what_jobs_do
 from app.ui import attached_runs
 from app.ui.basics import (
     Node,
@@ -24,8 +23,7 @@ from app.ui.basics import (
     when_changed,
 )
 from app.ui.engines import is_demo, state_sentence, title_of
-from app.ui.errors import problem, safe_page
-from app.ui.page import Page, Room
+from app.ui.page import Page, Room, problem, safe_page
 from app.ui.task_card import when
 from core.errors import PhaseDockError
 from core.sampling.values import EngineState

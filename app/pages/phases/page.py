@@ -15,28 +15,25 @@ from dash import ClientsideFunction, Input, Output, State, dcc, html
 from app.context import Choice, address, cached, chosen, workspace
 from app.pages.phases import tables
 from app.pages.phases.executions import (
+    Overlays,
+    View,
     execution_heading,
     execution_timeline,
     executions_card,
-    phone_picker,
-)
-from app.pages.phases.view import (
-    Overlays,
-    View,
     offered_lanes,
     overlays,
+    phone_picker,
     picker,
     sentence,
     window_of,
     written_keys,
 )
 from app.ui.basics import Node, aria, card, icon, icon_button, link_button, opener, page_head
-from app.ui.errors import safe_page
-from app.ui.export import export_menu
 from app.ui.graph import figure_id, graph
 from app.ui.nothing_yet import far_notice, misfit, no_model, no_traces
-from app.ui.page import Page, Room
+from app.ui.page import Page, Room, safe_page
 from app.ui.phases import execution_names, execution_rows, live, phase_cards, spread_figures
+from app.ui.tables import export_menu
 from core.units import format_duration, phase_number, plural
 
 if TYPE_CHECKING:

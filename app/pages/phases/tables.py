@@ -8,12 +8,10 @@ import numpy as np
 from flask import Blueprint, request
 
 from app.context import chosen, workspace
-from app.pages.phases.executions import series
-from app.pages.phases.view import View, overlays, window_of, written_keys
+from app.pages.phases.executions import View, overlays, series, window_of, written_keys
 from app.ui.basics import card
-from app.ui.export import download
 from app.ui.phases import PHASE_CELLS, PHASE_COLUMNS, execution_names
-from app.ui.tables import html_table, table_route
+from app.ui.tables import download, html_table, table_route
 from core.phases import ApplicationSettings
 from core.phases.describe import scale_for
 from core.tables import Column, Table

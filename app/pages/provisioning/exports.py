@@ -14,9 +14,8 @@ from app.pages.provisioning.paper import paper_table
 from app.pages.provisioning.results import Values, View
 from app.pages.provisioning.table import policies_table, worst_table
 from app.ui import evaluations
-from app.ui.export import page_export
 from app.ui.links import Query
-from app.ui.tables import file_answer, table_route
+from app.ui.tables import file_answer, page_export, table_route
 from core.provisioning import manifests
 from core.tables import Column, Table
 

@@ -21,10 +21,10 @@ from app.pages.provisioning.policy_settings import (
 )
 from app.pages.provisioning.results import PATH, TAKEN, View
 from app.ui.basics import Node, aria, button, icon, notice
-from app.ui.errors import problem
 from app.ui.evaluations import ALL_POLICIES, USUAL, address_values
 from app.ui.forms import ORDER, control, controls, field_id, read, select, text_of, values_of
 from app.ui.links import Query
+from app.ui.page import problem
 from core.errors import PhaseDockError
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES, usual

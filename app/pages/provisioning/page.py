@@ -22,12 +22,11 @@ from app.pages.provisioning.table import policies_card, worst_card
 from app.pages.provisioning.verdict import manifest_card, phases_card, verdict_cards
 from app.ui import task_card
 from app.ui.basics import Node, card, notice, page_head
-from app.ui.errors import refused_policies, safe_page
-from app.ui.export import download, export_menu
 from app.ui.graph import graph
 from app.ui.links import Query, segments
 from app.ui.nothing_yet import far_notice, misfit, no_traces
-from app.ui.page import Page, Room
+from app.ui.page import Page, Room, refused_policies, safe_page
+from app.ui.tables import download, export_menu
 from core.bootstrap_intervals import LEAST_UNITS
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.units import format_duration, format_set_share

@@ -11,9 +11,8 @@ from dash import html
 from app.figures.provisioning import totals
 from app.pages.provisioning.results import RESOURCES
 from app.ui.basics import Node, card
-from app.ui.export import export_menu
 from app.ui.graph import graph
-from app.ui.tables import html_table
+from app.ui.tables import export_menu, html_table
 from core.provisioning.evaluation.comparison import PAPERS_BASE, PAPERS_OWN, PAPERS_POLICIES, PAPERS_SAVING
 from core.tables import Column, Table
 from core.units import DASH, Unit, format_change, format_share

@@ -9,8 +9,8 @@ from dash import html
 from app.pages.provisioning import results
 from app.pages.provisioning.results import FORMATS, RESOURCES
 from app.ui.basics import Node, aria, card, data, icon, notice, phase_badge, plain_table, state_badge
-from app.ui.export import download
 from app.ui.links import segments
+from app.ui.tables import download
 from core.bootstrap_intervals import LEAST_UNITS
 from core.errors import PhaseDockError
 from core.provisioning.fleet import Resource

@@ -20,9 +20,9 @@ from app.pages.runs.query import COLUMNS, LEDGER, join_keys
 from app.pages.runs.selection import MOST_DRAWN, toggled
 from app.pages.runs.stored import format_relative
 from app.ui.basics import Node, aria, card, data, gain_dot, icon, notice, scrolling
-from app.ui.export import export_menu
 from app.ui.graph import graph
 from app.ui.links import link, segments
+from app.ui.tables import export_menu
 from core.experiments.leaderboard import (
     EVERY_MEASURE,
     JOB_MEASURES,

@@ -19,8 +19,8 @@ from app.pages.runs.form import ENGINE, FORM, FORM_ACT, SHAPE, change_parts, for
 from app.pages.runs.query import PATH
 from app.pages.runs.stored import describe_experiment
 from app.ui.basics import Node, aria, button, card, icon, link_button, notice, page_head
-from app.ui.errors import problem, refused_policies
 from app.ui.forms import ORDER, controls, errors_for, field_id, read, select, values_of
+from app.ui.page import problem, refused_policies
 from core.errors import NotFoundError, PhaseDockError
 from core.experiments.recorded import TraceJobs, experiment_values, jobs_from_traces
 from core.experiments.spec import ENGINES

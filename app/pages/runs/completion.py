@@ -16,10 +16,9 @@ from app.pages.runs.measures import describe_difference, format_measure
 from app.pages.runs.query import BARS, MEASURES, QUANTITIES
 from app.pages.runs.stored import format_relative
 from app.ui.basics import Node, aria, card, scrolling
-from app.ui.export import download, export_menu
 from app.ui.graph import graph
 from app.ui.links import link, segments
-from app.ui.tables import html_table
+from app.ui.tables import download, export_menu, html_table
 from core.experiments.leaderboard import difference
 from core.experiments.measures import queues
 from core.experiments.step_times import Stage, StageRow, stage_rows

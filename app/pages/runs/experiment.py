@@ -31,9 +31,8 @@ from app.ui.basics import (
     page_head,
     state_badge,
 )
-from app.ui.export import page_export
 from app.ui.links import link
-from app.ui.tables import html_table
+from app.ui.tables import html_table, page_export
 from core.experiments.leaderboard import MEASURES
 from core.tables import Column, Table
 from core.units import format_change, format_duration, format_number, format_share, plural

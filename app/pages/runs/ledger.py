@@ -24,9 +24,9 @@ from app.pages.runs.selection import select
 from app.pages.runs.tick import tick_body
 from app.ui.attached_runs import state_words
 from app.ui.basics import Node, aria, card, data, empty, icon_button, link_button, page_head
-from app.ui.export import export_menu
 from app.ui.graph import figure_id, graph
 from app.ui.links import link
+from app.ui.tables import export_menu
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

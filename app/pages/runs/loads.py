@@ -14,8 +14,8 @@ from app.pages.runs import stored
 from app.pages.runs.query import ACT
 from app.pages.runs.selection import MOST_DRAWN
 from app.ui.basics import Node, button, card, data
-from app.ui.export import export_menu
 from app.ui.graph import graph
+from app.ui.tables import export_menu
 from core.experiments.leaderboard import mean_of
 from core.tables import Column, Table
 from core.units import format_list, plural

@@ -15,9 +15,9 @@ from app.pages.runs.completion import arm_keys, state_keys
 from app.pages.runs.query import BY, JOBS_PER_PAGE, LINES, OVER
 from app.pages.runs.selection import common_end, run_graph
 from app.ui.basics import Node, card, notice
-from app.ui.export import export_menu
 from app.ui.graph import graph
 from app.ui.links import link, segments
+from app.ui.tables import export_menu
 from core.errors import NotFoundError
 from core.experiments.learning import step_for
 from core.units import format_duration, format_share, plural

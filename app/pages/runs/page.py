@@ -21,9 +21,8 @@ from app.pages.runs.listing import list_page
 from app.pages.runs.query import ACT, BUILD, EXPERIMENT, LEDGER, PATH, View, join_keys
 from app.pages.runs.selection import MOST_DRAWN, select
 from app.ui import task_card
-from app.ui.errors import notify, safe_page
 from app.ui.links import Query
-from app.ui.page import Page, Room
+from app.ui.page import Page, Room, notify, safe_page
 from core.units import plural
 
 if TYPE_CHECKING:

@@ -31,10 +31,10 @@ from app.ui.basics import (
     phase_badge,
     state_badge,
 )
-from app.ui.export import download, export_menu, menu_links
 from app.ui.graph import graph
 from app.ui.nothing_yet import no_model, no_traces, train_a_model
 from app.ui.phases import execution_rows
+from app.ui.tables import download, export_menu, menu_links
 from core.errors import NotFoundError
 from core.sequences import END, Warmup
 from core.units import format_duration

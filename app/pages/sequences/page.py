@@ -34,13 +34,11 @@ from app.pages.sequences.graph import GRAPH, elements
 from app.pages.sequences.query import AHEAD, HIDE, STEPS, View, behind, default_after, state_of, written
 from app.pages.sequences.tables import EDGES, FILES, address_of, edge_rows
 from app.ui.basics import Node, aria, empty, page_head
-from app.ui.errors import safe_page
-from app.ui.export import download, page_export
 from app.ui.graph import graph, graph_id
 from app.ui.links import Query
 from app.ui.nothing_yet import far_notice, misfit
-from app.ui.page import Page, Room
-from app.ui.tables import grid
+from app.ui.page import Page, Room, safe_page
+from app.ui.tables import download, grid, page_export
 
 if TYPE_CHECKING:
     from dash import Dash

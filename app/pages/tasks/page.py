@@ -26,10 +26,9 @@ from app.ui.basics import (
     notice,
     page_head,
 )
-from app.ui.errors import problem, safe_page
 from app.ui.forms import text_of
 from app.ui.links import Query
-from app.ui.page import Page, Room
+from app.ui.page import Page, Room, problem, safe_page
 from app.ui.tables import html_table
 from core.errors import NotFoundError
 from core.phases.settings import PhaseSettings

@@ -16,7 +16,7 @@ from app.context import LOCATION, workspace
 from app.pages.traces.import_card import report_view, upload_of
 from app.pages.traces.listing import ACTIONS, does
 from app.ui.basics import Node, button, contents, data
-from app.ui.errors import notify, sentences
+from app.ui.page import notify, sentences
 from core.errors import PhaseDockError
 from core.units import format_bytes
 

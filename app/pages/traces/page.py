@@ -26,8 +26,7 @@ from app.pages.traces.import_card import (
 from app.pages.traces.listing import does, nothing_yet, set_list, trash_list
 from app.ui import task_card
 from app.ui.basics import Node, aria, button, card, data, icon, link_button, page_head
-from app.ui.errors import notify, safe_page
-from app.ui.page import Page, Room
+from app.ui.page import Page, Room, notify, safe_page
 from app.ui.task_card import when
 from core.errors import NotFoundError
 from core.units import format_bytes

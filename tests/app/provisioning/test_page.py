@@ -7,9 +7,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from app.context import chosen
-from app.pages.phases.executions import execution_timeline
-from app.pages.phases.view import View as PhasesView
-from app.pages.phases.view import overlays, sentence
+from app.pages.phases.executions import View as PhasesView
+from app.pages.phases.executions import execution_timeline, overlays, sentence
 from app.pages.provisioning import results
 from app.pages.provisioning.results import View
 from app.ui import evaluations, task_card
