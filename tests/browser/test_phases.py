@@ -184,7 +184,7 @@ def test_pictures_and_tables_can_be_taken_away(page, samples):
         page.get_by_role("button", name="Picture, PNG").click()
     assert pixels.value.path().read_bytes()[:4] == b"\x89PNG"
     with page.expect_download() as table:
-        page.get_by_role("link", name="CSV", exact=True).click()
+        page.get_by_role("link", name="Export statistics, CSV").click()
     head = table.value.path().read_text().splitlines()[0]
     assert head.startswith("phase_number,description,samples")
 

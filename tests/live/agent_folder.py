@@ -39,7 +39,7 @@ class Folder:
     def wait(self, met, seconds=150):
         """Wait until what the job says meets a condition, and return it."""
         until = time.monotonic() + seconds
-        while not (now := self.says()) or not met(now):
+        while not (now := self.read_report()) or not met(now):
             if time.monotonic() > until:
                 raise AssertionError(f"The job did not get there; it says {now}.")
             time.sleep(0.02)

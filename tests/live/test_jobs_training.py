@@ -71,7 +71,7 @@ def test_a_program_learns_and_reports(image, start_job, folder, name):
     reported = read_reported((folder.path / "readings.csv").read_text())
     assert [one.step for one in reported] == list(range(1, 31))
     assert [one.loss for one in reported] == pytest.approx(values, abs=6e-5)
-    now = folder.says()
+    now = folder.read_report()
     assert (now["state"], now["step"], now["steps"]) == ("done", 30, 30)
 
 
@@ -84,7 +84,7 @@ def test_a_job_goes_on_elsewhere_without_losing_or_repeating_a_step(image, start
     folder.send_request(checkpoint=1, hold=True)
     held = folder.wait(lambda now: now["checkpoint"] == 1 and now["state"] == "held")
     time.sleep(0.5)
-    assert folder.says()["step"] == held["step"] == held["checkpoint_step"], "it stands still"
+    assert folder.read_report()["step"] == held["step"] == held["checkpoint_step"], "it stands still"
     origin.kill()
 
     version = folder.send_request(checkpoint=1)
@@ -106,7 +106,7 @@ def test_sigterm_writes_a_checkpoint_from_which_it_goes_on(image, start_job, fol
     folder.wait(lambda now: now["state"] == "running" and now["step"] >= 5)
     job.stop(timeout=60)  # it ends within a second of its own, which a crowded machine may take long to give
     assert ended(job) == 143
-    now = folder.says()
+    now = folder.read_report()
     assert now["state"] == "held"
     assert now["checkpoint_step"] == now["step"] == len(printed(job))
     job.start()
