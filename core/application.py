@@ -29,6 +29,7 @@ from core.sampling.engines import Engines
 from core.tasks.states import contradictions
 from core.tasks.store import Tasks, WorkQueue
 from core.workspace.database import Database
+from core.workspace.database_schema import LedgerRow, LogRow, MetricRow, RunRow, SeriesRow, TaskRow
 from core.workspace.earlier_runs import EarlierRuns
 from core.workspace.evaluations import Evaluations
 from core.workspace.files import StorageError, disk_errors, sweep_older
@@ -37,7 +38,6 @@ from core.workspace.models import ModelLibrary
 from core.workspace.phase_labels import PhaseLabels
 from core.workspace.records import RunState, TaskState
 from core.workspace.sequences import SequenceLibrary
-from core.workspace.tables import LedgerRow, LogRow, MetricRow, RunRow, SeriesRow, TaskRow
 from core.workspace.trace_sets import TraceLibrary
 from core.workspace.trace_uploads import TraceUploads
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, select, update
 
 from core.tasks.crashed_workers import lost_tasks
+from core.workspace.database_schema import ExperimentRow, RunRow, TaskRow
 from core.workspace.files import new_id
 from core.workspace.records import RunState, TaskState
-from core.workspace.tables import ExperimentRow, RunRow, TaskRow
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

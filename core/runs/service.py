@@ -22,10 +22,10 @@ from core.experiments.spec_reader import from_dict
 from core.runs.records import Origin, RunRecords, left_by_dead
 from core.runs.runner import replay_arm, run_arm, run_key, run_scenario, scenario_key
 from core.runs.values import Keep, experiment_info, run_info
+from core.workspace.database_schema import ExperimentRow, RunRow
 from core.workspace.files import checked_id
 from core.workspace.ledgers import Ledgers
 from core.workspace.records import RunState
-from core.workspace.tables import ExperimentRow, RunRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

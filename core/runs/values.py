@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from core.experiments.spec import Experiment
+    from core.workspace.database_schema import ExperimentRow, RunRow
     from core.workspace.records import RunState
-    from core.workspace.tables import ExperimentRow, RunRow
 
 
 class Keep(StrEnum):

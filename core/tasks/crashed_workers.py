@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from core.tasks.states import ARROWS, Move
+from core.workspace.database_schema import ModelRow, TaskRow, TraceSetRow, WorkerRow
 from core.workspace.records import TaskState
-from core.workspace.tables import ModelRow, TaskRow, TraceSetRow, WorkerRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from sqlalchemy import insert, select, update
 
 from core.errors import Cancelled, Interrupted
+from core.workspace.database_schema import LogRow, MetricRow, TaskRow
 from core.workspace.records import TaskState
-from core.workspace.tables import LogRow, MetricRow, TaskRow
 
 if TYPE_CHECKING:
     import threading

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import update
 
+from core.workspace.database_schema import TaskRow
 from core.workspace.records import TaskState
-from core.workspace.tables import TaskRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

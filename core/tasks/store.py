@@ -21,10 +21,10 @@ from sqlalchemy import and_, delete, func, or_, select, update
 from core.errors import ConflictError, NotFoundError, SettingsError
 from core.tasks.crashed_workers import is_alive, lost_tasks
 from core.tasks.states import RETRYABLE, Move, transition
+from core.workspace.database_schema import LogRow, MetricRow, TaskRow, WorkerRow
 from core.workspace.files import checked_id, new_id
 from core.workspace.records import TaskInfo, TaskState, WorkerInfo
 from core.workspace.repository import moment
-from core.workspace.tables import LogRow, MetricRow, TaskRow, WorkerRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

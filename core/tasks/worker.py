@@ -24,8 +24,8 @@ from core.tasks.crashed_workers import BEAT_EVERY, birth_of, is_alive, stored_re
 from core.tasks.kind import TaskContext
 from core.tasks.states import Move, transition
 from core.tasks.store import WorkQueue
+from core.workspace.database_schema import WorkerRow
 from core.workspace.files import StorageError, disk_sentence, new_id
-from core.workspace.tables import WorkerRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from core.tasks.kind import Kind
     from core.tasks.store import Tasks
     from core.workspace.database import Database
-    from core.workspace.tables import TaskRow
+    from core.workspace.database_schema import TaskRow
 
 _LOG = logging.getLogger("phasedock.worker")
 _TIDY_EVERY = 15.0

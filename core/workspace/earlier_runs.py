@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from core.scheduling.deadline_planning.run_history import KindHistory, RunMeasurement, RunMeasurements
 from core.scheduling.engine_wrapper import EngineWrapper
-from core.workspace.tables import EarlierRunsRow
+from core.workspace.database_schema import EarlierRunsRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,7 +15,7 @@ from sqlalchemy import select, update
 
 from core.errors import NotFoundError
 from core.store.ledger import pack, unpack
-from core.workspace.tables import LedgerRow, RunRow, SeriesRow
+from core.workspace.database_schema import LedgerRow, RunRow, SeriesRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,9 +14,9 @@ from core.store.phase_models.archive import load_model, model_archive, model_fin
 from core.store.trace_sets import features_from_json, features_to_json
 from core.traces.model import TraceSet
 from core.workspace.cache import ByteCache
+from core.workspace.database_schema import ModelRow
 from core.workspace.records import ModelInfo
 from core.workspace.repository import Library, Repository, moment
-from core.workspace.tables import ModelRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

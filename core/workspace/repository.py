@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from sqlalchemy import select
 
 from core.errors import ConflictError, InputError, NotFoundError
+from core.workspace.database_schema import StoredRow
 from core.workspace.files import checked_id, disk_errors, new_id, publishing, remove
-from core.workspace.tables import StoredRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,10 +10,10 @@ from core.store.trace_sets import features_from_json, features_to_json
 from core.traces.model import Resampling, summarise
 from core.units import MIB
 from core.workspace.cache import ByteCache, share_of_memory, weight_of
+from core.workspace.database_schema import TraceSetRow
 from core.workspace.files import size_of
 from core.workspace.records import TraceSetInfo
 from core.workspace.repository import Library, Repository, moment
-from core.workspace.tables import TraceSetRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable

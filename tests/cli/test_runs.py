@@ -10,7 +10,7 @@ from core.errors import InputError
 from core.experiments.spec_reader import from_dict, read_experiment
 from core.runs import bundled
 from core.store.ledger import pack, unpack
-from core.workspace.tables import LedgerRow
+from core.workspace.database_schema import LedgerRow
 from tests.cli.test_cli import run, run_json
 from tests.experiments.making import RANDOM, THREE
 

@@ -14,8 +14,8 @@ from core.runs.runner import run_arm
 from core.runs.values import Keep
 from core.scheduling.policies import POLICIES
 from core.workspace import ledgers
+from core.workspace.database_schema import LedgerRow, RunRow, SeriesRow
 from core.workspace.records import RunState, TaskState
-from core.workspace.tables import LedgerRow, RunRow, SeriesRow
 from tests.experiments.making import RANDOM, some, three
 from tests.runtime.kinds_for_tests import until
 from tests.synthetic import synthetic_traces

@@ -28,10 +28,10 @@ from core.scheduling.actions import (
 )
 from core.scheduling.policies.autopilot.steering_evidence import EvidenceBook
 from core.units import format_cores
+from core.workspace.database_schema import RunRow
 from core.workspace.files import new_id
 from core.workspace.ledgers import Ledgers
 from core.workspace.records import NO_EXPERIMENT, RunState
-from core.workspace.tables import RunRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,8 +20,8 @@ from sqlalchemy import and_, delete, or_, select, update
 
 from core.engines.values import EngineKey
 from core.tasks.crashed_workers import lost_tasks
+from core.workspace.database_schema import PickRow, SavedLimitsRow, TaskRow
 from core.workspace.records import TaskState
-from core.workspace.tables import PickRow, SavedLimitsRow, TaskRow
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

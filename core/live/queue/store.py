@@ -9,8 +9,8 @@ from sqlalchemy import and_, delete, or_, select, update
 
 from core.errors import NotFoundError
 from core.live.queue.values import ACTIVE, COMES_FROM, QueueState, queued_job
+from core.workspace.database_schema import SubmittedJobRow
 from core.workspace.files import new_id
-from core.workspace.tables import SubmittedJobRow
 
 if TYPE_CHECKING:
     from collections.abc import Collection

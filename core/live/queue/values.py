@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from core.scheduling.actions import Mark
     from core.scheduling.model import Job, Profile
-    from core.workspace.tables import SubmittedJobRow
+    from core.workspace.database_schema import SubmittedJobRow
 
 
 # The states of a submitted job as a table: which state may follow which.

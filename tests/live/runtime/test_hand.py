@@ -8,7 +8,7 @@ from core.config import Settings
 from core.engines.docker_host.apply_limits import UNSET_VALUES
 from core.errors import ConflictError, InputError, RefusedError
 from core.sampling.values import ContainerAllowance, Mode
-from core.workspace.tables import SavedLimitsRow
+from core.workspace.database_schema import SavedLimitsRow
 from tests.live.limits import docker_limits, kernel_memory, kernel_quota
 from tests.live.waiting import ended, until
 from tests.live.workloads import FALLING

@@ -9,7 +9,7 @@ from core.bootstrap import open_workspace
 from core.config import Settings
 from core.errors import ConflictError, SettingsError
 from core.workspace.database import Database, head
-from core.workspace.tables import SchemaRow
+from core.workspace.database_schema import SchemaRow
 
 
 def test_many_may_make_the_tables_at_the_same_time(tmp_path):

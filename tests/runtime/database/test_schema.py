@@ -21,7 +21,7 @@ from core.config import Settings
 from core.errors import ConflictError, SettingsError
 from core.workspace import database
 from core.workspace.database import Database
-from core.workspace.tables import Base
+from core.workspace.database_schema import Base
 from tests.data.make_earlier_home import seen
 from tests.runtime.kinds_for_tests import kinds_for_tests
 

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import update
 
 from core.application import Finding, check_store
+from core.workspace.database_schema import TaskRow
 from core.workspace.records import RunState, TaskState
-from core.workspace.tables import TaskRow
 from tests.builders import small_model, small_traces
 from tests.cli.test_cli import run, run_json
 
@@ -81,7 +81,7 @@ def test_parts_of_what_is_gone_are_found(workspace, settings):
 
 @pytest.mark.parametrize(("state", "said"), [("done", "no result"), ("asleep", "unknown state")])
 def test_an_impossible_run_is_found(workspace, state, said):
-    from core.workspace.tables import RunRow
+    from core.workspace.database_schema import RunRow
 
     row = RunRow(
         id="r", experiment="", name="", label="", policy="", settings={}, seed=1, scenario="", key="",

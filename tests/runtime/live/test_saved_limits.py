@@ -15,8 +15,8 @@ from core.live.control.saved_limits import BY_HAND, SavedLimitsStore
 from core.sampling.values import EngineInfo, EngineState
 from core.tasks.crashed_workers import birth_of, this_host
 from core.workspace.database import Database
+from core.workspace.database_schema import SavedLimitsRow, TaskRow, WorkerRow
 from core.workspace.records import TaskState
-from core.workspace.tables import SavedLimitsRow, TaskRow, WorkerRow
 
 A, B = "a" * 64, "b" * 64
 LOCAL, BOX = EngineKey("local", "ID:LOCAL"), EngineKey("box", "ID:BOX")

@@ -14,10 +14,10 @@ from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES as REGISTER
 from core.workspace import code_version
+from core.workspace.database_schema import TaskRow
 from core.workspace.evaluations import Question
 from core.workspace.phase_labels import PhaseLabels
 from core.workspace.records import TaskState
-from core.workspace.tables import TaskRow
 from tests.builders import small_model, small_traces
 from tests.runtime.kinds_for_tests import until
 

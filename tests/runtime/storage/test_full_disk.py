@@ -13,9 +13,9 @@ from core.config import Settings
 from core.errors import SettingsError
 from core.tasks.worker import Worker
 from core.workspace.database import Database
+from core.workspace.database_schema import TaskRow
 from core.workspace.files import StorageError
 from core.workspace.records import TaskState
-from core.workspace.tables import TaskRow
 from tests.builders import small_traces, write_csv
 from tests.runtime.kinds_for_tests import kinds_for_tests, until
 

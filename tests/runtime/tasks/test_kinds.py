@@ -187,7 +187,7 @@ def test_what_a_dead_worker_had_published_counts_as_done(workspace, trace_set):
     info = workspace.models.add(model, name="m", task=task)
     from sqlalchemy import update
 
-    from core.workspace.tables import TaskRow
+    from core.workspace.database_schema import TaskRow
 
     with workspace.database.write() as session:
         session.execute(update(TaskRow).values(state="running", worker="c" * 16))

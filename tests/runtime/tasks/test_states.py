@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import select
 
 from core.tasks.states import ARROWS, COLUMNS, OPTIONAL, Move, contradictions, printed, transition
+from core.workspace.database_schema import TaskRow
 from core.workspace.records import TaskState
-from core.workspace.tables import TaskRow
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "runtime.md"
 FILLED = {"started": 1.0, "finished": 2.0, "worker": "w" * 16, "result": {}, "error_message": "It broke."}

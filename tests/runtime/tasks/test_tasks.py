@@ -10,8 +10,8 @@ from core.application import Workspace
 from core.errors import ConflictError, NotFoundError
 from core.tasks.store import WorkQueue
 from core.tasks.worker import Worker
+from core.workspace.database_schema import TaskRow, WorkerRow
 from core.workspace.records import TaskState
-from core.workspace.tables import TaskRow, WorkerRow
 from tests.runtime.kinds_for_tests import kinds_for_tests, until
 
 

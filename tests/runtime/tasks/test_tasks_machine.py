@@ -13,8 +13,8 @@ from core.config import Settings
 from core.errors import Cancelled, ConflictError, InputError, Interrupted
 from core.registry import Registry
 from core.tasks.worker import Worker
+from core.workspace.database_schema import WorkerRow
 from core.workspace.records import TaskState
-from core.workspace.tables import WorkerRow
 from tests.examples import fewer
 from tests.runtime.kinds_for_tests import kind_for_tests
 

@@ -10,8 +10,8 @@ from core.application import Workspace
 from core.runs.records import Origin
 from core.tasks import worker as worker_module
 from core.tasks.worker import Worker
+from core.workspace.database_schema import TaskRow
 from core.workspace.records import RunState, TaskState
-from core.workspace.tables import TaskRow
 from tests.experiments.making import some
 from tests.runtime.kinds_for_tests import kind_for_tests, kinds_for_tests, until
 

@@ -13,8 +13,8 @@ from core.cli.supervisor import log_to
 from core.tasks import crashed_workers
 from core.tasks.crashed_workers import birth_of, is_alive, this_host
 from core.tasks.worker import Worker
+from core.workspace.database_schema import WorkerRow
 from core.workspace.records import TaskState
-from core.workspace.tables import WorkerRow
 from tests.runtime.kinds_for_tests import kinds_for_tests, until
 
 
