@@ -242,7 +242,8 @@ def comparison(report: Mapping[str, Any]) -> None:
     console.print(plain(report["summary"]), highlight=False)
     for resource, best in report["best_reactive"].items():
         rows = [row for row in report["results"] if row["resource"] == resource]
-        console.print(f"\n[bold]{resource}[/]; the best reactive rule is {plain(str(best))}", highlight=False)
+        base = f"the best reactive rule is {plain(best)}" if best else "no reactive rule was compared"
+        console.print(f"\n[bold]{resource}[/]; {base}", highlight=False)
         print_table(Table(f"policies-{resource}", _COMPARED, rows), console, whole=("policy",))
     for missing in report["unavailable"]:
         console.print(

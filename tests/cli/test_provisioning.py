@@ -63,6 +63,12 @@ def test_allocations_give_the_figures_again(model, csv, tmp_path):
         assert row["matched"]["against_best"]["base"] == report["best_reactive"][row["resource"]]
 
 
+def test_a_comparison_without_a_reactive_rule_says_so(model, csv):
+    shown = run("evaluate", model, csv, "--cycle", 100, "--policies", "phase.rule").stdout
+    assert "cpu; no reactive rule was compared" in shown
+    assert "None" not in shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
