@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from dash import dcc, html
 from app.context import cached, workspace
 from app.figures.spread import Box, frequencies, spread
 from app.ui.basics import Node, aria, icon, phase_badge
+from app.ui.links import PageState, Query, free_text
 from core.errors import InputError
 from core.phases import ApplicationSettings
 from core.phases.describe import scale_for
@@ -29,7 +31,8 @@ from core.units import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Self
 
     import pandas as pd
     import plotly.graph_objects as go
@@ -208,17 +211,42 @@ _NARROWEST = 6
 
 def labelled(trace_set_id: str, model_id: str, dwell: float = 0.0) -> tuple[Labelling, tuple[str, ...]]:
     """The labelling of a trace set under a model, and the fingerprints of both, for cache keys."""
+    labelling = workspace().labels.get(trace_set_id, model_id, dwell)
+    return labelling, _prints(trace_set_id, model_id, dwell)
+
+
+def _prints(trace_set_id: str, model_id: str, dwell: float) -> tuple[str, ...]:
     space = workspace()
-    prints = (space.traces.get(trace_set_id).fingerprint, space.models.get(model_id).fingerprint)
-    return space.labels.get(trace_set_id, model_id, dwell), (*prints, f"{dwell:g}")
+    return space.traces.get(trace_set_id).fingerprint, space.models.get(model_id).fingerprint, f"{dwell:g}"
 
 
-def shown_dwell(trace_set_id: str, model_id: str, asked: str | None) -> float:
-    """The minimum dwell time of an address in seconds; the usual one where it says none, or says it wrong."""
-    try:
-        return ApplicationSettings.read(asked or "").minimum_dwell
-    except InputError:
-        return workspace().labels.default_dwell(trace_set_id, model_id)
+@dataclass(frozen=True, slots=True)
+class LabelledTraces(PageState):
+    """A trace set under a model, as a page shows it."""
+
+    #: Ids of the trace set and the model.
+    traces: str = free_text("")
+    model: str = free_text("")
+    #: The minimum dwell time in seconds, the usual one unless given; 0 takes phases as labelled.
+    dwell: float = 0.0
+
+    @classmethod
+    def of(cls, trace_set_id: str, model_id: str, values: Mapping[str, str]) -> Self:
+        """The choices of an address about a trace set and a model, which it need not name."""
+        return cls.read(Query("", {**values, "traces": trace_set_id, "model": model_id}))
+
+    @classmethod
+    def derive(cls, query: Query) -> dict[str, Any]:
+        """The minimum dwell time."""
+        try:
+            return {"dwell": ApplicationSettings.read(query.get("dwell") or "").minimum_dwell}
+        except InputError:
+            pair = query.values["traces"], query.values["model"]
+            return {"dwell": workspace().labels.default_dwell(*pair)}
+
+    def prints(self) -> tuple[str, ...]:
+        """What the phases of every sample depend on, for keys of caches."""
+        return _prints(self.traces, self.model, self.dwell)
 
 
 def execution_rows(trace_set_id: str, model_id: str, dwell: float = 0.0) -> str:

@@ -37,7 +37,7 @@ def traces(place):
 
 @pytest.fixture
 def view(traces, model):
-    return View.read(traces.id, model.id, "cpu,memory,gpu,network_in,loss", "0")
+    return View.of(traces.id, model.id, {"lanes": "cpu,memory,gpu,network_in,loss", "dwell": "0"})
 
 
 def saved(server, address):
@@ -52,7 +52,7 @@ def test_every_lane_is_drawn_and_offered_and_an_address_that_says_nothing_shows_
     name = wide_traces().ids[0]
     used = {line.name for line in execution_timeline(view, name).data if line.meta and "lane" in line.meta}
     assert {"CPU", "Memory", "GPU 0", "GPU 1", "Network in", "Loss"} <= used
-    usual = View.read(traces.id, model.id, None, None)
+    usual = View.of(traces.id, model.id, {})
     assert [lane.title for lane in usual.lanes] == ["CPU", "Memory", "GPU"]
     assert "Network in" in str(lanes_menu(usual))
     shown = str(details(view)[0]) + str(details(view)[2])
@@ -93,10 +93,10 @@ def test_the_timelines_file_is_what_is_shown(server, place, traces, view):
 
 def test_the_minimum_dwell_time_is_in_the_address_and_can_be_turned_off(place, traces, model):
     suggested = place.labels.default_dwell(traces.id, model.id)
-    assert View.read(traces.id, model.id, None, None).dwell == suggested
-    assert View.read(traces.id, model.id, None, "0").dwell == 0
-    assert View.read(traces.id, model.id, None, "nan").dwell == suggested
-    smooth = View.read(traces.id, model.id, None, "95")
+    assert View.of(traces.id, model.id, {}).dwell == suggested
+    assert View.of(traces.id, model.id, {"dwell": "0"}).dwell == 0
+    assert View.of(traces.id, model.id, {"dwell": "nan"}).dwell == suggested
+    smooth = View.of(traces.id, model.id, {"dwell": "95"})
     assert smooth.labelling().runs.seconds[smooth.labelling().runs.phase >= 0].min() >= 20
     assert "Segments ≥ 1 min 35 s" in str(dwell_picker(smooth))
     assert "Segments as labelled" in str(dwell_picker(smooth))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 import dash_mantine_components as dmc
@@ -14,7 +14,8 @@ from app.context import workspace
 from app.figures.timeline import Runs, Series, timeline
 from app.ui import evaluations
 from app.ui.basics import Node, aria, card, icon, icon_button, opener
-from app.ui.phases import attributes, shown_dwell, titles
+from app.ui.links import free_text
+from app.ui.phases import LabelledTraces, attributes, titles
 from app.ui.tables import grid
 from core.errors import NotFoundError
 from core.phases.describe import scale_for
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from app.context import Choice
+    from app.ui.links import Query
     from core.traces.model import FloatArray, TraceSet
     from core.workspace.phase_labels import Labelling
 
@@ -106,32 +108,34 @@ def picker(found: Overlays, policy: str | None) -> Node:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """A trace set under a model, as it is shown."""
+class View(LabelledTraces):
+    """The choices of the page."""
 
-    #: Their ids.
-    traces: str
-    model: str
     #: What is shown of the traces.
-    lanes: tuple[Lane, ...]
-    #: The minimum dwell time in seconds; 0 shows phases as labelled.
-    dwell: float = 0.0
+    lanes: tuple[Lane, ...] = ()
+    #: The execution, or None for the first, and the zoom: its begin and end in seconds, or None.
+    execution: str | None = free_text()
+    window: tuple[float, float] | None = None
+    #: The policy whose allocation is drawn, and the comparison that it is taken from.
+    overlay: str = free_text("")
+    evaluation: str | None = free_text()
 
     @classmethod
-    def read(cls, traces: str, model: str, shown: str | None, dwell: str | None) -> View:
-        """The view of an address; what it leaves out, or says wrong, is as usual."""
-        offered = offered_lanes(traces)
-        return cls(traces, model, select_lanes(offered, keys_in(shown)), shown_dwell(traces, model, dwell))
+    def derive(cls, query: Query) -> dict[str, Any]:
+        """The minimum dwell time; lanes, usual for the traces unless the address has some; and the zoom."""
+        names = query.get("lanes")
+        keys = [unquote(name) for name in names.split(",")] if names else None
+        lanes = select_lanes(offered_lanes(query.values["traces"]), keys)
+        try:
+            start, end = float(query.get("x0") or ""), float(query.get("x1") or "")
+        except ValueError:
+            start = end = math.nan
+        window = (start, end) if math.inf > end > start >= 0 else None
+        return {**LabelledTraces.derive(query), "lanes": lanes, "window": window}
 
     def labelling(self) -> Labelling:
         """The phases of every sample."""
         return workspace().labels.get(self.traces, self.model, self.dwell)
-
-    def key(self) -> tuple[str, ...]:
-        """What the view depends on, for caches of what is made from it."""
-        space = workspace()
-        prints = (space.traces.get(self.traces).fingerprint, space.models.get(self.model).fingerprint)
-        return (*prints, f"{self.dwell:g}", written_keys(self.lanes))
 
 
 def offered_lanes(traces: str) -> tuple[Lane, ...]:
@@ -139,23 +143,9 @@ def offered_lanes(traces: str) -> tuple[Lane, ...]:
     return list_lanes(workspace().traces.get(traces).features)
 
 
-def keys_in(text: str | None) -> list[str] | None:
-    """The keys of lanes in an address, None where it names none."""
-    return [unquote(part) for part in text.split(",")] if text else None
-
-
 def written_keys(shown: Sequence[Lane]) -> str:
     """Lanes as an address has them."""
     return ",".join(quote(lane.key, safe="") for lane in shown)
-
-
-def window_of(x0: str | None, x1: str | None) -> tuple[float, float] | None:
-    """The zoom of an address; None for anything that is not a span of time."""
-    try:
-        start, end = float(x0 or ""), float(x1 or "")
-    except ValueError:
-        return None
-    return (start, end) if math.inf > end > start >= 0 else None
 
 
 @dataclass(frozen=True, slots=True)

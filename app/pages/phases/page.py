@@ -25,7 +25,6 @@ from app.pages.phases.executions import (
     phone_picker,
     picker,
     sentence,
-    window_of,
     written_keys,
 )
 from app.ui.basics import Node, aria, card, icon, icon_button, link_button, opener, page_head
@@ -97,24 +96,24 @@ def _label(value: str, suggested: str, seconds: float) -> str:
     return f"{text}, suggested" if value == suggested else text
 
 
-def timeline_card(
-    view: View, name: str, window: tuple[float, float] | None, over: Overlays | None, policy: str | None
-) -> Node:
+def timeline_card(view: View, name: str, over: Overlays | None) -> Node:
     """The timeline of an execution."""
     evaluation, heading = over.evaluation if over else "", execution_heading(view.traces, name)
-    figure = execution_timeline(view, name, window, (evaluation, policy or ""))
+    figure = execution_timeline(view, name, view.window, (evaluation, view.overlay))
     keys = _keys(given=over is not None, limited=any(lane.limit is not None for lane in view.lanes))
     return card(
         html.Span(heading.title, id="execution-title"),
         graph("timeline", figure, f"What {name} used over time, with its phases"),
         html.Div(keys, className="keys only-phone"),
-        html.P(sentence(evaluation, policy, name), id="overlay-note", className="small ink3", role="status"),
+        html.P(
+            sentence(evaluation, view.overlay, name), id="overlay-note", className="small ink3", role="status"
+        ),
         dcc.Store(id="overlay-from", data=evaluation),
-        dcc.Store(id="overlay-chosen", data={"policy": policy or "", "window": None}),
+        dcc.Store(id="overlay-chosen", data={"policy": view.overlay, "window": None}),
         note=html.Span(heading.note, id="execution-note", className="small"),
         tools=[
             html.Div(keys, className="keys only-desktop"),
-            picker(over, policy) if over else None,
+            picker(over, view.overlay) if over else None,
             lanes_menu(view),
             *_tools(view),
         ],
@@ -162,7 +161,12 @@ def details(view: View) -> list[Node]:
 
 def _spread_card(view: View) -> Node:
     found = view.labelling()
-    figures = cached(lambda: spread_figures(found.statistics, view.lanes), "spread", *view.key())
+    figures = cached(
+        lambda: spread_figures(found.statistics, view.lanes),
+        "spread",
+        *view.prints(),
+        written_keys(view.lanes),
+    )
     samples = sum(each.samples for each in live(found.statistics))
     info = workspace().traces.get(view.traces)
     counts = f"{plural(info.n_executions, 'execution')}, {plural(samples, 'labelled sample')}"
@@ -235,7 +239,7 @@ def show_details(shown: dict[str, Any], choice: dict[str, str]) -> tuple[Any, st
 
 
 def _view(shown: dict[str, Any], choice: dict[str, str]) -> View:
-    return View.read(choice["traces"], choice["model"], shown["lanes"], shown["dwell"])
+    return View.of(choice["traces"], choice["model"], {key: shown[key] for key in ("lanes", "dwell")})
 
 
 def _register_timeline(app: Dash) -> None:
@@ -310,16 +314,7 @@ def _nothing_yet(choice: Choice) -> Node:
 
 
 @safe_page("Phases")
-def layout(
-    traces: str | None = None,
-    model: str | None = None,
-    execution: str | None = None,
-    x0: str | None = None,
-    x1: str | None = None,
-    overlay: str | None = None,
-    evaluation: str | None = None,
-    **query: str,
-) -> Node:
+def layout(traces: str | None = None, model: str | None = None, **query: str) -> Node:
     """Lay the page out for what the address names."""
     choice = chosen(traces, model)
     pair = choice.pair()
@@ -328,12 +323,11 @@ def layout(
     wrong = misfit(choice, "/phases")
     if wrong is not None:
         return [page_head("Phases"), wrong]
-    view = View.read(pair[0].id, pair[1].id, query.get("lanes"), query.get("dwell"))
+    view = View.of(pair[0].id, pair[1].id, query)
     names = execution_names(view.traces)
-    name = execution or names[0]
-    over = overlays(choice, evaluation)
+    name = view.execution or names[0]
     right = [
-        timeline_card(view, name, window_of(x0, x1), over, overlay),
+        timeline_card(view, name, overlays(choice, view.evaluation)),
         html.Div(details(view), id="phase-details", className="stack"),
     ]
     left = executions_card(execution_rows(view.traces, view.model, view.dwell), len(names), name)

@@ -8,7 +8,7 @@ import numpy as np
 from flask import Blueprint, request
 
 from app.context import chosen, workspace
-from app.pages.phases.executions import View, overlays, series, window_of, written_keys
+from app.pages.phases.executions import View, overlays, series, written_keys
 from app.ui.basics import card
 from app.ui.phases import PHASE_CELLS, PHASE_COLUMNS, execution_names
 from app.ui.tables import download, html_table, table_route
@@ -67,14 +67,13 @@ def timeline_table(trace_set_id: str, model_id: str) -> Table:
     The address takes what the page's own does: ``execution``, ``x0`` and ``x1``, ``lanes``, ``dwell``,
     ``overlay`` and ``evaluation``.
     """
-    query = request.args
-    view = View.read(trace_set_id, model_id, query.get("lanes"), query.get("dwell"))
-    name = query.get("execution") or execution_names(trace_set_id)[0]
+    view = View.of(trace_set_id, model_id, request.args.to_dict())
+    name = view.execution or execution_names(trace_set_id)[0]
     traces = workspace().traces.execution(trace_set_id, name)
-    over = overlays(chosen(trace_set_id, model_id), query.get("evaluation"))
-    drawn = (over.evaluation, query.get("overlay", "")) if over else None
+    over = overlays(chosen(trace_set_id, model_id), view.evaluation)
+    drawn = (over.evaluation, view.overlay) if over else None
     elapsed = traces.time - traces.time[0]
-    start, end = window_of(query.get("x0"), query.get("x1")) or (0.0, float(elapsed[-1]))
+    start, end = view.window or (0.0, float(elapsed[-1]))
     inside = np.flatnonzero((elapsed >= start) & (elapsed <= end))
     found = view.labelling()
     lines = [line for lane in series(view, found, traces, name, drawn) for line in _lines(lane)]
@@ -105,7 +104,8 @@ def _cells(column: FloatArray) -> list[float | None]:
 @table_route(blueprint, "/api/traces/<trace_set_id>/statistics/<model_id>.csv")
 def statistics_table(trace_set_id: str, model_id: str) -> Table:
     """Every phase's statistics, warm-up included; quantities that are not shown are in the file only."""
-    view = View.read(trace_set_id, model_id, request.args.get("lanes"), f"{requested_dwell():g}")
+    values = {**request.args.to_dict(), "dwell": f"{requested_dwell():g}"}
+    view = View.of(trace_set_id, model_id, values)
     return _statistics(view, workspace().traces.get(trace_set_id).name)
 
 

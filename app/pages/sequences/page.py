@@ -35,7 +35,6 @@ from app.pages.sequences.query import AHEAD, HIDE, STEPS, View, behind, default_
 from app.pages.sequences.tables import EDGES, FILES, address_of, edge_rows
 from app.ui.basics import Node, aria, empty, page_head
 from app.ui.graph import graph, graph_id
-from app.ui.links import Query
 from app.ui.nothing_yet import far_notice, misfit
 from app.ui.page import Page, Room, safe_page
 from app.ui.tables import download, grid, page_export
@@ -174,7 +173,7 @@ def register(app: Dash) -> None:
 
 
 def _view_of(of: dict[str, str], **more: str) -> View:
-    return View.read(Query("/sequences", {**of, **more}))
+    return View.of(of["traces"], of["model"], {**of, **more})
 
 
 def reshape(memory: str, step: str, hide: str, of: dict[str, str]) -> tuple[Any, ...]:
@@ -279,10 +278,10 @@ def layout(traces: str | None = None, model: str | None = None, **query: str) ->
     wrong = misfit(choice, "/sequences")
     if wrong is not None:
         return [page_head("Sequences"), wrong]
-    view = View.read(Query("/sequences", {**query, "traces": pair[0].id, "model": pair[1].id}))
+    view = View.of(pair[0].id, pair[1].id, query)
     if not view.analysis().sequences.n_runs:
         return [page_head("Sequences"), too_short(choice, view.analysis().sequences.n_executions)]
-    after = _after(view, query.get("after"))
+    after = _after(view)
     cards = [
         prototypes_card(view, choice),
         next_card(view, after),
@@ -293,7 +292,7 @@ def layout(traces: str | None = None, model: str | None = None, **query: str) ->
     return [
         dcc.Store(id="seq-of", data={**choice.query(), **view.depends()}),
         dcc.Store(id="seq-after", data=written(after)),
-        dcc.Store(id="seq-pick", data=query.get("pick")),
+        dcc.Store(id="seq-pick", data=view.pick),
         dcc.Store(id="seq-nothing"),
         page_head("Sequences", lead(view), controls(view)),
         html.Div(far_notice(*pair), className="far"),
@@ -302,9 +301,9 @@ def layout(traces: str | None = None, model: str | None = None, **query: str) ->
     ]
 
 
-def _after(view: View, asked: str | None) -> tuple[int, ...]:
-    """The phases that an address asks what comes after, if they occur; else the ones seen most often."""
-    after, analysis = state_of(asked), view.analysis()
+def _after(view: View) -> tuple[int, ...]:
+    """The state of the address if its phases occur; else the one seen most often."""
+    after, analysis = state_of(view.after), view.analysis()
     known = after and set(after) <= set(analysis.sequences.phases)
     return after if known else default_after(analysis, view.memory)
 

@@ -7,14 +7,14 @@ is ``node:2.4``, ``edge:2.4:1``, ``path:17`` or ``tree:17``; the last two are no
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from app.context import workspace
 from app.figures.theme import phase_name
-from app.ui.links import PageState, Query, free_text, parameter
-from app.ui.phases import shown_dwell
+from app.ui.links import free_text, parameter
+from app.ui.phases import LabelledTraces
 from core.errors import NotFoundError
 from core.sequences import END, Step, Warmup
 from core.units import format_share
@@ -33,12 +33,9 @@ State = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class View(PageState):
+class View(LabelledTraces):
     """The choices of the page."""
 
-    #: Ids of the trace set and the model.
-    traces: str = free_text("")
-    model: str = free_text("")
     #: Of the graph, and what becomes of warm-up.
     memory: int = parameter(lambda value: int(value) if value in {"1", "2", "3"} else 1)
     step: Step = parameter(lambda value: Step(value) if value in list(Step) else Step.RUN)
@@ -47,14 +44,9 @@ class View(PageState):
     hide: float = parameter(lambda value: float(value) if value in HIDE else 0.1)
     #: How many phases ahead the forecast looks.
     ahead: int = parameter(lambda value: int(value) if value in AHEAD else 1)
-    #: The minimum dwell time in seconds; 0 takes phases as labelled.
-    dwell: float = 0.0
-
-    @classmethod
-    def derive(cls, query: Query) -> dict[str, Any]:
-        """The minimum dwell time, usual for the traces and the model unless the address has one."""
-        values = query.values
-        return {"dwell": shown_dwell(values["traces"], values["model"], query.get("dwell"))}
+    #: The state whose future is forecast, and what is picked, both as the address writes them.
+    after: str | None = free_text()
+    pick: str | None = free_text()
 
     def analysis(self) -> SequenceAnalysis:
         """The sequences of its trace set under its model."""
@@ -63,15 +55,6 @@ class View(PageState):
     def depends(self) -> dict[str, str]:
         """What its sequences depend on beside traces and model, as an address has it."""
         return {"warmup": self.warmup.value, "dwell": f"{self.dwell:g}"}
-
-    def prints(self) -> tuple[str, ...]:
-        """What its sequences depend on."""
-        space = workspace()
-        return (
-            space.traces.get(self.traces).fingerprint,
-            space.models.get(self.model).fingerprint,
-            *self.depends().values(),
-        )
 
 
 def written(state: Sequence[int]) -> str:

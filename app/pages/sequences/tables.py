@@ -9,7 +9,6 @@ from flask import Blueprint, request
 
 from app.context import cached, workspace
 from app.pages.sequences.query import View, behind, name_of, named, state_of, written, written_path
-from app.ui.links import Query
 from app.ui.phases import strips
 from app.ui.tables import grid_rows, table_grid, table_route
 from core.errors import InputError
@@ -43,7 +42,7 @@ def address_of(view: View, table: str) -> str:
 
 
 def _view(trace_set_id: str, model_id: str) -> View:
-    return View.read(Query("", {**request.args.to_dict(), "traces": trace_set_id, "model": model_id}))
+    return View.of(trace_set_id, model_id, request.args.to_dict())
 
 
 def _name(view: View, table: str) -> str:
@@ -91,7 +90,7 @@ def paths_table(view: View, most: int | None = None) -> Table:
 
 def path_rows(view: View) -> list[dict[str, Any]]:
     """One row per path for the grid, the most frequent first."""
-    return cached(lambda: _path_rows(view), "paths", *view.prints())
+    return cached(lambda: _path_rows(view), "paths", view.warmup, *view.prints())
 
 
 def _path_rows(view: View) -> list[dict[str, Any]]:
@@ -263,7 +262,8 @@ def tree(trace_set_id: str, model_id: str) -> Table:
 @table_route(blueprint, f"{_BASE}/next.csv")
 def next_phases(trace_set_id: str, model_id: str) -> Table:
     """What comes after some phases, and the curve of leaving."""
-    view, after = _view(trace_set_id, model_id), state_of(request.args.get("after"))
+    view = _view(trace_set_id, model_id)
+    after = state_of(view.after)
     if not after:
         raise InputError(
             "No phases are named to start from.", "Give them as after=2.4, the present one last."
@@ -285,7 +285,7 @@ def next_phases(trace_set_id: str, model_id: str) -> Table:
 def executions_behind(trace_set_id: str, model_id: str) -> Table:
     """The executions behind what was picked."""
     view = _view(trace_set_id, model_id)
-    found = behind(view, request.args.get("pick", ""))
+    found = behind(view, view.pick or "")
     ids = view.analysis().sequences.ids
     pairs = zip(found.executions.tolist(), found.times.tolist(), strict=True)
     rows = [(ids[place], times) for place, times in pairs]

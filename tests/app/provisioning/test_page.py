@@ -158,7 +158,7 @@ def test_an_overlay_draws_what_a_policy_gave_to_a_held_out_container(evaluated):
     assert pair is not None
     split = result.report["split"]
     inside, outside = split["held_out"][0], split["training"][0]
-    view = PhasesView.read(pair[0].id, pair[1].id, None, None)
+    view = PhasesView.of(pair[0].id, pair[1].id, {})
     figure = execution_timeline(view, inside, None, (result.id, "prev.step.max"))
     drawn = [trace for trace in figure.data if trace.name == "prev.step.max allocation"]
     assert len(drawn) == 2
