@@ -37,8 +37,8 @@ def healthz() -> Response:
 @blueprint.post("/api/uploads")
 def begin_upload() -> Response:
     """Announce a file by name and size; the answer has the id to send it to."""
-    asked: Any = request.get_json(silent=True) or {}
-    name, size = asked.get("name"), asked.get("size")
+    body: Any = request.get_json(silent=True) or {}
+    name, size = body.get("name"), body.get("size")
     if not isinstance(name, str) or not isinstance(size, int):
         raise InputError("An upload needs a name and a size.", 'Send {"name": "traces.csv", "size": 1234}.')
     return jsonify(id=workspace().uploads.begin(name, size))

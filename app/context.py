@@ -54,11 +54,11 @@ def install(server: Flask, settings: Settings) -> None:
 def cached(make: Callable[[], T], *key: object) -> T:
     """What `make` returns, from the cache if the key was seen before."""
     name = "|".join(str(part) for part in (code_digest(("app", "core")), *key))
-    found: T | None = _cache.get(name)
-    if found is None:
-        found = make()
-        _cache.set(name, found)
-    return found
+    value: T | None = _cache.get(name)
+    if value is None:
+        value = make()
+        _cache.set(name, value)
+    return value
 
 
 EXTENSION = "phasedock"
@@ -106,8 +106,8 @@ def chosen(traces: str | None = None, model: str | None = None) -> Choice:
     if model:
         return Choice(trace_set, space.models.get(model))
     fitting = space.models.compatible(trace_set.id) if trace_set else []
-    own = [info for info in fitting if trace_set and info.trace_set_id == trace_set.id]
-    return Choice(trace_set, next(iter(own or fitting), None))
+    trained_here = [info for info in fitting if trace_set and info.trace_set_id == trace_set.id]
+    return Choice(trace_set, next(iter(trained_here or fitting), None))
 
 
 def address(path: str, choice: Choice | None = None, **more: str | float | None) -> str:

@@ -81,9 +81,9 @@ def is_address(host: str) -> bool:
 
 def is_same_origin(origin: str, scheme: str, host: str) -> bool:
     """Whether an Origin header names exactly the server that a request was sent to."""
-    named, separator, rest = origin.partition("://")
-    theirs, ours = read_authority(rest), read_authority(host)
-    if not separator or named != scheme or rest != rest.lower() or theirs is None or ours is None:
+    named, separator, authority = origin.partition("://")
+    theirs, ours = read_authority(authority), read_authority(host)
+    if not separator or named != scheme or authority != authority.lower() or theirs is None or ours is None:
         return False
     default = _DEFAULT_PORTS.get(scheme)
     return theirs.host == ours.host and (theirs.port or default) == (ours.port or default)
@@ -222,8 +222,8 @@ class Gate:
         if self._too_often():
             wrong = "Too many attempts. Wait a minute, then try again."
             return make_response(render_template_string(LOGIN_PAGE, wrong=wrong), 429)
-        given = request.form.get("password", "").encode()
-        if hmac.compare_digest(given, self._password):
+        password = request.form.get("password", "").encode()
+        if hmac.compare_digest(password, self._password):
             session.permanent = True
             session["signed_in"] = self._signed_in
             return redirect("/")

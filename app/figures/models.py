@@ -93,11 +93,11 @@ def criterion(
     return go.Figure(_points(ks, values, recommended, _names(recommended, mark)), layout)
 
 
-def _phases_axis(least: int, most: int) -> dict[str, Any]:
+def _phases_axis(min_phases: int, max_phases: int) -> dict[str, Any]:
     return theme.axis(
-        tick0=least,
+        tick0=min_phases,
         dtick=1,
-        range=[least - 0.5, most + 0.7],
+        range=[min_phases - 0.5, max_phases + 0.7],
         hoverformat="d",
         unifiedhovertitle={"text": "%{x} phases"},
     )
@@ -146,14 +146,17 @@ MOST = 12
 
 def trials(labels: Sequence[str], held_out: Sequence[float], training: Sequence[float]) -> go.Figure:
     """Draw the best trials."""
-    shown = [f"{place + 1}. {label}" for place, label in enumerate(labels[:MOST])]
-    held, trained = list(held_out[:MOST]), list(training[:MOST])
-    gaps = [_gap(here, there, label) for here, there, label in zip(held, trained, shown, strict=True)]
-    marks = [
-        _marks("training", trained, shown, theme.ink("line_strong"), 7),
-        _marks("held out", held, shown, theme.ink("accent"), 9),
+    names = [f"{place + 1}. {label}" for place, label in enumerate(labels[:MOST])]
+    held_out_errors, training_errors = list(held_out[:MOST]), list(training[:MOST])
+    gaps = [
+        _gap(here, there, label)
+        for here, there, label in zip(held_out_errors, training_errors, names, strict=True)
     ]
-    return go.Figure([*gaps, *marks], _layout(len(shown)))
+    marks = [
+        _marks("training", training_errors, names, theme.ink("line_strong"), 7),
+        _marks("held out", held_out_errors, names, theme.ink("accent"), 9),
+    ]
+    return go.Figure([*gaps, *marks], _layout(len(names)))
 
 
 def _layout(count: int) -> go.Layout:

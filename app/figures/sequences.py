@@ -123,7 +123,7 @@ def _cells(
         [[pick, int(count), row, column] for pick, count, column in zip(p, c, columns, strict=True)]
         for p, c, row in zip(picks, counts.tolist(), rows, strict=True)
     ]
-    said = "%{customdata[1]} → %{customdata[2]}: %{z:.3f}<br>%{customdata[0]:,} times<extra></extra>"
+    hover = "%{customdata[1]} → %{customdata[2]}: %{z:.3f}<br>%{customdata[0]:,} times<extra></extra>"
     return go.Heatmap(
         z=chances,
         x=list(range(width)),
@@ -135,7 +135,7 @@ def _cells(
         showscale=False,
         colorscale=[[0, theme.ink("sunken")], [1, theme.ink("accent")]],
         customdata=data,
-        hovertemplate=said,
+        hovertemplate=hover,
     )
 
 

@@ -147,5 +147,5 @@ def _bars(groups: Sequence[str], phase: int, parts: Sequence[float]) -> go.Bar:
     )
 
 
-def _shortened(name: str, most: int = 26) -> str:
-    return name if len(name) <= most else f"{name[: most - 1]}…"
+def _shortened(name: str, max_letters: int = 26) -> str:
+    return name if len(name) <= max_letters else f"{name[: max_letters - 1]}…"

@@ -160,10 +160,10 @@ def upright(x: float, colour: str) -> dict[str, Any]:
     }
 
 
-def moment_line(moment: float) -> dict[str, Any]:
+def moment_line(time: float) -> dict[str, Any]:
     """A line across a whole figure at one moment; the first shape of a figure that has one."""
     line = {"color": ink("accent"), "width": 1.5}
-    return {"type": "line", "x0": moment, "x1": moment, "y0": 0, "y1": 1, "yref": "paper", "line": line}
+    return {"type": "line", "x0": time, "x1": time, "y0": 0, "y1": 1, "yref": "paper", "line": line}
 
 
 def quantity_title(text: str, *, x: float = 0.0, y: float = 1.0, **more: Any) -> dict[str, Any]:

@@ -47,11 +47,11 @@ class Runs:
         if not len(phases):
             return cls(np.zeros(1), np.zeros(0, dtype=np.int16))
         end = begin + seconds
-        apart = np.flatnonzero(begin[1:] > end[:-1] + 1e-6) + 1
-        edges = np.insert(np.append(begin, end[-1]), apart, end[apart - 1])
-        return cls(edges, np.insert(phases, apart, BETWEEN_SEGMENTS))
+        gaps = np.flatnonzero(begin[1:] > end[:-1] + 1e-6) + 1
+        edges = np.insert(np.append(begin, end[-1]), gaps, end[gaps - 1])
+        return cls(edges, np.insert(phases, gaps, BETWEEN_SEGMENTS))
 
-    def within(self, start: float, end: float, most: int = MOST_RUNS) -> Runs:
+    def within(self, start: float, end: float, max_runs: int = MOST_RUNS) -> Runs:
         """The runs to draw in a stretch of time: all of them, or only the phases that prevail.
 
         Where more than `most` runs would have to share the width of a screen, each of `most` equal
@@ -60,11 +60,11 @@ class Runs:
         low = max(int(np.searchsorted(self.edges, start, side="right")) - 1, 0)
         high = int(np.searchsorted(self.edges, end, side="left"))
         edges, phases = self.edges[low : high + 1], self.phases[low:high]
-        if len(phases) <= most:
+        if len(phases) <= max_runs:
             return Runs(edges, phases)
-        bounds = np.linspace(edges[0], edges[-1], most + 1)
+        bounds = np.linspace(edges[0], edges[-1], max_runs + 1)
         kinds, kind = np.unique(phases, return_inverse=True)
-        time = np.empty((most, len(kinds)))
+        time = np.empty((max_runs, len(kinds)))
         for position in range(len(kinds)):
             spent = np.concatenate([[0.0], np.cumsum(np.where(kind == position, np.diff(edges), 0.0))])
             time[:, position] = np.diff(np.interp(bounds, edges, spent))
@@ -103,7 +103,7 @@ def band(
     )
 
 
-def names(runs: Runs, yaxis: str, shown: tuple[float, float]) -> go.Scatter:
+def names(runs: Runs, yaxis: str, visible_range: tuple[float, float]) -> go.Scatter:
     """The runs' names on the row beneath, where there is room, each in the middle of what is seen of its run.
 
     The browser chooses them anew after a zoom, and says with them in which phase a moment is: `customdata` is
@@ -111,9 +111,9 @@ def names(runs: Runs, yaxis: str, shown: tuple[float, float]) -> go.Scatter:
     seen are texts of the figure: a browser needs as long for each that is not as for one that is.
     """
     begin, end = runs.edges[:-1], runs.edges[1:]
-    low, high = np.clip(begin, *shown), np.clip(end, *shown)
-    wide = (high - low > ROOM_FOR_NAME * (shown[1] - shown[0])) & (runs.phases >= 0)
-    told = [
+    low, high = np.clip(begin, *visible_range), np.clip(end, *visible_range)
+    wide = (high - low > ROOM_FOR_NAME * (visible_range[1] - visible_range[0])) & (runs.phases >= 0)
+    labels = [
         [
             float(a),
             float(b),
@@ -123,16 +123,16 @@ def names(runs: Runs, yaxis: str, shown: tuple[float, float]) -> go.Scatter:
         ]
         for a, b, phase in zip(begin, end, runs.phases, strict=True)
     ]
-    seen = [told[at] for at in np.flatnonzero(wide)]
+    visible_labels = [labels[at] for at in np.flatnonzero(wide)]
     return go.Scatter(
         x=((low + high) / 2)[wide],
-        y=np.full(len(seen), 0.5),
+        y=np.full(len(visible_labels), 0.5),
         xaxis="x",
         yaxis=yaxis,
         mode="text",
-        text=[f"<b>{run[2]}</b>" for run in seen],
-        customdata=told,
-        textfont={"size": 11, "color": [run[4] for run in seen]},
+        text=[f"<b>{run[2]}</b>" for run in visible_labels],
+        customdata=labels,
+        textfont={"size": 11, "color": [run[4] for run in visible_labels]},
         meta={"names": True},
         hoverinfo="skip",
         name="names",
@@ -143,16 +143,16 @@ MOST_POINTS = 4_000
 """The most samples drawn of one line."""
 
 
-def minmax_indices(values: FloatArray, most: int = MOST_POINTS) -> IntArray:
+def minmax_indices(values: FloatArray, max_points: int = MOST_POINTS) -> IntArray:
     """Indices of the samples to draw, ascending, at most `most` (and two more for the ends).
 
     Samples are cut into equal stretches; each keeps its smallest and its largest value, so that every spike
     survives.
     """
     n = len(values)
-    if n <= most:
+    if n <= max_points:
         return np.arange(n)
-    stretches = max(most // 2, 1)
+    stretches = max(max_points // 2, 1)
     size = -(-n // stretches)
     padded = np.full(size * stretches, np.nan)
     padded[:n] = values
@@ -221,35 +221,38 @@ def timeline(
     banded = runs is not None and len(runs.phases) > 0
     end = float(runs.edges[-1]) if runs is not None and banded else float(elapsed[-1])
     full = (0.0, end or 1.0)
-    shown = window or full
+    visible_range = window or full
     thinned = len(elapsed) > MOST_POINTS
     if runs is not None and thinned:
-        runs = runs.within(*shown)
-    figure = go.Figure(layout=_layout(series, shown, band=runs is not None))
-    told = dict(phases) if isinstance(phases, dict) else dict.fromkeys(phases, "")
+        runs = runs.within(*visible_range)
+    figure = go.Figure(layout=_layout(series, visible_range, band=runs is not None))
+    descriptions = dict(phases) if isinstance(phases, dict) else dict.fromkeys(phases, "")
     figure.layout.meta = {
         "time_axis": True,
         "full": full,
         "thinned": thinned,
         "title": title,
         "phases": [
-            [phase, theme.phase_name(phase), theme.phase_colour(phase), text] for phase, text in told.items()
+            [phase, theme.phase_name(phase), theme.phase_colour(phase), text]
+            for phase, text in descriptions.items()
         ],
     }
-    drawn = []
+    traces = []
     for number, entry in enumerate(series, start=1):
         if runs is not None and banded:
             between = tuple(figure.layout[f"yaxis{number}"].range)
-            drawn.append(band(runs, tuple(told), f"y{number}", between, faint=True))
-        drawn += _lines(elapsed, entry, number, shown, np.empty(0, np.int64) if breaks is None else breaks)
+            traces.append(band(runs, tuple(descriptions), f"y{number}", between, faint=True))
+        traces += _lines(
+            elapsed, entry, number, visible_range, np.empty(0, np.int64) if breaks is None else breaks
+        )
     if runs is not None and banded:
         row = f"y{len(series) + 1}"
-        drawn += [band(runs, tuple(told), row, (0.0, 1.0)), names(runs, row, shown)]
-    figure.add_traces(drawn)
+        traces += [band(runs, tuple(descriptions), row, (0.0, 1.0)), names(runs, row, visible_range)]
+    figure.add_traces(traces)
     return figure
 
 
-def _layout(series: Sequence[Series], shown: tuple[float, float], *, band: bool) -> go.Layout:
+def _layout(series: Sequence[Series], visible_range: tuple[float, float], *, band: bool) -> go.Layout:
     n, below = len(series), (GAP + ROW - 8) * band
     lane = 165 if n == 1 else 106 if n == 2 else 84
     inside = n * lane + (n - 1) * GAP + below
@@ -257,7 +260,7 @@ def _layout(series: Sequence[Series], shown: tuple[float, float], *, band: bool)
         TOP + inside + FOOT,
         hovermode=False,
         margin={"l": 44, "r": 14, "t": TOP, "b": FOOT},
-        xaxis=theme.time_axis(*shown, anchor=f"y{n + 1 if band else n}"),
+        xaxis=theme.time_axis(*visible_range, anchor=f"y{n + 1 if band else n}"),
     )
     titles: list[dict[str, Any]] = []
     for number, entry in enumerate(series, start=1):
@@ -281,15 +284,15 @@ def _line_names(entry: Series, y: float) -> list[dict[str, Any]]:
         far = _far_limit(entry)
         text = "" if far is None else f"limit {entry.shown_in.with_unit(far)} ↑"
         return [theme.quantity_title(text, x=1.0, y=y, xanchor="right")] if text else []
-    found, right = [], 0
+    labels, right = [], 0
     brief = _brief([name for name, _ in lines])
     for place in reversed(range(len(lines))):
         name, (shade, dash) = brief[place], _SHADES[place % len(_SHADES)]
         text = f"{'—' if dash == 'solid' else '···'} {name}"
         font = {"size": 11, "color": theme.ink("ink" if shade == "ink" else "ink3")}
-        found.append(theme.quantity_title(text, x=1.0, y=y, xanchor="right", xshift=-right, font=font))
+        labels.append(theme.quantity_title(text, x=1.0, y=y, xanchor="right", xshift=-right, font=font))
         right += 7 * len(text) + 6
-    return found
+    return labels
 
 
 def _brief(names: Sequence[str]) -> list[str]:
@@ -319,33 +322,33 @@ def _far_limit(entry: Series) -> float | None:
         return None
     others = [values for _, values in entry.lines] + ([] if entry.given is None else [entry.given])
     highest = max(_ends(values)[1] for values in others)
-    least = _ends(entry.limit)[0]
-    return least if 0 < _FAR * highest < least else None
+    lowest = _ends(entry.limit)[0]
+    return lowest if 0 < _FAR * highest < lowest else None
 
 
 def _ends(values: FloatArray) -> tuple[float, float]:
     """The least and the largest of values, those left out that are not numbers; 0 where there is none."""
-    known = values if np.isfinite(values.sum()) else values[np.isfinite(values)]
-    return (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+    numbers = values if np.isfinite(values.sum()) else values[np.isfinite(values)]
+    return (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 0.0)
 
 
 def _lines(
-    elapsed: FloatArray, entry: Series, number: int, shown: tuple[float, float], breaks: IntArray
+    elapsed: FloatArray, entry: Series, number: int, visible_range: tuple[float, float], breaks: IntArray
 ) -> list[go.Scatter]:
     """Limit, allocation and use of a quantity, where there are any, thinned to what is shown."""
     scale = entry.shown_in
-    low, high = np.searchsorted(elapsed, shown)
+    low, high = np.searchsorted(elapsed, visible_range)
     inside = slice(max(int(low) - 1, 0), int(high) + 1)
     limit = {"color": theme.ink("line_strong"), "width": 1.25, "dash": "4px,3px", "shape": "hv"}
-    given = {"color": theme.ink("accent"), "width": 1.5, "shape": "hv"}
-    drawn: list[tuple[str, str, FloatArray | None, dict[str, Any]]] = [
+    allocation = {"color": theme.ink("accent"), "width": 1.5, "shape": "hv"}
+    lines: list[tuple[str, str, FloatArray | None, dict[str, Any]]] = [
         (f"{entry.title} limit", "Limit", entry.limit, limit),
-        (f"{entry.policy} allocation", f"{entry.policy} allocation", entry.given, given),
+        (f"{entry.policy} allocation", f"{entry.policy} allocation", entry.given, allocation),
     ]
     for place, (name, values) in enumerate(entry.lines):
         shade, dash = _SHADES[place % len(_SHADES)]
         style = {"color": theme.ink(shade), "width": 1.4, "dash": dash}
-        drawn.append((name, "Used" if len(entry.lines) == 1 else name, values, style))
+        lines.append((name, "Used" if len(entry.lines) == 1 else name, values, style))
     return [
         go.Scatter(
             x=x,
@@ -359,20 +362,22 @@ def _lines(
             hoverinfo="skip",
             meta={"lane": entry.title, "key": key, "unit": scale.label},
         )
-        for name, key, values, style in drawn
+        for name, key, values, style in lines
         if values is not None
-        for kept in [minmax_indices(values[inside]) + inside.start]  # each line has its own extremes
-        for x, y in [_broken(elapsed, values, kept, breaks)]
+        for indices in [minmax_indices(values[inside]) + inside.start]  # each line has its own extremes
+        for x, y in [_broken(elapsed, values, indices, breaks)]
     ]
 
 
 def _broken(
-    elapsed: FloatArray, values: FloatArray, kept: IntArray, breaks: IntArray
+    elapsed: FloatArray, values: FloatArray, indices: IntArray, breaks: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """The kept points of a line, with nothing in the middle of each gap."""
-    inside = breaks[(breaks > kept[0]) & (breaks <= kept[-1])] if len(kept) else breaks[:0]
+    inside = breaks[(breaks > indices[0]) & (breaks <= indices[-1])] if len(indices) else breaks[:0]
     if not len(inside):
-        return elapsed[kept], values[kept]
-    place = np.searchsorted(kept, inside)
+        return elapsed[indices], values[indices]
+    place = np.searchsorted(indices, inside)
     between = (elapsed[inside - 1] + elapsed[inside]) / 2
-    return np.insert(elapsed[kept], place, between), np.insert(values[kept].astype(float), place, np.nan)
+    return np.insert(elapsed[indices], place, between), np.insert(
+        values[indices].astype(float), place, np.nan
+    )

@@ -85,13 +85,13 @@ def _text(words: str, kind: str = "") -> str:
     return f'<span class="{kind}" data-text="{escape(words)}"></span>'
 
 
-def _rail(pages: Sequence[Page], shown: Page | None) -> str:
+def _rail(pages: Sequence[Page], current: Page | None) -> str:
     parts = []
     group = pages[0].group
     for page in pages:
         parts.append("<hr>" if page.group != group else "")
         group = page.group
-        state = "active" if page is shown else ""
+        state = "active" if page is current else ""
         icon = f'<span class="icon i-{page.icon}"></span>'
         parts.append(f'<a class="{state}">{icon}{_text(page.name, "label")}</a>')
     return "".join(parts)

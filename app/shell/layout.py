@@ -264,9 +264,9 @@ def choice_of(search: str | None) -> Choice:
 
 def _foot(settings: Settings) -> list[Node]:
     size = sum(info.n_bytes for info in workspace().traces.list())
-    kept = f"Store {format_bytes(size)}" if size else "Store empty"
+    stored = f"Store {format_bytes(size)}" if size else "Store empty"
     listens = "Open to this machine only" if settings.loopback else f"Signed in on {settings.host}"
-    return [html.Div(listens), html.Div(kept)]
+    return [html.Div(listens), html.Div(stored)]
 
 
 def register(app: Dash, settings: Settings, pages: Sequence[Page]) -> None:

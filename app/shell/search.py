@@ -56,7 +56,7 @@ class Found(NamedTuple):
 
 def found(text: str, pages: Sequence[Page], choice: Choice) -> list[Found]:
     """Everything whose name has a text in it; executions of the chosen trace set before those of others."""
-    wanted = text.strip().lower()
+    pattern = text.strip().lower()
     space = workspace()
     things = [
         *(Found(page.icon, page.name, "page", address(page.path, choice)) for page in pages),
@@ -70,28 +70,28 @@ def found(text: str, pages: Sequence[Page], choice: Choice) -> list[Found]:
             for info in space.runs.experiments(_RECENT)
         ),
     ]
-    matching = [each for each in things if wanted in each.name.lower()]
-    return matching + (_executions(wanted, choice) if wanted else [])
+    matching = [each for each in things if pattern in each.name.lower()]
+    return matching + (_executions(pattern, choice) if pattern else [])
 
 
 def _to_phases(picture: str, name: str, kind: str, choice: Choice) -> Found:
     return Found(picture, name, kind, address("/phases", choice))
 
 
-def _executions(wanted: str, choice: Choice) -> list[Found]:
+def _executions(pattern: str, choice: Choice) -> list[Found]:
     """Executions by name, a few of each trace set, the chosen one first."""
     sets = workspace().traces.list()
     chosen = choice.traces.id if choice.traces is not None else None
-    made: list[Found] = []
+    hits: list[Found] = []
     for info in sorted(sets, key=lambda each: each.id != chosen):
         names = workspace().traces.summary(info.id)["execution"]
         here = choice if info.id == chosen else Choice(info, None)
         kind = "execution" if info.id == chosen else f"in {info.name}"
-        made += [
+        hits += [
             Found("timeline", name, kind, address("/phases", here, execution=name))
-            for name in names[names.str.contains(wanted, case=False, regex=False)].head(_OF_A_SET)
+            for name in names[names.str.contains(pattern, case=False, regex=False)].head(_OF_A_SET)
         ]
-    return made
+    return hits
 
 
 def register(app: Dash, pages: Sequence[Page], choice_of: Callable[[str | None], Choice]) -> None:

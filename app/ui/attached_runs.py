@@ -36,11 +36,11 @@ def address(run: str) -> str:
 
 def attached_card() -> html.Section | None:
     """The newest of them, or None where no policy was attached yet."""
-    found = workspace().runs.list(_MOST, experiment=NO_EXPERIMENT)
-    if not found:
+    attached_runs = workspace().runs.list(_MOST, experiment=NO_EXPERIMENT)
+    if not attached_runs:
         return None
     table = html_table(
-        Table("attached", _COLUMNS, found),
+        Table("attached", _COLUMNS, attached_runs),
         "Policies attached to running containers, newest first",
         cells={
             "name": lambda info: dcc.Link(info.name, href=address(info.id), className="policy"),

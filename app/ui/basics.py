@@ -231,9 +231,9 @@ def scrolling(table: Node, label: str, kind: str = "") -> html.Div:
     )
 
 
-def when_changed(now: Node, shown: Any) -> Any:
+def when_changed(now: Node, before: Any) -> Any:
     """The new piece, or `no_update` when the browser already shows the same."""
-    return dash.no_update if _written(now) == _written(shown) else now
+    return dash.no_update if _written(now) == _written(before) else now
 
 
 def _written(piece: Any) -> Any:

@@ -35,22 +35,22 @@ class Result:
     #: What was asked to be compared; ``("all",)`` for all, ``("usual",)`` for the usual ones.
     policies: tuple[str, ...]
     #: Settings that were chosen for single policies.
-    own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    own_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     #: Whether it was made before the code or a default of its policies changed.
     earlier: bool = False
 
 
 def latest(choice: Choice) -> Result | None:
     """The last comparison that was made on a trace set and model and is still kept."""
-    done = [task for task in tasks_on(choice) if task.state is TaskState.DONE]
-    for task in done:
+    finished = [task for task in tasks_on(choice) if task.state is TaskState.DONE]
+    for task in finished:
         try:
             stored = workspace().evaluations.get(str((task.result or {}).get("evaluation", "")))
         except NotFoundError:
             continue
         policies = tuple(task.params.get("policies") or ("all",))
-        own = dict(task.params.get("own_settings") or {})
-        return Result(stored.key, stored.report, policies, own, earlier=_now(task) != stored.key)
+        own_settings = dict(task.params.get("own_settings") or {})
+        return Result(stored.key, stored.report, policies, own_settings, earlier=_now(task) != stored.key)
     return None
 
 
@@ -84,11 +84,11 @@ def about(choice: Choice) -> dict[str, Any]:
 
 def tasks_on(choice: Choice) -> list[TaskInfo]:
     """The tasks that compare policies on the chosen pair, newest first."""
-    wanted = about(choice)
+    pair = about(choice)
     return [
         task
         for task in workspace().tasks.list(_LOOK_BACK)
-        if task.kind == KIND and all(task.params.get(name) == value for name, value in wanted.items())
+        if task.kind == KIND and all(task.params.get(name) == value for name, value in pair.items())
     ]
 
 
@@ -100,6 +100,6 @@ def address_values(settings: EvaluationSettings, policies: tuple[str, ...]) -> d
     values: dict[str, str | None] = {}
     for spec in describe(EvaluationSettings):
         value = getattr(settings, spec.name)
-        kept = value != spec.default or spec.name == "cycle"
-        values[spec.name] = (f"{value:g}" if isinstance(value, float) else str(value)) if kept else None
+        is_written = value != spec.default or spec.name == "cycle"
+        values[spec.name] = (f"{value:g}" if isinstance(value, float) else str(value)) if is_written else None
     return values | {"policies": None if policies == (USUAL,) else ",".join(policies)}

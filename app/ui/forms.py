@@ -50,8 +50,8 @@ def control(form: str, spec: FieldSpec, value: Any) -> html.Div:
     }
     if spec.kind != "bool":
         common["inputWrapperOrder"] = ORDER
-    made = _MAKERS.get(spec.kind, _text)(spec, value, common)
-    return html.Div(made, className="field", **data(field=spec.name))
+    field = _MAKERS.get(spec.kind, _text)(spec, value, common)
+    return html.Div(field, className="field", **data(field=spec.name))
 
 
 def _choice(spec: FieldSpec, value: Any, common: dict[str, Any]) -> dmc.Select:
@@ -173,10 +173,10 @@ def controls(
     only: Sequence[str] | None = None,
 ) -> list[Node]:
     """The controls of a settings dataclass."""
-    given = values or {}
+    initial = values or {}
     specs = {spec.name: spec for spec in describe(cls)}
     names = list(specs) if only is None else only
-    return [control(form, specs[name], given.get(name, specs[name].default)) for name in names]
+    return [control(form, specs[name], initial.get(name, specs[name].default)) for name in names]
 
 
 def values_of(
@@ -184,8 +184,8 @@ def values_of(
 ) -> dict[str, Any]:
     """What the controls of a form hold, by name; `switches`: whether each is on, None where it is none."""
     on = [None] * len(values) if switches is None else switches
-    held = (value if switch is None else switch for value, switch in zip(values, on, strict=True))
-    return {each["name"]: value for each, value in zip(ids, held, strict=True)}
+    contents = (value if switch is None else switch for value, switch in zip(values, on, strict=True))
+    return {each["name"]: value for each, value in zip(ids, contents, strict=True)}
 
 
 def read(cls: type[S], values: Mapping[str, Any]) -> tuple[S | None, dict[str, str]]:
@@ -221,10 +221,10 @@ def numbers(text: str, label: str, kind: type[float] = float) -> list[float]:
     """
     parts = [part for part in str(text or "").replace(";", ",").replace(" ", ",").split(",") if part]
     try:
-        found = [kind(part) for part in parts]
+        entries = [kind(part) for part in parts]
     except ValueError:
-        found = []
-    if not found:
+        entries = []
+    if not entries:
         what = "whole numbers" if kind is int else "numbers"
         raise InputError(f"{label} cannot be “{text}”.", f"Enter {what} separated by commas.")
-    return found
+    return entries

@@ -67,14 +67,14 @@ def far_notice(traces: TraceSetInfo, model: ModelInfo) -> Node:
     loaded = space.models.load(model.id)
     if loaded.training.fingerprint == traces.fingerprint:
         return None
-    found = cached(
+    drift = cached(
         lambda: compare_with_training(loaded, space.traces.load(traces.id)),
         "far",
         traces.fingerprint,
         model.id,
     )
-    said = drift_warning(found, model.name)
-    if said is None:
+    warning = drift_warning(drift, model.name)
+    if warning is None:
         return None
-    way = train_on_this_set(traces.id, "primary" if found.is_far else "small")
-    return notice("warn" if found.is_far else "info", said[1], strong=said[0], actions=[way])
+    train_button = train_on_this_set(traces.id, "primary" if drift.is_far else "small")
+    return notice("warn" if drift.is_far else "info", warning[1], strong=warning[0], actions=[train_button])

@@ -123,9 +123,9 @@ def safe_page(title: str) -> Callable[[Callable[..., Node]], Callable[..., Node]
 
 def refused_policies() -> Node:
     """A notice that names every refused policy and says why, or None."""
-    found = refusals()
-    if not found:
+    refused = refusals()
+    if not refused:
         return None
-    words = html.Ul([html.Li(str(each)) for each in found], className="notes")
-    n = len(found)
+    words = html.Ul([html.Li(str(each)) for each in refused], className="notes")
+    n = len(refused)
     return notice("warn", words, strong=f"{n} polic{'y' if n == 1 else 'ies'} from outside cannot be used.")

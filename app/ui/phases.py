@@ -47,16 +47,16 @@ BEFORE_A_WINDOW = "Before the first full window"
 
 
 def spread_figures(
-    statistics: Sequence[PhaseStatistics], shown: Sequence[Lane]
+    statistics: Sequence[PhaseStatistics], lanes: Sequence[Lane]
 ) -> list[tuple[str, str, go.Figure]]:
     """Boxes of each quantity per phase, and the phases' shares of time, each with its title and a label."""
     phases = [each for each in live(statistics) if each.samples]
     figures = []
-    for lane in shown:
+    for lane in lanes:
         scale = scale_for(statistics, lane.role, lane.unit)
         for name, feature in zip(lane.names, lane.features, strict=True):
-            found = [(each.phase, each.feature(feature.name)) for each in phases]
-            boxes = [Box(phase, one.quantiles, one.mean) for phase, one in found if one is not None]
+            features = [(each.phase, each.feature(feature.name)) for each in phases]
+            boxes = [Box(phase, one.quantiles, one.mean) for phase, one in features if one is not None]
             figures.append((name, f"Spread of {name} in each phase", spread(name, boxes, scale)))
     counts = [(each.phase, each.samples, each.share) for each in live(statistics)]
     label = "Share of time and number of samples of each phase"
@@ -98,30 +98,30 @@ def live(statistics: Sequence[PhaseStatistics]) -> list[PhaseStatistics]:
 
 def usual_lanes(statistics: Sequence[PhaseStatistics]) -> tuple[Lane, ...]:
     """The lanes that are shown of phases whose traces are not at hand."""
-    known = statistics[0].features if statistics else ()
-    return default_lanes(list_lanes([Feature(each.name, each.role, each.unit) for each in known]))
+    features = statistics[0].features if statistics else ()
+    return default_lanes(list_lanes([Feature(each.name, each.role, each.unit) for each in features]))
 
 
-def balanced(count: int, most: int = MOST_IN_A_ROW) -> int:
+def balanced(count: int, max_columns: int = MOST_IN_A_ROW) -> int:
     """How many cards stand in a row, at most `most`, so that the rows are about equally long."""
-    rows = -(-count // most)
+    rows = -(-count // max_columns)
     return -(-count // max(rows, 1))
 
 
 def phase_cards(
     statistics: Sequence[PhaseStatistics],
-    shown: Sequence[Lane],
+    lanes: Sequence[Lane],
     expand: Callable[[int], str] | None = None,
-    most: int = MOST_IN_A_ROW,
+    max_columns: int = MOST_IN_A_ROW,
 ) -> html.Div:
     """The cards in the order of the phases' numbers."""
     phases = live(statistics)
     growth = _growth_scale(phases)
-    cards = [_card(each, phases, shown, growth, expand) for each in phases]
+    cards = [_card(each, phases, lanes, growth, expand) for each in phases]
     return html.Div(
         cards,
         className="cards",
-        style={"--columns": str(balanced(len(cards), most))},
+        style={"--columns": str(balanced(len(cards), max_columns))},
         tabIndex="0",
         role="region",
         **aria(label="Phases"),
@@ -131,16 +131,16 @@ def phase_cards(
 def _card(
     each: PhaseStatistics,
     phases: Sequence[PhaseStatistics],
-    shown: Sequence[Lane],
+    lanes: Sequence[Lane],
     growth: Scale,
     expand: Callable[[int], str] | None,
 ) -> html.Div:
     lines: list[tuple[str, ...]] = []
-    for lane in shown:
+    for lane in lanes:
         scale = scale_for(phases, lane.role, lane.unit)
         for name, feature in zip(lane.names, lane.features, strict=True):
-            found = each.feature(feature.name)
-            lines += [(name, *_range(found, scale))] if found is not None and each.samples else []
+            quantity = each.feature(feature.name)
+            lines += [(name, *_range(quantity, scale))] if quantity is not None and each.samples else []
         if lane.role is Role.MEMORY and each.samples:
             lines.append(("Growth", _signed(each.memory_growth, growth), f"{growth.label}/min".lstrip("/")))
     lines.append(("Median dwell time", *_split(format_duration(each.median_stay))))
@@ -151,10 +151,10 @@ def _card(
             html.H3(each.description),
             *(
                 html.Div(
-                    [html.Span(title), html.Span([html.B(value), " ", *rest], className="num")],
+                    [html.Span(title), html.Span([html.B(value), " ", *units], className="num")],
                     className="line",
                 )
-                for title, value, *rest in lines
+                for title, value, *units in lines
             ),
         ],
         className="card phasecard",
@@ -183,16 +183,16 @@ def _range(feature: FeatureStatistics, scale: Scale) -> tuple[str, str]:
 
 def _short(value: float, scale: Scale) -> str:
     """Three digits, or whole percent from 10 on."""
-    shown = value / scale.size
+    scaled = value / scale.size
     if scale.label == "%":
-        return format_number(shown, 0 if abs(shown) >= 10 or shown == 0 else 1)
-    return format_number(shown, 1 if abs(shown) >= 10 else 2)
+        return format_number(scaled, 0 if abs(scaled) >= 10 or scaled == 0 else 1)
+    return format_number(scaled, 1 if abs(scaled) >= 10 else 2)
 
 
 def _growth_scale(phases: Sequence[PhaseStatistics]) -> Scale:
     memory = next((each.memory for each in phases if each.memory is not None), None)
-    most = max((abs(each.memory_growth) for each in phases), default=0.0)
-    return Scale(1.0, "") if memory is None else scale_of(memory.unit, most)
+    fastest = max((abs(each.memory_growth) for each in phases), default=0.0)
+    return Scale(1.0, "") if memory is None else scale_of(memory.unit, fastest)
 
 
 def _signed(value: float, scale: Scale) -> str:
@@ -274,16 +274,16 @@ def titles(names: Sequence[str]) -> list[tuple[str, str]]:
     Of ``pod/container`` it is the container where each has another, else the pod, else the whole name.
     """
     parts = [name.rpartition("/") for name in names]
-    for title, rest in ((2, 0), (0, 2)):
+    for title, folder in ((2, 0), (0, 2)):
         if len({part[title] for part in parts}) == len(parts):
-            return [(part[title], part[rest]) for part in parts]
+            return [(part[title], part[folder]) for part in parts]
     return [(name, "") for name in names]
 
 
 def _rows(table: pd.DataFrame, labelling: Labelling, strange: Sequence[float]) -> list[dict[str, Any]]:
     groups = attributes(table)
     parts = [table[name].astype(str).tolist() for name in groups[:2]]
-    notes = [" · ".join(said) for said in zip(*parts, strict=True)] if parts else [""] * len(table)
+    notes = [" · ".join(segments) for segments in zip(*parts, strict=True)] if parts else [""] * len(table)
     seconds, runs = table["duration_s"].tolist(), np.diff(labelling.run_offsets).tolist()
     called = titles(table["execution"].tolist())
     rows = []
@@ -291,7 +291,7 @@ def _rows(table: pd.DataFrame, labelling: Labelling, strange: Sequence[float]) -
         zip(table["execution"], notes, strips(labelling), strict=True)
     ):
         title, folder = called[place]
-        said = f"{runs[place]:,} segment{'' if runs[place] == 1 else 's'}"
+        segments = f"{runs[place]:,} segment{'' if runs[place] == 1 else 's'}"
         share = strange[place]
         unfamiliar = f"unfamiliar, {format_share(share)}" if share > MAX_STRANGE_SHARE else ""
         rows.append(
@@ -299,7 +299,7 @@ def _rows(table: pd.DataFrame, labelling: Labelling, strange: Sequence[float]) -
                 "name": name,
                 "title": title,
                 "length": format_duration(seconds[place]),
-                "note": " · ".join(part for part in (unfamiliar, folder or note, said) if part),
+                "note": " · ".join(part for part in (unfamiliar, folder or note, segments) if part),
                 "strange": share,
                 "strip": strip,
                 "seconds": seconds[place],
@@ -324,12 +324,12 @@ def strips(labelling: Labelling, places: Sequence[int] | None = None) -> list[li
     samples = np.maximum(labelling.offsets[chosen + 1] - labelling.offsets[chosen], 1)
     first = np.zeros(len(owner), dtype=bool)
     first[first_run[counts > 0]] = True
-    shown = first | (length * 1000 >= _NARROWEST * samples[owner])
-    start = np.round((begin - labelling.offsets[chosen][owner]) * 1000 / samples[owner]).astype(int)[shown]
+    visible = first | (length * 1000 >= _NARROWEST * samples[owner])
+    start = np.round((begin - labelling.offsets[chosen][owner]) * 1000 / samples[owner]).astype(int)[visible]
     ends = np.append(start[1:], 1000)
-    ends[np.append(first[shown][1:], True)] = 1000
-    flat = np.column_stack([ends - start, phase[shown]]).ravel().tolist()
-    bounds = 2 * np.concatenate([[0], np.cumsum(np.bincount(owner[shown], minlength=len(counts)))])
+    ends[np.append(first[visible][1:], True)] = 1000
+    flat = np.column_stack([ends - start, phase[visible]]).ravel().tolist()
+    bounds = 2 * np.concatenate([[0], np.cumsum(np.bincount(owner[visible], minlength=len(counts)))])
     return [flat[low:high] for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
 
 

@@ -102,11 +102,11 @@ def address_of(link: ResultLink) -> str | None:
 def _comparison(about: Mapping[str, Any]) -> dict[str, Any] | None:
     """The settings of a comparison, each as a field of its own."""
     try:
-        asked = Question.from_dict(about)
+        question = Question.from_dict(about)
     except (PhaseDockError, KeyError):
         return None
-    chosen = {"trace_set": asked.trace_set, "model": asked.model}
-    return chosen | address_values(asked.settings, asked.policies)
+    chosen = {"trace_set": question.trace_set, "model": question.model}
+    return chosen | address_values(question.settings, question.policies)
 
 
 _ADDRESSED: dict[str, Callable[[Mapping[str, Any]], dict[str, Any] | None]] = {"provisioning": _comparison}
@@ -165,12 +165,12 @@ def timing(task: TaskInfo) -> str:
         return "not started yet" if not task.state.ended else ""
     end = task.finished or datetime.now(UTC)
     seconds = (end - task.started).total_seconds()
-    taken = format_duration(round(seconds)) if seconds >= 1 else "less than 1 s"
+    duration = format_duration(round(seconds)) if seconds >= 1 else "less than 1 s"
     if task.state.ended:
-        return f"took {taken}"
+        return f"took {duration}"
     if task.seconds_left is None:
-        return taken
-    return f"{taken}, about {format_duration(round(task.seconds_left))} left"
+        return duration
+    return f"{duration}, about {format_duration(round(task.seconds_left))} left"
 
 
 def action(
@@ -287,8 +287,10 @@ def _outcome(task: TaskInfo) -> Node:
 
 def _done(task: TaskInfo) -> Node:
     """A task's result; for a model also the links to it."""
-    said = html.Div(outcome(task))
-    return html.Div([said, see_phases(task)], className="stack") if "model" in (task.result or {}) else said
+    result = html.Div(outcome(task))
+    return (
+        html.Div([result, see_phases(task)], className="stack") if "model" in (task.result or {}) else result
+    )
 
 
 OUTCOMES: dict[str, Callable[[TaskInfo], Node]] = {}
@@ -328,18 +330,18 @@ def _head(task: TaskInfo) -> list[Node]:
 
 
 def _signature(task: TaskInfo) -> str:
-    left = None if task.seconds_left is None else round(task.seconds_left)
-    return f"{task.state}|{task.progress:.4f}|{task.message}|{task.cancelling}|{left}"
+    seconds_left = None if task.seconds_left is None else round(task.seconds_left)
+    return f"{task.state}|{task.progress:.4f}|{task.message}|{task.cancelling}|{seconds_left}"
 
 
-def refresh(task_id: str, seen: Sequence[Any]) -> tuple[Any, ...]:
+def refresh(task_id: str, last_seen: Sequence[Any]) -> tuple[Any, ...]:
     """What changed in a live card: head, status, outcome, figure, seen, whether to stop asking."""
     keep = dash.no_update
     try:
         task = workspace().tasks.get(task_id)
     except NotFoundError:
         return keep, [notice("info", "This task was cleared from the list.")], None, keep, keep, True
-    points, last = _curve_points(task_id, seen[0])
+    points, last = _curve_points(task_id, last_seen[0])
     figure: Any = keep
     if has_curve(task) and points.get("error", ([], []))[0]:
         figure = Patch()
@@ -349,10 +351,10 @@ def refresh(task_id: str, seen: Sequence[Any]) -> tuple[Any, ...]:
         if task.state.ended:
             figure["layout"]["xaxis"]["range"] = [0, steps[-1]]
     signature = _signature(task)
-    if signature == seen[1] and figure is keep:
+    if signature == last_seen[1] and figure is keep:
         # The time that has passed is still worth a line.
         return keep, _status(task) if not task.state.ended else keep, keep, keep, keep, task.state.ended
-    same_state = str(seen[1]).split("|")[0] == task.state and not task.cancelling
+    same_state = str(last_seen[1]).split("|")[0] == task.state and not task.cancelling
     head = keep if same_state else _head(task)
     outcome = _outcome(task) if task.state.ended else keep
     return head, _status(task), outcome, figure, [last, signature], task.state.ended
@@ -400,8 +402,8 @@ def register(app: Dash) -> None:
         State(LOCATION, "search"),
         prevent_initial_call=True,
     )
-    def act(asked: dict[str, Any] | None, search: str | None) -> Any:
-        next_task = perform(asked["act"], asked["id"]) if asked else None
+    def act(button_action: dict[str, Any] | None, search: str | None) -> Any:
+        next_task = perform(button_action["act"], button_action["id"]) if button_action else None
         if next_task is None:
             return dash.no_update
         return f"?{Query.parse('', search).search(task=next_task)}"
@@ -417,8 +419,8 @@ def register(app: Dash) -> None:
         State(_part("seen", MATCH), "id"),
         prevent_initial_call=True,
     )
-    def follow(_look: int, seen: list[Any], where: dict[str, str]) -> tuple[Any, ...]:
-        head, status, outcome, figure, now_seen, ended = refresh(where["name"], seen)
+    def follow(_tick: int, last_seen: list[Any], where: dict[str, str]) -> tuple[Any, ...]:
+        head, status, outcome, figure, now_seen, ended = refresh(where["name"], last_seen)
         if figure is not dash.no_update:
             set_props(figure_id(where["name"]), {"data": figure})
         if ended:
@@ -430,12 +432,12 @@ _ACTIVE = (TaskState.QUEUED, TaskState.RUNNING)
 _LOOK_BACK = 100
 
 
-def tasks_of(kind: str, about: Mapping[str, object], wanted: str | None = None) -> list[TaskInfo]:
+def tasks_of(kind: str, about: Mapping[str, object], task_id: str | None = None) -> list[TaskInfo]:
     """The tasks to show: the one asked for, else all under way, else the last that ended."""
     tasks = workspace().tasks
-    if wanted:
+    if task_id:
         try:
-            chosen = tasks.get(wanted)
+            chosen = tasks.get(task_id)
         except NotFoundError:
             chosen = None
         if chosen is not None and chosen.kind == kind:

@@ -155,7 +155,7 @@ def test_a_few_runs_are_kept_and_many_become_a_bar_code_of_what_prevails():
     # Phase 2 has three quarters of the first half, phase 0 all of the second.
     edges = np.concatenate([np.arange(0, 400), [400, 800]]).astype(float)
     phases = np.concatenate([np.where(np.arange(400) % 4 == 0, 1, 2), [0]])
-    many = Runs(edges, phases).within(0, 800, most=10)
+    many = Runs(edges, phases).within(0, 800, max_runs=10)
     assert many.phases.tolist() == [2, 0]
     assert many.edges.tolist() == [0, 400, 800]
 

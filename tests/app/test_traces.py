@@ -273,7 +273,7 @@ def test_an_import_that_ended_before_it_was_drawn_is_still_asked_for_its_set(pla
     task = place.uploads.accept(upload(place, GOOD), None, "Quick")
     run(place, task)
     assert '"disabled": true' in shown(import_card.import_card(task))
-    assert '"disabled": true' not in shown(import_card.import_card(task, known=False))
+    assert '"disabled": true' not in shown(import_card.import_card(task, is_known=False))
 
 
 def test_an_import_that_keeps_nothing_says_all_that_was_found(place):

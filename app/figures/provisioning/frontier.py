@@ -146,8 +146,8 @@ def highest(curves: Sequence[Curve]) -> float:
     """The upper end of the axis: a little more than the policies that matter need, not the worst."""
     stands = [curve.at[1] for curve in curves if curve.at is not None and curve.part in (OURS, BEST)]
     all_ys = [y for curve in curves for _, y in _within(curve.points)]
-    most = max(all_ys, default=1.0)
-    return min(most * 1.05, max(stands) * _ROOM) if stands and max(stands) > 0 else most * 1.05 or 1.0
+    top = max(all_ys, default=1.0)
+    return min(top * 1.05, max(stands) * _ROOM) if stands and max(stands) > 0 else top * 1.05 or 1.0
 
 
 def frontier(curves: Sequence[Curve], tolerance: float, quantity: str) -> go.Figure:
@@ -216,13 +216,13 @@ def _tolerance_label(tolerance: float) -> dict[str, Any]:
 
 
 def _curve(curve: Curve) -> go.Scatter:
-    shown = _within(curve.points)
+    visible_points = _within(curve.points)
     filled: dict[str, Any] = {}
     if curve.part == BOUND:
         filled = {"fill": "tozeroy", "fillcolor": theme.with_alpha(theme.ink("ink3"), theme.AREA_ALPHA)}
     return go.Scatter(
-        x=[x for x, _ in shown],
-        y=[y for _, y in shown],
+        x=[x for x, _ in visible_points],
+        y=[y for _, y in visible_points],
         mode="lines",
         name=curve.name,
         line=_line(curve.part),
@@ -233,10 +233,10 @@ def _curve(curve: Curve) -> go.Scatter:
 
 def _mark(curve: Curve) -> go.Scatter:
     x, y = curve.at or (0.0, 0.0)
-    colour, said, whisker = _line(curve.part)["color"], f"{curve.name}<br>{format_share(y)} over", {}
+    colour, text, whisker = _line(curve.part)["color"], f"{curve.name}<br>{format_share(y)} over", {}
     if curve.interval is not None:
         low, high = curve.interval
-        said += f" ({format_share(low)} to {format_share(high)})"
+        text += f" ({format_share(low)} to {format_share(high)})"
         whisker = {"error_y": _whisker(y, low, high, colour)}
     return go.Scatter(
         x=[x],
@@ -245,7 +245,7 @@ def _mark(curve: Curve) -> go.Scatter:
         name=f"{curve.name} in the table",
         marker={"size": 8, "color": colour, "line": {"color": theme.ink("surface"), "width": 1}},
         **whisker,
-        hovertemplate=f"{said}<br>{format_share(x)} time short<extra></extra>",
+        hovertemplate=f"{text}<br>{format_share(x)} time short<extra></extra>",
     )
 
 
@@ -263,9 +263,9 @@ def _whisker(y: float, low: float, high: float, colour: str) -> dict[str, Any]:
 def _labels(curves: Sequence[Curve], top: float) -> list[dict[str, Any]]:
     """The names at the ends of the lines, moved apart where they would touch."""
     ends = [
-        (curve, shown[-1][1])
+        (curve, visible_points[-1][1])
         for curve in curves
-        if curve.part != OTHER and (shown := _within(curve.points)) and shown[-1][1] <= top
+        if curve.part != OTHER and (visible_points := _within(curve.points)) and visible_points[-1][1] <= top
     ]
     per_pixel = top / (_HEIGHT - _TOP - _BOTTOM)
     places = apart([y for _, y in ends], _LABEL_PX * per_pixel, 6 * per_pixel, top)

@@ -47,15 +47,17 @@ def _line(part: str) -> dict[str, Any]:
 
 
 def totals(
-    age: FloatArray, demand: FloatArray, given: Sequence[Given], unit: Unit, quantity: str
+    age: FloatArray, demand: FloatArray, allocations: Sequence[Given], unit: Unit, quantity: str
 ) -> go.Figure:
     """Draw totals over the containers' age."""
     scale, label = unit_scale(unit, demand)
-    said = f"%{{y:,.2f}} {label}"
+    hover = f"%{{y:,.2f}} {label}"
     title = f"{quantity}, {label}" if label else quantity
-    lines = [_given(age, each, scale, said) for each in sorted(given, key=lambda one: one.part == OURS)]
-    layout = _layout(float(age[-1]) if len(age) else 1.0, _highest(demand, given) / scale, title)
-    return go.Figure([*lines, _demand(age, demand / scale, said)], layout)
+    lines = [
+        _given(age, each, scale, hover) for each in sorted(allocations, key=lambda one: one.part == OURS)
+    ]
+    layout = _layout(float(age[-1]) if len(age) else 1.0, _highest(demand, allocations) / scale, title)
+    return go.Figure([*lines, _demand(age, demand / scale, hover)], layout)
 
 
 def _layout(end: float, highest: float, title: str) -> go.Layout:
@@ -71,18 +73,18 @@ def _layout(end: float, highest: float, title: str) -> go.Layout:
     )
 
 
-def _given(age: FloatArray, given: Given, scale: float, said: str) -> go.Scatter:
+def _given(age: FloatArray, allocation: Given, scale: float, hover: str) -> go.Scatter:
     return go.Scatter(
         x=age,
-        y=given.values / scale,
+        y=allocation.values / scale,
         mode="lines",
-        name=given.name,
-        line=_line(given.part),
-        hovertemplate=said,
+        name=allocation.name,
+        line=_line(allocation.part),
+        hovertemplate=hover,
     )
 
 
-def _demand(age: FloatArray, values: FloatArray, said: str) -> go.Scatter:
+def _demand(age: FloatArray, values: FloatArray, hover: str) -> go.Scatter:
     return go.Scatter(
         x=age,
         y=values,
@@ -91,13 +93,13 @@ def _demand(age: FloatArray, values: FloatArray, said: str) -> go.Scatter:
         line={"color": theme.ink("ink"), "width": 1.4},
         fill="tozeroy",
         fillcolor=theme.with_alpha(theme.ink("ink3"), theme.AREA_ALPHA),
-        hovertemplate=said,
+        hovertemplate=hover,
     )
 
 
-def _highest(demand: FloatArray, given: Sequence[Given]) -> float:
+def _highest(demand: FloatArray, allocations: Sequence[Given]) -> float:
     """The upper end of the axis; a static line far above all else may be cut off."""
-    moving = [each.values for each in given if each.part != STATIC]
-    fixed = [each.values for each in given if each.part == STATIC]
+    moving = [each.values for each in allocations if each.part != STATIC]
+    fixed = [each.values for each in allocations if each.part == STATIC]
     top = theme.extent(np.concatenate([demand, *moving]))
     return min(max(top, theme.extent(np.concatenate([demand, *fixed]))), 1.6 * top)

@@ -36,8 +36,8 @@ def board_picture(title: str, heads: Sequence[str], rows: Sequence[PictureRow], 
     # all at once: annotations that are added one by one are copied each time
     n = max(len(rows), 1)
     places, width = _columns(heads, rows)
-    left = _dots_at(heads, rows)
-    texts = [_text(0, -1.75, f"<b>{title}</b>", size=13), _text(left, -0.8, against, colour="ink3")]
+    dots_left = _dots_at(heads, rows)
+    texts = [_text(0, -1.75, f"<b>{title}</b>", size=13), _text(dots_left, -0.8, against, colour="ink3")]
     texts += [_text(places[at], -0.8, head, colour="ink3", right=at > 0) for at, head in enumerate(heads)]
     for at, row in enumerate(rows):
         for column, cell in enumerate(row.cells):
@@ -48,7 +48,7 @@ def board_picture(title: str, heads: Sequence[str], rows: Sequence[PictureRow], 
                 )
             )
     rules = [_rule(0, width, at - 0.5, at - 0.5, "line", 1) for at in range(len(rows))]
-    whiskers, dots = _dots(rows, left)
+    whiskers, dots = _dots(rows, dots_left)
     layout = _layout(width, _HEAD_PX + n * _ROW_PX, n)
     return go.Figure(dots, layout.update(annotations=texts, shapes=[*rules, *whiskers]))
 
@@ -71,23 +71,23 @@ def _dots_at(heads: Sequence[str], rows: Sequence[PictureRow]) -> float:
     return max(_LEAST_PX, _LETTER_PX * longest) + _PAD_PX
 
 
-def _dots(rows: Sequence[PictureRow], left: float) -> tuple[list[dict[str, Any]], list[go.Scatter]]:
+def _dots(rows: Sequence[PictureRow], dots_left: float) -> tuple[list[dict[str, Any]], list[go.Scatter]]:
     """The zero line and the whiskers as shapes, and the dots."""
     ends = [each for row in rows for each in (row.value, row.low, row.high) if each is not None]
     low, high = min([-0.08, *ends]), max([0.08, *ends])
 
     def place(value: float) -> float:
-        return left + _DOT_PX * (value - low) / (high - low)
+        return dots_left + _DOT_PX * (value - low) / (high - low)
 
     shapes = [_rule(place(0), place(0), -0.5, len(rows) - 0.5, "line_strong", 1)]
-    known = [(at, row, row.value) for at, row in enumerate(rows) if row.value is not None]
-    for at, row, _ in known:
+    compared = [(at, row, row.value) for at, row in enumerate(rows) if row.value is not None]
+    for at, row, _ in compared:
         if row.low is not None and row.high is not None:
             shapes.append(_rule(place(row.low), place(row.high), at, at, _COLOURS[row.kind], 2))
-    colours = [theme.ink(_COLOURS[row.kind]) for _, row, _ in known]
+    colours = [theme.ink(_COLOURS[row.kind]) for _, row, _ in compared]
     dots = go.Scatter(
-        x=[place(value) for _, _, value in known],
-        y=[at for at, _, _ in known],
+        x=[place(value) for _, _, value in compared],
+        y=[at for at, _, _ in compared],
         mode="markers",
         hoverinfo="skip",
         marker={"size": 8, "color": colours},

@@ -69,18 +69,18 @@ class ArmStyle:
 
 def arm_styles(titles: Sequence[str], baseline: int, lit: int) -> list[ArmStyle]:
     """The styles of some policies."""
-    made, other = [], 0
+    styles, other = [], 0
     for at, title in enumerate(titles):
         if at == lit:
-            made.append(ArmStyle(title, "lit", "accent", "", "accent", 2.2, "solid"))
+            styles.append(ArmStyle(title, "lit", "accent", "", "accent", 2.2, "solid"))
         elif at == baseline:
-            made.append(ArmStyle(title, "base", "baseline", "", "ink", 1.6, "solid"))
+            styles.append(ArmStyle(title, "base", "baseline", "", "ink", 1.6, "solid"))
         else:
             bar, hatch = _BARS[other % len(_BARS)]
             dash = _DASHES[other % len(_DASHES)]
-            made.append(ArmStyle(title, f"o{other % len(_BARS)}", bar, hatch, "line_strong", 1.3, dash))
+            styles.append(ArmStyle(title, f"o{other % len(_BARS)}", bar, hatch, "line_strong", 1.3, dash))
             other += 1
-    return made
+    return styles
 
 
 # Lines over time (figures 3.1, 6.11 and 6.12), each named at its end.
@@ -157,16 +157,16 @@ def _highest(values: Sequence[FloatArray]) -> float:
 
 
 def _last(values: FloatArray) -> float:
-    known = values[~np.isnan(values)]
-    return float(known[-1]) if len(known) else 0.0
+    numbers = values[~np.isnan(values)]
+    return float(numbers[-1]) if len(numbers) else 0.0
 
 
-def _spread_labels(lasts: Sequence[float], least: float) -> list[float]:
+def _spread_labels(lasts: Sequence[float], gap: float) -> list[float]:
     """Where each line's name stands: near its last value, at least `least` above the one below it."""
     places: dict[int, float] = {}
     below = -np.inf
     for at in sorted(range(len(lasts)), key=lambda each: (lasts[each], -each)):
-        below = max(lasts[at], below + least)
+        below = max(lasts[at], below + gap)
         places[at] = below
     return [places[at] for at in range(len(lasts))]
 

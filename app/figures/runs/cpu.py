@@ -212,31 +212,31 @@ class Row:
 
 def job_rows(series: Mapping[str, Any], jobs: Sequence[str]) -> list[Row]:
     """CPU and limit of jobs; a limit is drawn from when it is first set."""
-    made = []
+    rows = []
     for job in jobs:
         limit = line(series, job, "limit") if job in series["jobs"] else np.array([np.nan])
         used = line(series, job, "cpu") if job in series["jobs"] else np.zeros(len(series["time"]))
-        made.append(Row(job, used, None if np.isnan(limit).all() else limit))
-    return made
+        rows.append(Row(job, used, None if np.isnan(limit).all() else limit))
+    return rows
 
 
 def core_rows(series: Mapping[str, Any], jobs: Sequence[str]) -> list[Row]:
     """Usage, limit and threads of jobs while they run; series of earlier releases have no threads."""
-    made = []
+    rows = []
     for row in job_rows(series, jobs):
         lines = series["jobs"].get(row.name)
         if lines is None:
-            made.append(row)
+            rows.append(row)
             continue
         off = np.ones(len(series["time"]), dtype=bool)
         states = np.array(lines["state"])
         off[lines["first"] : lines["first"] + len(states)] = np.isin(states, _IDLE)
         off[lines["first"]] = True  # what it is when it is seen first belongs to no interval
         threads = line(series, row.name, "threads") if "threads" in lines else np.array([np.nan])
-        known = None if np.isnan(threads).all() else np.where(off, np.nan, threads)
+        running_threads = None if np.isnan(threads).all() else np.where(off, np.nan, threads)
         limit = None if row.limit is None else np.where(off, np.nan, row.limit)
-        made.append(Row(row.name, row.used, limit, known))
-    return made
+        rows.append(Row(row.name, row.used, limit, running_threads))
+    return rows
 
 
 def highest(rows: Sequence[Row]) -> float:
@@ -262,7 +262,7 @@ def cpu_rows(
     rows: Sequence[Row],
     end: float,
     top: float,
-    moment: float | None = None,
+    time: float | None = None,
     start: float = 0.0,
 ) -> go.Figure:
     """Draw rows under each other on one time axis."""
@@ -272,7 +272,7 @@ def cpu_rows(
         rows, row_axes(figure, [f"<b>{row.name}</b>, cores" for row in rows], top * 1.06, 0.3), strict=True
     ):
         figure.add_traces(_traces(*_visible_part(row, bounds, start, end), axis))
-    return figure if moment is None else figure.update_layout(shapes=[theme.moment_line(moment)])
+    return figure if time is None else figure.update_layout(shapes=[theme.moment_line(time)])
 
 
 def job_moment(series: Mapping[str, Any], job: str, time: float) -> go.Figure:
@@ -284,8 +284,8 @@ def job_moment(series: Mapping[str, Any], job: str, time: float) -> go.Figure:
 def coarsen(series: Mapping[str, Any], values: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatArray]]:
     """Many lines averaged over a few common intervals, for a heat map: the edges, and each line's means."""
     bounds = edges(series)
-    made = [rebin(bounds, each, 300) for each in values]
-    return (made[0][0] if made else bounds), [each for _, each in made]
+    means = [rebin(bounds, each, 300) for each in values]
+    return (means[0][0] if means else bounds), [each for _, each in means]
 
 
 def _visible_part(row: Row, bounds: FloatArray, start: float, end: float) -> tuple[Row, FloatArray]:
@@ -294,9 +294,9 @@ def _visible_part(row: Row, bounds: FloatArray, start: float, end: float) -> tup
     last = min(int(np.searchsorted(bounds, end, side="left")), len(bounds) - 1)
     if first == 0 and last == len(bounds) - 1:
         return row, bounds
-    kept = slice(first, max(last, first + 1))
-    limit, threads = (None if line is None else line[kept] for line in (row.limit, row.threads))
-    return Row(row.name, row.used[kept], limit, threads), bounds[first : kept.stop + 1]
+    visible = slice(first, max(last, first + 1))
+    limit, threads = (None if line is None else line[visible] for line in (row.limit, row.threads))
+    return Row(row.name, row.used[visible], limit, threads), bounds[first : visible.stop + 1]
 
 
 def _traces(row: Row, bounds: FloatArray, axis: str) -> list[go.Scatter]:
@@ -318,8 +318,10 @@ def _traces(row: Row, bounds: FloatArray, axis: str) -> list[go.Scatter]:
     if row.limit is not None and row.threads is None:
         traces.append(_steps(bounds, row.limit, f"{row.name}, limit", strong, "%{y:.2f} cores", axis))
     elif row.limit is not None:
-        given = {"color": theme.ink("accent"), "width": 1.5}
-        traces.append(_steps(bounds, row.limit, f"{row.name}, given", given, "%{y:.2f} cores", axis))
+        allocation_line = {"color": theme.ink("accent"), "width": 1.5}
+        traces.append(
+            _steps(bounds, row.limit, f"{row.name}, given", allocation_line, "%{y:.2f} cores", axis)
+        )
     if row.threads is not None:
         dotted = {"color": theme.ink("ink"), "width": 1.5, "dash": "1.5px,3px"}
         traces.append(_steps(bounds, row.threads, f"{row.name}, threads", dotted, "%{y:.0f} threads", axis))
@@ -327,7 +329,7 @@ def _traces(row: Row, bounds: FloatArray, axis: str) -> list[go.Scatter]:
 
 
 def _steps(
-    bounds: FloatArray, values: FloatArray, name: str, look: dict[str, Any], said: str, axis: str
+    bounds: FloatArray, values: FloatArray, name: str, style: dict[str, Any], hover: str, axis: str
 ) -> go.Scatter:
     x, y = _thin(bounds, values)
     return go.Scatter(
@@ -336,8 +338,8 @@ def _steps(
         yaxis=axis,
         mode="lines",
         name=name,
-        line=look,
-        hovertemplate=said,
+        line=style,
+        hovertemplate=hover,
         connectgaps=False,
     )
 
@@ -346,9 +348,9 @@ def _thin(bounds: FloatArray, values: FloatArray) -> tuple[Any, Any]:
     """Corners of a line with gaps; only those where it changes."""
     change = np.concatenate([[True], ~_same(values[1:], values[:-1])])
     last = np.concatenate([change[1:], [True]])
-    kept = np.nonzero(change | last)[0]
-    x = np.stack([bounds[kept], bounds[kept + 1]], axis=1).ravel()
-    y = np.repeat(values[kept], 2)
+    corners = np.nonzero(change | last)[0]
+    x = np.stack([bounds[corners], bounds[corners + 1]], axis=1).ravel()
+    y = np.repeat(values[corners], 2)
     return x, [None if np.isnan(value) else float(value) for value in y]
 
 

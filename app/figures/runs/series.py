@@ -39,30 +39,30 @@ def line(series: Mapping[str, Any], job: str, name: str) -> FloatArray:
     """One line of a job over all intervals, shape (n,); NaN where it is unknown or absent."""
     lines, n = series["jobs"][job], len(series["time"])
     values = np.full(n, np.nan)
-    own = np.array([np.nan if value is None else value for value in lines[name]], dtype=float)
-    values[lines["first"] : lines["first"] + len(own)] = own
+    samples = np.array([np.nan if value is None else value for value in lines[name]], dtype=float)
+    values[lines["first"] : lines["first"] + len(samples)] = samples
     return values
 
 
 def label_names(series: Mapping[str, Any]) -> tuple[str, ...]:
     """The labels that a run's policy gave, from the heaviest to the lightest; none if it gave none."""
-    seen = {label for lines in series["jobs"].values() for label in lines["label"] if label}
+    used_labels = {label for lines in series["jobs"].values() for label in lines["label"] if label}
     for names in HEAVY_TO_LIGHT:
-        if seen and seen <= set(names):
+        if used_labels and used_labels <= set(names):
             return names
     # ranks such as #2 and #10 in the order of their numbers
-    return tuple(sorted(seen, key=lambda label: (len(label), label)))
+    return tuple(sorted(used_labels, key=lambda label: (len(label), label)))
 
 
 def labels(series: Mapping[str, Any], job: str, names: Sequence[str]) -> IntArray:
     """The index in `names` of a job's label in each interval, shape (n,); −1 where it has none."""
     lines, n = series["jobs"][job], len(series["time"])
     place = {name: at for at, name in enumerate(names)}
-    own = np.array([place.get(label, -1) for label in lines["label"]], dtype=int)
+    all_indices = np.array([place.get(label, -1) for label in lines["label"]], dtype=int)
     values = np.full(n, -1)
     first = lines["first"] + 1
-    kept = own[: max(n - first, 0)]
-    values[first : first + len(kept)] = kept
+    indices = all_indices[: max(n - first, 0)]
+    values[first : first + len(indices)] = indices
     return values
 
 
@@ -116,24 +116,24 @@ def total_limits(series: Mapping[str, Any]) -> FloatArray:
     names = {worker: at for at, worker in enumerate(series["workers"])}
     capacity = np.array([lines["capacity"] for lines in series["workers"].values()], dtype=float)
     n = len(series["time"])
-    given = np.zeros((len(names), n))
+    allowed = np.zeros((len(names), n))
     for lines in series["jobs"].values():
         for at, (worker, limit) in enumerate(zip(lines["worker"], lines["limit"], strict=True)):
             if worker in names:
                 place = names[worker]
-                given[place, lines["first"] + at] += capacity[place] if limit is None else limit
-    total: FloatArray = np.minimum(given, capacity[:, None]).sum(axis=0)
+                allowed[place, lines["first"] + at] += capacity[place] if limit is None else limit
+    total: FloatArray = np.minimum(allowed, capacity[:, None]).sum(axis=0)
     return total
 
 
 def rebin(
-    bounds: FloatArray, values: FloatArray, most: int = MOST_INTERVALS
+    bounds: FloatArray, values: FloatArray, max_intervals: int = MOST_INTERVALS
 ) -> tuple[FloatArray, FloatArray]:
     """The same line in at most `most` intervals: their means, so that areas are preserved."""
-    if len(values) <= most:
+    if len(values) <= max_intervals:
         return bounds, values
     area = np.concatenate([[0.0], np.cumsum(np.nan_to_num(values) * np.diff(bounds))])
-    coarse = np.linspace(bounds[0], bounds[-1], most + 1)
+    coarse = np.linspace(bounds[0], bounds[-1], max_intervals + 1)
     return coarse, np.diff(np.interp(coarse, bounds, area)) / np.diff(coarse)
 
 
@@ -163,7 +163,7 @@ class Stay:
 def stays(series: Mapping[str, Any]) -> list[Stay]:
     """Which job was where and when, job by job in order of time, with lanes."""
     bounds = edges(series)
-    found: list[Stay] = []
+    job_stays: list[Stay] = []
     for job, lines in series["jobs"].items():
         last: Stay | None = None
         for at, worker in enumerate(lines["worker"], lines["first"]):
@@ -173,12 +173,12 @@ def stays(series: Mapping[str, Any]) -> list[Stay]:
                 last.end = float(bounds[at + 1])
                 continue
             start = float(bounds[at]) if last is None or last.end <= bounds[at] else last.end
-            came = last is not None
-            last = Stay(job, worker, start, float(bounds[at + 1]), moved=came)
-            last.rebalanced = came and _is_rebalanced(series, job, worker, start)
-            found.append(last)
-    _assign_lanes(found)
-    return found
+            moved = last is not None
+            last = Stay(job, worker, start, float(bounds[at + 1]), moved=moved)
+            last.rebalanced = moved and _is_rebalanced(series, job, worker, start)
+            job_stays.append(last)
+    _assign_lanes(job_stays)
+    return job_stays
 
 
 def _is_rebalanced(series: Mapping[str, Any], job: str, worker: str, start: float) -> bool:
@@ -194,10 +194,10 @@ def _is_rebalanced(series: Mapping[str, Any], job: str, worker: str, start: floa
     return bool(moves) and bool(moves[-1].get("rebalanced"))
 
 
-def _assign_lanes(found: list[Stay]) -> None:
+def _assign_lanes(unplaced: list[Stay]) -> None:
     """Give each stay the first lane of its worker that is free when it begins."""
     free: dict[str, list[float]] = {}
-    for stay in sorted(found, key=lambda each: each.start):
+    for stay in sorted(unplaced, key=lambda each: each.start):
         lanes = free.setdefault(stay.worker, [])
         open_lane = next((at for at, until in enumerate(lanes) if until <= stay.start), len(lanes))
         stay.lane = open_lane
@@ -235,11 +235,11 @@ class End:
 
 def spans(series: Mapping[str, Any], jobs: Sequence[str] | None = None) -> list[Span]:
     """Which job was in which state and when, job by job in order of time."""
-    found: list[Span] = []
+    job_spans: list[Span] = []
     for job in series["jobs"] if jobs is None else jobs:
         if job in series["jobs"]:
-            found += _spans(series["time"], job, series["jobs"][job])
-    return found
+            job_spans += _spans(series["time"], job, series["jobs"][job])
+    return job_spans
 
 
 def _spans(times: Sequence[float], job: str, lines: Mapping[str, Any]) -> list[Span]:
@@ -247,7 +247,7 @@ def _spans(times: Sequence[float], job: str, lines: Mapping[str, Any]) -> list[S
     first, states = lines["first"], np.array(lines["state"])
     changes = np.flatnonzero(states[2:] != states[1:-1]) + 2
     starts, stops = np.concatenate(([1], changes)), np.concatenate((changes, [len(states)]))
-    found: list[Span] = []
+    job_spans: list[Span] = []
     for at, stop in zip(starts.tolist(), stops.tolist(), strict=True):
         if at >= len(states):
             break
@@ -256,11 +256,11 @@ def _spans(times: Sequence[float], job: str, lines: Mapping[str, Any]) -> list[S
         start, end = float(times[first + at - 1]), float(times[first + stop - 1])
         if state is None or end <= start:
             continue
-        if found and found[-1].state == state:
-            found[-1].end = end
+        if job_spans and job_spans[-1].state == state:
+            job_spans[-1].end = end
         else:
-            found.append(Span(job, state, start, end))
-    return found
+            job_spans.append(Span(job, state, start, end))
+    return job_spans
 
 
 def _before_end(state: str, before: str) -> str | None:
@@ -271,13 +271,13 @@ def _before_end(state: str, before: str) -> str | None:
 
 def endings(series: Mapping[str, Any], jobs: Sequence[str]) -> list[End]:
     """How jobs ended, those that did."""
-    found = []
+    ends = []
     for job in jobs:
         lines = series["jobs"].get(job)
         if lines is not None and lines["state"] and lines["state"][-1] in _ENDED:
             at = lines["first"] + len(lines["state"]) - 1
-            found.append(End(job, lines["state"][-1], float(series["time"][at])))
-    return found
+            ends.append(End(job, lines["state"][-1], float(series["time"][at])))
+    return ends
 
 
 class ExpectedEnd(NamedTuple):
@@ -289,17 +289,17 @@ class ExpectedEnd(NamedTuple):
     high: float | None
 
 
-def expected_ends(series: Mapping[str, Any], jobs: Sequence[str], moment: float) -> list[ExpectedEnd]:
+def expected_ends(series: Mapping[str, Any], jobs: Sequence[str], time: float) -> list[ExpectedEnd]:
     """When jobs that had not ended at a moment were expected to end, by the last estimate up to then."""
     times = np.array(series["time"], dtype=float)
-    over = {each.job for each in endings(series, jobs) if each.time <= moment + ROUNDING}
-    found = []
+    over = {each.job for each in endings(series, jobs) if each.time <= time + ROUNDING}
+    expected = []
     for job in jobs:
         estimates = series["jobs"].get(job, {}).get("ends", [])
-        until = [each for each in estimates if times[each[0]] <= moment]
+        until = [each for each in estimates if times[each[0]] <= time]
         if until and job not in over:
-            found.append(ExpectedEnd(job, *until[-1][1:]))
-    return found
+            expected.append(ExpectedEnd(job, *until[-1][1:]))
+    return expected
 
 
 def counts(series: Mapping[str, Any], state: str) -> FloatArray:
@@ -316,9 +316,9 @@ def counts(series: Mapping[str, Any], state: str) -> FloatArray:
 
 def queues(series: Mapping[str, Any]) -> bool:
     """Whether some job waits, is paused or is refused, beyond what starting takes."""
-    found = spans(series)
-    whole = sum(span.end - span.start for span in found)
-    idle = sum(span.end - span.start for span in found if span.state in ("waiting", "paused"))
+    all_spans = spans(series)
+    whole = sum(span.end - span.start for span in all_spans)
+    idle = sum(span.end - span.start for span in all_spans if span.state in ("waiting", "paused"))
     return idle > _NO_WAIT * whole or any(
         each.state == "refused" for each in endings(series, list(series["jobs"]))
     )

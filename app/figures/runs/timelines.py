@@ -44,20 +44,20 @@ _GAP = 1.0
 
 def worker_lanes(series: Mapping[str, Any], end: float, height: int | None = None) -> go.Figure:
     """Draw which jobs each worker had, or how many where there are too many to draw."""
-    found = stays(series)
-    lanes = _lanes(series, found)
-    if not _fits_bars(found, lanes):
+    all_stays = stays(series)
+    lanes = _lanes(series, all_stays)
+    if not _fits_bars(all_stays, lanes):
         return _counts(series, end)
     offsets, total = _offsets(lanes)
     figure = go.Figure(layout=_lanes_layout(lanes, offsets, total, end, height))
-    placed = [stay for stay in found if not stay.moved]
-    moved = [stay for stay in found if stay.moved and not stay.rebalanced]
-    evened = [stay for stay in found if stay.rebalanced]
+    placed = [stay for stay in all_stays if not stay.moved]
+    moved = [stay for stay in all_stays if stay.moved and not stay.rebalanced]
+    evened = [stay for stay in all_stays if stay.rebalanced]
     figure.add_trace(_stay_bars(placed, offsets, "placed at arrival", {"color": theme.WARM_UP["light"]}))
     figure.add_trace(_stay_bars(moved, offsets, "after migration", {"color": theme.ink("accent")}))
     if evened:
         figure.add_trace(_stay_bars(evened, offsets, "after rebalancing", _hatch(theme.ink("accent"))))
-    for trace in _arrows(found, offsets):
+    for trace in _arrows(all_stays, offsets):
         figure.add_trace(trace)
     return figure
 
@@ -74,12 +74,12 @@ def _hatch(colour: str) -> dict[str, Any]:
 
 def has_bars(series: Mapping[str, Any]) -> bool:
     """Whether each job can be drawn as a bar of its own."""
-    found = stays(series)
-    return _fits_bars(found, _lanes(series, found))
+    all_stays = stays(series)
+    return _fits_bars(all_stays, _lanes(series, all_stays))
 
 
-def _fits_bars(found: Sequence[Stay], lanes: Mapping[str, int]) -> bool:
-    return len(found) <= _MOST_STAYS and sum(lanes.values()) <= _MOST_LANES
+def _fits_bars(all_stays: Sequence[Stay], lanes: Mapping[str, int]) -> bool:
+    return len(all_stays) <= _MOST_STAYS and sum(lanes.values()) <= _MOST_LANES
 
 
 def lanes_height(series: Mapping[str, Any]) -> int:
@@ -88,9 +88,9 @@ def lanes_height(series: Mapping[str, Any]) -> int:
     return round(min(max(190.0, 50 + 9.5 * total), 460.0))
 
 
-def _lanes(series: Mapping[str, Any], found: Sequence[Stay]) -> dict[str, int]:
+def _lanes(series: Mapping[str, Any], all_stays: Sequence[Stay]) -> dict[str, int]:
     lanes = dict.fromkeys(series["workers"], 1)
-    for stay in found:
+    for stay in all_stays:
         lanes[stay.worker] = max(lanes.get(stay.worker, 1), stay.lane + 1)
     return lanes
 
@@ -105,18 +105,19 @@ def _offsets(lanes: Mapping[str, int]) -> tuple[dict[str, float], float]:
 
 
 def _stay_bars(
-    found: Sequence[Stay], offsets: Mapping[str, float], name: str, marker: dict[str, Any]
+    shown_stays: Sequence[Stay], offsets: Mapping[str, float], name: str, marker: dict[str, Any]
 ) -> go.Bar:
     return go.Bar(
         orientation="h",
-        base=[stay.start for stay in found],
-        x=[stay.end - stay.start for stay in found],
-        y=[offsets[stay.worker] + stay.lane for stay in found],
+        base=[stay.start for stay in shown_stays],
+        x=[stay.end - stay.start for stay in shown_stays],
+        y=[offsets[stay.worker] + stay.lane for stay in shown_stays],
         width=0.72,
         name=name,
         marker=marker,
         customdata=[
-            [stay.job, stay.worker, format_duration(stay.start), format_duration(stay.end)] for stay in found
+            [stay.job, stay.worker, format_duration(stay.start), format_duration(stay.end)]
+            for stay in shown_stays
         ],
         hovertemplate=(
             "%{customdata[0]} on %{customdata[1]}, "
@@ -126,17 +127,17 @@ def _stay_bars(
     )
 
 
-def _arrows(found: Sequence[Stay], offsets: Mapping[str, float]) -> list[go.Scatter]:
+def _arrows(all_stays: Sequence[Stay], offsets: Mapping[str, float]) -> list[go.Scatter]:
     """Solid arrows of migrations, dotted ones of rebalancing."""
-    return [*_move_lines(found, offsets, evened=False), *_move_lines(found, offsets, evened=True)]
+    return [*_move_lines(all_stays, offsets, evened=False), *_move_lines(all_stays, offsets, evened=True)]
 
 
-def _move_lines(found: Sequence[Stay], offsets: Mapping[str, float], *, evened: bool) -> list[go.Scatter]:
+def _move_lines(all_stays: Sequence[Stay], offsets: Mapping[str, float], *, evened: bool) -> list[go.Scatter]:
     x: list[float | None] = []
     y: list[float | None] = []
     symbols: list[str] = []
     before: dict[str, Stay] = {}
-    for stay in found:
+    for stay in all_stays:
         if stay.moved and stay.rebalanced is evened:
             last = before[stay.job]
             start, stop = offsets[last.worker] + last.lane, offsets[stay.worker] + stay.lane
@@ -199,11 +200,11 @@ def _lanes_layout(
 
 def _counts(series: Mapping[str, Any], end: float) -> go.Figure:
     """How many jobs each of the first workers has, as a heat map."""
-    names, rows, shown = list(series["workers"])[:_MOST_WORKERS], [], edges(series)
+    names, rows, bounds = list(series["workers"])[:_MOST_WORKERS], [], edges(series)
     for name in names:
-        shown, values = rebin(edges(series), np.asarray(series["workers"][name]["jobs"], dtype=float), 300)
+        bounds, values = rebin(edges(series), np.asarray(series["workers"][name]["jobs"], dtype=float), 300)
         rows.append(values)
-    return heat(names, shown, rows, end, "%{y}: %{z:.1f} jobs<extra></extra>")
+    return heat(names, bounds, rows, end, "%{y}: %{z:.1f} jobs<extra></extra>")
 
 
 def heat(names: Sequence[str], bounds: Any, rows: Sequence[Any], end: float, hover: str) -> go.Figure:
@@ -242,33 +243,31 @@ def lives_height(n_jobs: int) -> int:
 
 
 def _row_px(n_jobs: int) -> float:
-    return next((height for most, height in _HEIGHTS if n_jobs <= most), _HEIGHTS[-1][1])
+    return next((height for max_jobs, height in _HEIGHTS if n_jobs <= max_jobs), _HEIGHTS[-1][1])
 
 
-def lives(
-    series: Mapping[str, Any], jobs: Sequence[str], end: float, moment: float | None = None
-) -> go.Figure:
+def lives(series: Mapping[str, Any], jobs: Sequence[str], end: float, time: float | None = None) -> go.Figure:
     """Draw how many jobs wait over time and, under it, a row for each job."""
-    shown = list(jobs[:MOST_ROWS])
-    height = lives_height(len(shown))
+    visible_jobs = list(jobs[:MOST_ROWS])
+    height = lives_height(len(visible_jobs))
     foot = (height - _FOOT_PX - _TOP_PX - _GAP_PX - 12) / (height - _FOOT_PX - 12)
     waits = counts(series, "waiting")
-    most = float(waits.max(initial=0.0))
-    figure = go.Figure(layout=_lives_layout(shown, end, height, foot, most, moment))
+    most_waiting = float(waits.max(initial=0.0))
+    figure = go.Figure(layout=_lives_layout(visible_jobs, end, height, foot, most_waiting, time))
     figure.add_trace(_waiting(series, waits))
-    rows = {job: at for at, job in enumerate(shown)}
-    found = [span for span in spans(series, shown) if span.end - span.start > 0]
+    rows = {job: at for at, job in enumerate(visible_jobs)}
+    all_spans = [span for span in spans(series, visible_jobs) if span.end - span.start > 0]
     for state in STATES:
-        mine = [span for span in found if span.state == state]
+        mine = [span for span in all_spans if span.state == state]
         if mine:
-            figure.add_trace(_state_bars(mine, rows, state, words=len(shown) <= _WORDS))
-    ended = endings(series, shown)
+            figure.add_trace(_state_bars(mine, rows, state, words=len(visible_jobs) <= _WORDS))
+    ended = endings(series, visible_jobs)
     figure.add_trace(_ends(ended, rows))
-    due = {job: series["jobs"][job].get("due") for job in shown if job in series["jobs"]}
+    due = {job: series["jobs"][job].get("due") for job in visible_jobs if job in series["jobs"]}
     due = {job: at for job, at in due.items() if at is not None}
     if due:
         figure.add_trace(_deadlines(due, ended, rows))
-    if moment is not None and (foreseen := expected_ends(series, shown, moment)):
+    if time is not None and (foreseen := expected_ends(series, visible_jobs, time)):
         figure.add_trace(_expected_marks(foreseen, rows))
     return figure
 
@@ -285,16 +284,16 @@ def marker_of(state: str) -> dict[str, Any]:
     return {"color": theme.ink("weight3"), "pattern": pattern, "line": {"color": strong, "width": 0}}
 
 
-def _state_bars(found: Sequence[Span], rows: Mapping[str, int], state: str, *, words: bool) -> go.Bar:
+def _state_bars(state_spans: Sequence[Span], rows: Mapping[str, int], state: str, *, words: bool) -> go.Bar:
     word = STATES[state]
     letter = theme.ink("surface" if state == "running" else "ink")
-    texts = [word if words else "" for _ in found]
+    texts = [word if words else "" for _ in state_spans]
     return go.Bar(
         orientation="h",
         yaxis="y2",
-        base=[span.start for span in found],
-        x=[span.end - span.start for span in found],
-        y=[rows[span.job] for span in found],
+        base=[span.start for span in state_spans],
+        x=[span.end - span.start for span in state_spans],
+        y=[rows[span.job] for span in state_spans],
         width=0.78 if len(rows) <= _NAMED else 0.9,
         name=word,
         marker=marker_of(state),
@@ -306,25 +305,30 @@ def _state_bars(found: Sequence[Span], rows: Mapping[str, int], state: str, *, w
         customdata=[
             [span.job, format_duration(span.end - span.start), format_duration(span.start),
              format_duration(span.end)]
-            for span in found
+            for span in state_spans
         ],
         hovertemplate="%{customdata[0]} " + word
         + " for %{customdata[1]}<br>%{customdata[2]} to %{customdata[3]}<extra></extra>",
     )  # fmt: skip
 
 
-def _ends(found: Sequence[End], rows: Mapping[str, int]) -> go.Scatter:
+def _ends(ends: Sequence[End], rows: Mapping[str, int]) -> go.Scatter:
     """A tick where a job was done, a cross where it failed or was refused."""
     ink = theme.ink("ink")
     few = len(rows) <= _NAMED
-    done = ["line-ns" if each.state == "done" else "x-thin" for each in found]
+    symbols = ["line-ns" if each.state == "done" else "x-thin" for each in ends]
     return go.Scatter(
-        x=[each.time for each in found],
-        y=[rows[each.job] for each in found],
+        x=[each.time for each in ends],
+        y=[rows[each.job] for each in ends],
         yaxis="y2",
         mode="markers",
-        marker={"symbol": done, "size": 9 if few else 4, "color": ink, "line": {"color": ink, "width": 1.2}},
-        customdata=[[each.job, each.state, format_duration(each.time)] for each in found],
+        marker={
+            "symbol": symbols,
+            "size": 9 if few else 4,
+            "color": ink,
+            "line": {"color": ink, "width": 1.2},
+        },
+        customdata=[[each.job, each.state, format_duration(each.time)] for each in ends],
         hovertemplate="%{customdata[0]} %{customdata[1]} at %{customdata[2]}<extra></extra>",
         name="ended",
         cliponaxis=False,
@@ -361,21 +365,21 @@ def _deadlines(due: Mapping[str, float], ended: Sequence[End], rows: Mapping[str
     )
 
 
-def _expected_marks(found: Sequence[ExpectedEnd], rows: Mapping[str, int]) -> go.Scatter:
+def _expected_marks(expected: Sequence[ExpectedEnd], rows: Mapping[str, int]) -> go.Scatter:
     """A ring where each job was expected to end at the moment that is shown."""
     accent = theme.ink("accent")
-    lows = [0.0 if each.low is None else each.ends - each.low for each in found]
-    highs = [0.0 if each.high is None else each.high - each.ends for each in found]
+    lows = [0.0 if each.low is None else each.ends - each.low for each in expected]
+    highs = [0.0 if each.high is None else each.high - each.ends for each in expected]
     return go.Scatter(
-        x=[each.ends for each in found],
-        y=[rows[each.job] for each in found],
+        x=[each.ends for each in expected],
+        y=[rows[each.job] for each in expected],
         yaxis="y2",
         mode="markers",
         marker={"size": 7 if len(rows) <= _NAMED else 4, "color": theme.ink("surface"),
                 "line": {"color": accent, "width": 2}},
         error_x={"type": "data", "symmetric": False, "array": highs, "arrayminus": lows, "color": accent,
                  "thickness": 1.5, "width": 0},
-        customdata=[f"{each.job}: expected to end at {format_duration(each.ends)}" for each in found],
+        customdata=[f"{each.job}: expected to end at {format_duration(each.ends)}" for each in expected],
         hovertemplate="%{customdata}<extra></extra>",
         name="expected end",
     )  # fmt: skip
@@ -397,7 +401,7 @@ def _waiting(series: Mapping[str, Any], waits: FloatArray) -> go.Scatter:
 
 
 def _lives_layout(
-    jobs: Sequence[str], end: float, height: int, foot: float, most: float, moment: float | None
+    jobs: Sequence[str], end: float, height: int, foot: float, most_waiting: float, time: float | None
 ) -> go.Layout:
     named = len(jobs) <= _NAMED
     longest = min(max((len(job) for job in jobs), default=0), 16) if named else 0
@@ -412,8 +416,8 @@ def _lives_layout(
         xaxis={"showgrid": True, "anchor": "y2"},
         yaxis=theme.value_axis(
             domain=[foot + _GAP_PX / height, 1.0 - 12 / height],
-            range=[0, max(most, 1.0) * 1.1],
-            **({"dtick": 1} if most <= 2 else {"nticks": 3}),
+            range=[0, max(most_waiting, 1.0) * 1.1],
+            **({"dtick": 1} if most_waiting <= 2 else {"nticks": 3}),
             fixedrange=True,
         ),
         yaxis2=theme.axis(
@@ -429,7 +433,7 @@ def _lives_layout(
             theme.quantity_title("Jobs waiting", y=1.0 - 12 / height),
             theme.quantity_title(f"Each job{below}", y=foot, yshift=2),
         ],
-        shapes=[theme.moment_line(moment)] if moment is not None else [],
+        shapes=[theme.moment_line(time)] if time is not None else [],
     )
 
 
@@ -443,8 +447,8 @@ def label_bands(
     series: Mapping[str, Any], names: Sequence[str], jobs: Sequence[str], end: float
 ) -> go.Figure:
     """The list of each job over time: a row for each job."""
-    shown, places = _places(series, names, jobs)
-    return go.Figure(_label_heat(shown, places, names, jobs), _bands_layout(jobs, end))
+    bounds, places = _places(series, names, jobs)
+    return go.Figure(_label_heat(bounds, places, names, jobs), _bands_layout(jobs, end))
 
 
 def _places(
@@ -452,18 +456,20 @@ def _places(
 ) -> tuple[FloatArray, IntArray]:
     """The edges of what is drawn, shape (n + 1,), and the index in `names` of each job's label, (jobs, n)."""
     bounds = edges(series)
-    shown = np.unique(bounds)
-    if len(shown) > _MOST_INTERVALS + 1:
-        shown = np.linspace(bounds[0], bounds[-1], _MOST_INTERVALS + 1)
-    middles = (shown[:-1] + shown[1:]) / 2
+    coarse = np.unique(bounds)
+    if len(coarse) > _MOST_INTERVALS + 1:
+        coarse = np.linspace(bounds[0], bounds[-1], _MOST_INTERVALS + 1)
+    middles = (coarse[:-1] + coarse[1:]) / 2
     at = np.clip(np.searchsorted(bounds, middles, side="left") - 1, 0, len(bounds) - 2)
-    return shown, np.array([labels(series, job, names)[at] for job in jobs]).reshape(len(jobs), len(at))
+    return coarse, np.array([labels(series, job, names)[at] for job in jobs]).reshape(len(jobs), len(at))
 
 
-def _label_heat(shown: FloatArray, places: IntArray, names: Sequence[str], jobs: Sequence[str]) -> go.Heatmap:
+def _label_heat(
+    bounds: FloatArray, places: IntArray, names: Sequence[str], jobs: Sequence[str]
+) -> go.Heatmap:
     return go.Heatmap(
         z=np.where(places < 0, np.nan, places),
-        x=shown,
+        x=bounds,
         y=list(jobs),
         zmin=-0.5,
         zmax=len(names) - 0.5,

@@ -53,15 +53,15 @@ def _one(view: LiveView, container: str) -> list[Node]:
 
 
 def _ask_release(view: LiveView, _of: str) -> list[Node]:
-    held = [row.name for row in view.rows if row.held]
+    changed = [row.name for row in view.rows if row.held]
     attached = view.attached
     parts: list[Node] = []
     if attached is not None and is_control(attached):
         parts.append(html.P(f"{display_name(attached.policy)} is detached."))
-    if held:
-        n = len(held)
+    if changed:
+        n = len(changed)
         text = f"The original limits of {plural(n, 'container')} are restored:"
-        parts += [html.P(text), html.Ul([html.Li(name) for name in sorted(held)], className="names")]
+        parts += [html.P(text), html.Ul([html.Li(name) for name in sorted(changed)], className="names")]
     elif not parts:
         parts.append(html.P(f"According to the last sample, nothing on {view.engine.name} is changed."))
     parts.append(html.P("Containers keep running and recordings continue.", className="ink2 small"))
@@ -205,10 +205,10 @@ def _take_control(view: LiveView, _of: str) -> list[Node] | None:
 def _teach(view: LiveView, _of: str) -> None:
     """Train the attached policy's model further on the containers that it does not know."""
     attached = view.attached
-    found = None if attached is None else attached.evidence
-    if attached is None or found is None:
+    evidence = None if attached is None else attached.evidence
+    if attached is None or evidence is None:
         return
-    ids = [row.id for row in view.rows if row.name in found.unfamiliar]
+    ids = [row.id for row in view.rows if row.name in evidence.unfamiliar]
     model, now = str(attached.settings.get("model") or ""), time.time()
     task = workspace().live.recordings.teach(view.engine.name, model, ids, attached.since, now)
     words = html.Span(

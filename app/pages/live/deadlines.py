@@ -91,9 +91,9 @@ class _Axis:
         first, last = ceil((self.begin + room) / step), floor((self.end - room) / step)
         return [number * step for number in range(first, last + 1)]
 
-    def at(self, moment: float) -> str:
+    def at(self, seconds: float) -> str:
         """Where a moment is, as CSS."""
-        share = (moment - self.begin) / (self.end - self.begin)
+        share = (seconds - self.begin) / (self.end - self.begin)
         return f"{100 * min(max(share, 0.0), 1.0):.2f}%"
 
 
@@ -177,8 +177,8 @@ def _piece(kind: str, axis: _Axis, begin: float, end: float | None) -> html.I:
     """A part of a line; one without an end goes on to the present moment."""
     if end is None:
         return html.I(className=f"{kind} open", style={"left": axis.at(begin)})
-    left, right = axis.at(begin), axis.at(end)
-    return html.I(className=kind, style={"left": left, "right": f"calc(100% - {right})"})
+    begin_css, end_css = axis.at(begin), axis.at(end)
+    return html.I(className=kind, style={"left": begin_css, "right": f"calc(100% - {end_css})"})
 
 
 def _is_late(stands: Standing | None) -> bool:

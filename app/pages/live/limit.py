@@ -29,12 +29,12 @@ def row_of(view: LiveView, container: str) -> ContainerRow:
 
     Raises NotFoundError if it is not there any more.
     """
-    found = next((row for row in view.rows if row.id == container), None)
-    if found is None:
+    match = next((row for row in view.rows if row.id == container), None)
+    if match is None:
         raise NotFoundError(
             "This container is no longer there.", "It may have ended; the table is up to date."
         )
-    return found
+    return match
 
 
 def window(view: LiveView, container: str, *, control: bool) -> list[Node]:

@@ -50,9 +50,9 @@ _STEPS = frozenset(("cpu_limit", "memory_limit"))
 # the bucket that was not full then, and append the rest: nothing is lost and nothing repeated.
 
 
-def number_of(moment: float, width: int) -> int:
+def number_of(seconds: float, width: int) -> int:
     """The number of the bucket that a moment lies in."""
-    return int(moment // width)
+    return int(seconds // width)
 
 
 def first_bucket(since: float | None, at: float, width: int) -> int:
@@ -83,10 +83,10 @@ def table(
     histories: Iterable[History | None], names: Sequence[str], first: int, count: int, width: int
 ) -> dict[str, Any]:
     """Several lines of several histories, as the page takes them."""
-    own = list(histories)
+    lines_of = list(histories)
     nothing = np.full(count, np.nan, np.float32)
     lines = {
-        name: [nothing if each is None else bucketed(each, name, first, count, width) for each in own]
+        name: [nothing if each is None else bucketed(each, name, first, count, width) for each in lines_of]
         for name in names
     }
     return {"first": first, "width": width, **lines}
@@ -180,9 +180,12 @@ def tick(
 
 
 def _totals(view: LiveView) -> dict[str, Any]:
-    own = view.totals
+    totals = view.totals
     names = ("cpu", "cores", "memory", "memory_total", "throttled", "containers")
-    return {name: getattr(own, name) for name in names} | {"labels": list(own.labels), "others": view.others}
+    return {name: getattr(totals, name) for name in names} | {
+        "labels": list(totals.labels),
+        "others": view.others,
+    }
 
 
 def _lines(live: Live, view: LiveView, tick_request: TickRequest, resumes: bool) -> dict[str, Any]:
@@ -202,8 +205,8 @@ def _lines(live: Live, view: LiveView, tick_request: TickRequest, resumes: bool)
     charted = ids if tick_request.charts == (ALL,) else [each for each in ids if each in tick_request.charts]
     if charted:
         start = None if tick_request.fresh else since
-        found = live.view.history(engine, charted, _seconds(start, at))
-        values["charts"] = {"ids": charted, **_since(found, charted, _LINES, start, at, CHART)}
+        histories = live.view.history(engine, charted, _seconds(start, at))
+        values["charts"] = {"ids": charted, **_since(histories, charted, _LINES, start, at, CHART)}
     return values
 
 
@@ -269,10 +272,10 @@ def live_history(engine: str) -> Table:
     names = {row.id: row.name for row in live.view.peek(engine).rows}
     chosen_ids = request.args.get("ids", ALL)
     ids = list(names) if chosen_ids == ALL else [each for each in chosen_ids.split(",") if each in names]
-    found = live.view.history(engine, ids)
+    histories = live.view.history(engine, ids)
 
     def rows() -> Iterator[tuple[object, ...]]:
-        for each, history in found.items():
+        for each, history in histories.items():
             lines = [getattr(history, name) for name in _LINES_IN_FILES]
             for i in range(len(history.time)):
                 yield names[each], *(None if np.isnan(line[i]) else float(line[i]) for line in lines)

@@ -52,13 +52,13 @@ def decisions(entries: tuple[ActivityEntry, ...]) -> html.Ol:
 
 
 def _decision(entry: ActivityEntry) -> html.Li:
-    done = [
+    details = [
         html.Span(_what(entry), className="what"),
         list_badge(entry.label) if entry.label else None,
         html.Time(clock(entry.at), className="num"),
     ]
     name = html.Span(entry.container or "All containers", className="strong truncate")
-    line = html.Div([name, html.Span(done, className="done")], className="line")
+    line = html.Div([name, html.Span(details, className="done")], className="line")
     return html.Li([line, html.P(entry.text)])
 
 
@@ -71,9 +71,9 @@ def _what(entry: ActivityEntry) -> str:
     return f"{before} → {'no limit' if entry.after is None else format_cores(entry.after)}"
 
 
-def clock(moment: float) -> str:
+def clock(seconds: float) -> str:
     """A moment as the clock of this machine shows it."""
-    return time.strftime("%H:%M:%S", time.localtime(moment))
+    return time.strftime("%H:%M:%S", time.localtime(seconds))
 
 
 _LISTED = 4
@@ -83,59 +83,63 @@ _RATE_AFTER = 60.0
 
 def evidence(attached: AttachedPolicy) -> list[Node]:
     """The savings in the policy's card; nothing where they are unknown."""
-    found = attached.evidence
-    if found is None:
+    savings = attached.evidence
+    if savings is None:
         return []
-    if not found.containers:
+    if not savings.containers:
         return [html.P("Waiting for the first samples.", className="small ink3")]
     memory = bool(attached.settings.get("memory"))
-    done = attached.mode is Mode.CONTROL
-    parts: list[Node] = [_figures(found, memory=memory, done=done)]
+    applies = attached.mode is Mode.CONTROL
+    parts: list[Node] = [_figures(savings, memory=memory, applies=applies)]
     if len(attached.course) > 1:
         parts.append(graph("live-freed", freed_figure(attached.course), "Cores freed over time"))
-    parts.append(_drivers(found, memory=memory))
-    if found.unfamiliar:
-        text = f"{format_list(found.unfamiliar)}: the model knows nothing like it, so a reactive rule steers."
+    parts.append(_drivers(savings, memory=memory))
+    if savings.unfamiliar:
+        text = (
+            f"{format_list(savings.unfamiliar)}: the model knows nothing like it, so a reactive rule steers."
+        )
         ways = [button("Train the model further", "stack-2", "small", **does("teach"))]
         parts.append(notice("warn", text, strong="Unfamiliar.", actions=ways))
-    if found.left:
-        text = f"{format_list(found.left)}: the original limits are back, and nothing more is steered there."
+    if savings.left:
+        text = (
+            f"{format_list(savings.left)}: the original limits are back, and nothing more is steered there."
+        )
         parts.append(notice("warn", text, strong="Out of memory."))
     return [html.Section(parts, className="evidence stack close")]
 
 
 def worth(attached: AttachedPolicy | None) -> str:
     """The savings while watching, in a sentence; empty where nothing has been watched."""
-    found = None if attached is None else attached.evidence
-    if found is None or found.seconds <= 0:
+    savings = None if attached is None else attached.evidence
+    if savings is None or savings.seconds <= 0:
         return ""
-    freed, covered = format_number(found.freed_cores), format_number(found.kept_cores)
+    freed, covered = format_number(savings.freed_cores), format_number(savings.kept_cores)
     words = (
-        f"In the last {format_duration(found.lasted)} it would have freed {freed} of {covered} cores on "
-        f"average, and containers would have been short for {format_share(found.short_share)} of the time."
+        f"In the last {format_duration(savings.lasted)} it would have freed {freed} of {covered} cores on "
+        f"average, and containers would have been short for {format_share(savings.short_share)} of the time."
     )
-    return f"{words} {found.worst.name} would have been short most often." if found.worst else words
+    return f"{words} {savings.worst.name} would have been short most often." if savings.worst else words
 
 
-def _figures(found: Evidence, *, memory: bool, done: bool) -> html.Dl:
+def _figures(savings: Evidence, *, memory: bool, applies: bool) -> html.Dl:
     figures = [
         (
-            "Cores freed" if done else "Cores it would free",
-            format_number(found.freed_cores_now),
-            f"mean {format_number(found.freed_cores)} of {format_number(found.kept_cores)}",
+            "Cores freed" if applies else "Cores it would free",
+            format_number(savings.freed_cores_now),
+            f"mean {format_number(savings.freed_cores)} of {format_number(savings.kept_cores)}",
         ),
         (
             "Time short",
-            format_share(found.short_share),
-            f"over {format_duration(found.lasted)}",
+            format_share(savings.short_share),
+            f"over {format_duration(savings.lasted)}",
         ),
-        _rate(found),
+        _rate(savings),
     ]
     if memory:
         freed = (
-            "Memory freed" if done else "Memory it would free",
-            format_bytes(found.freed_bytes_now),
-            f"mean {format_bytes(found.freed_bytes)} of {format_bytes(found.kept_bytes)}",
+            "Memory freed" if applies else "Memory it would free",
+            format_bytes(savings.freed_bytes_now),
+            f"mean {format_bytes(savings.freed_bytes)} of {format_bytes(savings.kept_bytes)}",
         )
         figures.insert(1, freed)
     return html.Dl(
@@ -147,12 +151,12 @@ def _figures(found: Evidence, *, memory: bool, done: bool) -> html.Dl:
     )
 
 
-def _rate(found: Evidence) -> tuple[str, str, str]:
+def _rate(savings: Evidence) -> tuple[str, str, str]:
     """How often limits are changed; of a few seconds nothing can be said of an hour."""
-    if found.lasted < _RATE_AFTER:
+    if savings.lasted < _RATE_AFTER:
         return "Resizes per hour", "–", "known after a minute"
-    note = "per container" + (f", {found.violations:,} too low" if found.violations else "")
-    return "Resizes per hour", format_number(found.resizes_per_hour), note
+    note = "per container" + (f", {savings.violations:,} too low" if savings.violations else "")
+    return "Resizes per hour", format_number(savings.resizes_per_hour), note
 
 
 _DRIVERS = (
@@ -163,10 +167,10 @@ _DRIVERS = (
 )
 
 
-def _drivers(found: Evidence, *, memory: bool) -> html.Div:
+def _drivers(savings: Evidence, *, memory: bool) -> html.Div:
     """The containers that are short, then those that free most."""
-    short = [each for each in found.containers if each.short_share > 0]
-    others = [each for each in found.containers if not each.short_share]
+    short = [each for each in savings.containers if each.short_share > 0]
+    others = [each for each in savings.containers if not each.short_share]
     listed = [*short, *sorted(others, key=lambda each: -each.freed_cores)][:_LISTED]
     columns = [column for column in _DRIVERS if memory or column.key != "freed_bytes"]
     return html_table(

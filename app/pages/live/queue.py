@@ -143,12 +143,12 @@ def _cores(job: QueuedJob) -> list[Node]:
 
 
 def _range(spec: JobSpec) -> str:
-    least, most = spec.least, spec.most
-    if least is not None and most is not None:
-        return f", {format_number(least)} to {format_number(most)}"
-    if least is not None:
-        return f", at least {format_number(least)}"
-    return "" if most is None else f", at most {format_number(most)}"
+    min_cores, max_cores = spec.least, spec.most
+    if min_cores is not None and max_cores is not None:
+        return f", {format_number(min_cores)} to {format_number(max_cores)}"
+    if min_cores is not None:
+        return f", at least {format_number(min_cores)}"
+    return "" if max_cores is None else f", at most {format_number(max_cores)}"
 
 
 def _memory(spec: JobSpec) -> str:

@@ -57,11 +57,11 @@ def choice(engine: str) -> Node:
 
 def remembered_words(engine: str) -> str:
     """Since when an engine is remembered, and what that takes; empty where it is not."""
-    found = workspace().live.view.remembered(engine)
-    if found.since is None:
+    remembered = workspace().live.view.remembered(engine)
+    if remembered.since is None:
         return ""
-    since = time.strftime("%Y-%m-%d %H:%M", time.localtime(found.since))
-    return f"Remembered since {since}, {format_bytes(float(found.bytes))} on disk."
+    since = time.strftime("%Y-%m-%d %H:%M", time.localtime(remembered.since))
+    return f"Remembered since {since}, {format_bytes(float(remembered.bytes))} on disk."
 
 
 def keeping(engine: str) -> Node:
@@ -73,8 +73,8 @@ def keeping(engine: str) -> Node:
 
 def figure(engine: str, container: str, name: str, seconds: int) -> go.Figure | None:
     """A container's chart over the last so many seconds; None where nothing is known of them."""
-    found = history_of(engine, container, seconds)
-    return None if found is None or not len(found.time) else history_figure(found, name)
+    history = history_of(engine, container, seconds)
+    return None if history is None or not len(history.time) else history_figure(history, name)
 
 
 def history_of(engine: str, container: str, seconds: int) -> History | None:
@@ -114,9 +114,9 @@ def _called(view: LiveView) -> str:
     return "Demo replay" if is_demo(view.engine) else view.engine.name
 
 
-def default_name(engine: str, moment: float | None = None) -> str:
+def default_name(engine: str, start: float | None = None) -> str:
     """The suggested name of a recording."""
-    return f"{engine} {time.strftime('%Y-%m-%d %H:%M', time.localtime(moment))}"
+    return f"{engine} {time.strftime('%Y-%m-%d %H:%M', time.localtime(start))}"
 
 
 def _form(view: LiveView) -> html.Section:

@@ -90,16 +90,16 @@ def outlook(engine: str, entered: dict[str, Any], zone: str) -> Node:
         which = ", ".join(spec.label for spec in describe(JobSettings) if spec.name in wrong)
         return notice("plain", f"Whether the deadline can be met is said once {which} can be read.")
     try:
-        found = workspace().live.queue.ask(engine, entered, zone)
+        answer = workspace().live.queue.ask(engine, entered, zone)
     except JobNotAccepted as refused:
         named = {spec.name: spec.label for spec in describe(JobSettings)}
         text = " ".join(f"{named[name]}: {sentence}" for name, sentence in refused.fields.items())
         return notice("plain", text)
     except PhaseDockError as error:
         return problem(error)
-    first, *more = sentences(found, zone)
-    promised = found.outlook.promised
-    kind = "ok" if promised else "info" if not found.outlook.known else "warn"
+    first, *more = sentences(answer, zone)
+    promised = answer.outlook.promised
+    kind = "ok" if promised else "info" if not answer.outlook.known else "warn"
     return notice(kind, " ".join(more), strong=first)
 
 

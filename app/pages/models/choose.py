@@ -43,8 +43,8 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
         return [no_traces()]
     tasks = task_card.tasks_of("choose_k", {"trace_set": traces.id}, query.get("task"))
     text = "Within-cluster sum of squares, silhouette and stability for 2 to 12 phases appear here."
-    shown = task_card.panel(tasks, "target", "No comparison on these traces yet", text)
-    parts = [_form(query, traces), task_card.place("choose-live", shown)]
+    panel = task_card.panel(tasks, "target", "No comparison on these traces yet", text)
+    parts = [_form(query, traces), task_card.place("choose-live", panel)]
     return [html.Div(parts, className="grid cols-side top")]
 
 
@@ -74,11 +74,11 @@ def _codes(query: Query, traces: TraceSetInfo) -> dmc.Select:
     models = workspace().models.compatible(traces.id)
     options = [(NEW, "A new encoder with these settings")]
     options += [(info.id, f"The existing codes of {info.name}") for info in models]
-    asked = query.get("model")
+    model_id = query.get("model")
     return select(
         "choose-codes",
         options,
-        asked if any(info.id == asked for info in models) else NEW,
+        model_id if any(info.id == model_id for info in models) else NEW,
         label="Cluster",
         description="k-means groups similar codes; this compares how many groups fit best.",
         inputWrapperOrder=ORDER,
@@ -161,9 +161,9 @@ def _train_with(task: TaskInfo, phases: int) -> str:
     if model := task.params.get("model"):
         with contextlib.suppress(NotFoundError):
             settings = workspace().models.load(str(model)).settings.to_dict()
-    kept = {name: value for name, value in settings.items() if name in (*MAIN, "solver", "seed")}
+    form_values = {name: value for name, value in settings.items() if name in (*MAIN, "solver", "seed")}
     return "/models?" + urlencode(
-        {"view": "train", "traces": task.params["trace_set"], **kept, "phases": phases}
+        {"view": "train", "traces": task.params["trace_set"], **form_values, "phases": phases}
     )
 
 
@@ -220,8 +220,10 @@ def start(
         return [keep] * len(ids), keep, keep
     settings, wrong = read(PhaseSettings, values_of(ids, values))
     if settings is None and codes == NEW:
-        said = notice("bad", "See the form above; nothing was started.", strong="A setting is out of range.")
-        return errors_for(ids, wrong), said, keep
+        message = notice(
+            "bad", "See the form above; nothing was started.", strong="A setting is out of range."
+        )
+        return errors_for(ids, wrong), message, keep
     try:
         task = submit(trace_set_id, codes, settings)
     except PhaseDockError as error:

@@ -37,8 +37,8 @@ def crossed(first: IntArray, second: IntArray, rows: Sequence[int], columns: Seq
     width = int(max(columns)) - low_b + 1
     code = (first.astype(np.int64) - low_a) * width + (second.astype(np.int64) - low_b)
     table = np.bincount(code, minlength=(int(max(rows)) - low_a + 1) * width).reshape(-1, width)
-    found: IntArray = table[np.array(rows) - low_a][:, np.array(columns) - low_b]
-    return found
+    counts: IntArray = table[np.array(rows) - low_a][:, np.array(columns) - low_b]
+    return counts
 
 
 def adjusted_rand(counts: IntArray) -> float:
@@ -54,8 +54,8 @@ def adjusted_rand(counts: IntArray) -> float:
     together, rows, columns = pairs(cells), pairs(cells.sum(axis=1)), pairs(cells.sum(axis=0))
     n = cells.sum()
     expected = rows * columns / max(n * (n - 1) / 2, 1.0)
-    most = (rows + columns) / 2
-    return 1.0 if most == expected else (together - expected) / (most - expected)
+    maximum = (rows + columns) / 2
+    return 1.0 if maximum == expected else (together - expected) / (maximum - expected)
 
 
 def agreement_words(index: float) -> str:
@@ -88,10 +88,10 @@ def view(query: Query, traces: TraceSetInfo | None, chosen: str | None) -> list[
     )
     head = card("Compare two models", picks, note=["on ", traces.name])
     try:
-        shown = comparison(traces, workspace().models.get(first), workspace().models.get(second))
+        cards = comparison(traces, workspace().models.get(first), workspace().models.get(second))
     except PhaseDockError as error:
-        shown = [notice("warn", error.hint, strong=error.message)]
-    return [head, *shown]
+        cards = [notice("warn", error.hint, strong=error.message)]
+    return [head, *cards]
 
 
 def comparison(traces: TraceSetInfo, a: ModelInfo, b: ModelInfo) -> list[Node]:

@@ -84,7 +84,7 @@ def head(info: ModelInfo, model: PhaseModel, query: Query) -> html.Section:
 def cards(model: PhaseModel) -> Node:
     """A card per phase with its statistics on the training traces; its bare phases if there are none."""
     if live(model.statistics):
-        return phase_cards(model.statistics, usual_lanes(model.statistics), most=4)
+        return phase_cards(model.statistics, usual_lanes(model.statistics), max_columns=4)
     return card(
         "Phases",
         html.Div([phase_badge(phase) for phase in model.phases], className="row wrap"),
@@ -121,8 +121,8 @@ def settings(model: PhaseModel) -> html.Section:
     for spec in describe(type(model.settings)):
         value = getattr(model.settings, spec.name)
         counted = spec.unit and isinstance(value, int)
-        said = dict(spec.choices).get(value) or (f"{value:,}" if counted else text_of(value))
-        rows.append((spec.label, f"{said} {spec.unit}".strip()))
+        text = dict(spec.choices).get(value) or (f"{value:,}" if counted else text_of(value))
+        rows.append((spec.label, f"{text} {spec.unit}".strip()))
     return card(
         "Settings", html_table(Table("settings", _SETTINGS, rows), "Settings of the model"), flush=True
     )
@@ -161,7 +161,7 @@ def expansions(model: PhaseModel) -> Node:
     if not model.expansions:
         return None
     children = {each.phase: each.ids for each in model.expansions}
-    made = {phase for ids in children.values() for phase in ids}
+    new_phases = {phase for ids in children.values() for phase in ids}
 
     def branch(phase: int) -> html.Li:
         label: list[Node] = [phase_badge(phase)]
@@ -170,4 +170,4 @@ def expansions(model: PhaseModel) -> Node:
         label.append(state_badge("divided", "", "git-branch"))
         return html.Li([*label, html.Ul([branch(each) for each in children[phase]])])
 
-    return html.Ul([branch(phase) for phase in children if phase not in made], className="branches")
+    return html.Ul([branch(phase) for phase in children if phase not in new_phases], className="branches")

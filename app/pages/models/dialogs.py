@@ -112,9 +112,9 @@ def register(app: Dash) -> None:
     )(delete)
 
 
-def act(asked: dict[str, Any] | None, search: str | None) -> Any:
+def act(action: dict[str, Any] | None, search: str | None) -> Any:
     """Do what a button asks for; returns the address to go to."""
-    target = perform(asked["act"], asked["id"], Query.parse("", search)) if asked else None
+    target = perform(action["act"], action["id"], Query.parse("", search)) if action else None
     return dash.no_update if target is None else target
 
 

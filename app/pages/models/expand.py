@@ -29,7 +29,7 @@ def _option(model: PhaseModel, phase: int) -> tuple[str, str]:
     return str(phase), f"φ{phase + 1}  {description}".strip()
 
 
-def _fields(info: ModelInfo, model: PhaseModel, chosen: str | None, asked: int | None) -> list[Node]:
+def _fields(info: ModelInfo, model: PhaseModel, chosen: str | None, preset: int | None) -> list[Node]:
     sets = workspace().traces.list()
     ids = [each.id for each in sets]
     first = next((each for each in (info.trace_set_id, chosen) if each in ids), None)
@@ -37,7 +37,7 @@ def _fields(info: ModelInfo, model: PhaseModel, chosen: str | None, asked: int |
         select(
             "expand-phase",
             [_option(model, phase) for phase in model.phases],
-            str(asked if asked in model.phases else _longest_phase(model)),
+            str(preset if preset in model.phases else _longest_phase(model)),
             label="Phase to divide",
             className="field",
         ),
@@ -157,5 +157,5 @@ def register(app: Dash) -> None:
         except PhaseDockError as error:
             return problem(error), dash.no_update
         set_props("changed", {"data": task})
-        shown: list[Node] = task_card.panel([workspace().tasks.get(task)], "", "", "")
-        return None, shown
+        panel: list[Node] = task_card.panel([workspace().tasks.get(task)], "", "", "")
+        return None, panel

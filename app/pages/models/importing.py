@@ -50,22 +50,22 @@ def _row(slot: str) -> html.Div:
     )
 
 
-def _status(slot: str, given: Mapping[str, Any] | None) -> list[Node]:
+def _status(slot: str, uploaded: Mapping[str, Any] | None) -> list[Node]:
     label = SLOTS[slot][0]
-    if given is None:
+    if uploaded is None:
         label = f"Choose a file: {label}"
         return [button("Choose", "upload", "small", **data(choose=slot), **aria(label=label))]
     return [
         state_badge("here", "ok", "check"),
-        html.Span(given["name"], className="truncate"),
-        html.Span(format_bytes(given["size"]), className="num ink3"),
-        icon_button("x", f"Remove {given['name']}", **data(clear=slot, upload=given["id"])),
+        html.Span(uploaded["name"], className="truncate"),
+        html.Span(format_bytes(uploaded["size"]), className="num ink3"),
+        icon_button("x", f"Remove {uploaded['name']}", **data(clear=slot, upload=uploaded["id"])),
     ]
 
 
 def view(models: list[Any]) -> list[Node]:
     """A drop zone for files, the parts that they are, and the model that missing parts are taken from."""
-    left = card(
+    form = card(
         "Import a model",
         html.Div(
             [
@@ -79,7 +79,7 @@ def view(models: list[Any]) -> list[Node]:
             className="stack",
         ),
     )
-    return [html.Div([left, _how_files_are_read()], className="grid cols-main top")]
+    return [html.Div([form, _how_files_are_read()], className="grid cols-main top")]
 
 
 def _drop() -> html.Div:
@@ -143,7 +143,7 @@ def _how_files_are_read() -> html.Section:
     )
 
 
-def bring_in(given: Mapping[str, Mapping[str, Any]], base: str | None, name: str) -> str:
+def bring_in(files: Mapping[str, Mapping[str, Any]], base: str | None, name: str) -> str:
     """Import what was given; returns the new model's id.
 
     Raises
@@ -152,15 +152,15 @@ def bring_in(given: Mapping[str, Mapping[str, Any]], base: str | None, name: str
         If nothing was given, parts are missing or damaged, or hold anything but data.
     """
     space = workspace()
-    if not given:
+    if not files:
         raise InputError("No file was chosen.", "Drop a PhaseDock zip or AI4DL's files above.")
-    paths: dict[str, Path] = {slot: space.uploads.path(entry["id"]) for slot, entry in given.items()}
+    paths: dict[str, Path] = {slot: space.uploads.path(entry["id"]) for slot, entry in files.items()}
     if "archive" in paths:
-        called = name.strip() or given["archive"]["name"].removesuffix(".zip")
+        called = name.strip() or files["archive"]["name"].removesuffix(".zip")
         info = space.models.import_archive(paths["archive"], called)
     else:
         info = space.models.import_ai4dl(paths, name.strip() or "ai4dl", base)
-    for entry in given.values():
+    for entry in files.values():
         space.uploads.discard(entry["id"])
     return info.id
 
@@ -200,9 +200,9 @@ def register(app: Dash) -> None:
     )(start)
 
 
-def show(given: list[Any], ids: list[dict[str, str]]) -> list[Any]:
+def show(uploads: list[Any], ids: list[dict[str, str]]) -> list[Any]:
     """What each slot holds."""
-    return [_status(each["name"], entry) for each, entry in zip(ids, given, strict=True)]
+    return [_status(each["name"], entry) for each, entry in zip(ids, uploads, strict=True)]
 
 
 def complain(wrong: dict[str, Any] | None) -> Node:
@@ -212,7 +212,7 @@ def complain(wrong: dict[str, Any] | None) -> Node:
 
 def start(
     clicks: int | None,
-    given: list[Any],
+    uploads: list[Any],
     ids: list[dict[str, str]],
     base: str | None,
     name: str | None,
@@ -221,7 +221,7 @@ def start(
     """Import what the slots hold; returns what is wrong, or the address of the new model."""
     if not clicks:
         return dash.no_update, dash.no_update
-    parts = {each["name"]: entry for each, entry in zip(ids, given, strict=True) if entry}
+    parts = {each["name"]: entry for each, entry in zip(ids, uploads, strict=True) if entry}
     try:
         model = bring_in(parts, base, name or "")
     except PhaseDockError as error:

@@ -40,12 +40,12 @@ def encoder_words(info: ModelInfo) -> str:
 
 def origin_badges(info: ModelInfo) -> list[Node]:
     """Where a model comes from, if that is worth saying."""
-    found: list[Node] = []
+    badges: list[Node] = []
     if info.origin == "ai4dl":
-        found.append(state_badge("AI4DL import", "accent", "file-import"))
+        badges.append(state_badge("AI4DL import", "accent", "file-import"))
     if info.sample:
-        found.append(state_badge("sample", "", "flask"))
-    return found
+        badges.append(state_badge("sample", "", "flask"))
+    return badges
 
 
 def phase_badges(info: ModelInfo) -> list[Node]:

@@ -52,14 +52,14 @@ def _tabs(query: Query, view: str) -> html.Nav:
 def _shown_model(query: Query, fallback: ModelInfo | None) -> ModelInfo | None:
     """The model in the address, else the one that the top bar shows, else the newest."""
     models = workspace().models.list()
-    asked = query.get("model")
-    if asked and all(info.id != asked for info in models):
+    model_id = query.get("model")
+    if model_id and all(info.id != model_id for info in models):
         raise NotFoundError(
             "The model in this address does not exist, or is in the trash.", "Choose another one."
         )
-    return next((info for info in models if info.id == (asked or (fallback and fallback.id))), None) or next(
-        iter(models), None
-    )
+    return next(
+        (info for info in models if info.id == (model_id or (fallback and fallback.id))), None
+    ) or next(iter(models), None)
 
 
 def _library(query: Query, model: ModelInfo | None, trace_set_id: str | None) -> list[Node]:

@@ -72,8 +72,8 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
         return [no_traces()]
     tasks = task_card.tasks_of("search", {"trace_set": traces.id}, query.get("task"))
     text = "Trials appear here, lowest error on held-out executions first."
-    shown = task_card.panel(tasks, "adjustments-horizontal", "No search on these traces yet", text)
-    return [html.Div([_form(traces), task_card.place("search-live", shown)], className="grid cols-side top")]
+    panel = task_card.panel(tasks, "adjustments-horizontal", "No search on these traces yet", text)
+    return [html.Div([_form(traces), task_card.place("search-live", panel)], className="grid cols-side top")]
 
 
 def _form(traces: TraceSetInfo) -> html.Section:
@@ -124,13 +124,13 @@ def _words(settings: Mapping[str, Any]) -> str:
 
 def outcome(task: TaskInfo) -> Node:
     """The trials by held-out error, each with a way to train with its settings."""
-    found: Sequence[Mapping[str, Any]] = (task.result or {}).get("trials") or []
-    if not found:
+    rows: Sequence[Mapping[str, Any]] = (task.result or {}).get("trials") or []
+    if not rows:
         return notice("info", "The search gave no results.")
     figure = trials(
-        [_words(each["settings"]) for each in found],
-        [float(each["held_out_error"]) for each in found],
-        [float(each["training_error"]) for each in found],
+        [_words(each["settings"]) for each in rows],
+        [float(each["held_out_error"]) for each in rows],
+        [float(each["training_error"]) for each in rows],
     )
     keys = [
         html.Span("held-out executions", className="dotkey"),
@@ -140,7 +140,7 @@ def outcome(task: TaskInfo) -> Node:
         [
             html.Div(keys, className="row wrap"),
             graph(f"search-{task.id}", figure, "Error of each trial on held-out and on training executions"),
-            html.Div(_table(found, task.params["trace_set"]), className="flushtable tall"),
+            html.Div(_table(rows, task.params["trace_set"]), className="flushtable tall"),
         ],
         className="stack",
     )
@@ -158,13 +158,13 @@ _TRIALS = (
 )
 
 
-def _table(found: Sequence[Mapping[str, Any]], trace_set_id: str) -> html.Div:
+def _table(rows: Sequence[Mapping[str, Any]], trace_set_id: str) -> html.Div:
     cells = {
         "held_out_error": lambda each: html.B(f"{each['held_out_error']:#.3g}"),
         "use": lambda each: _use(each["settings"], trace_set_id),
     }
     heads = {"use": unseen("Actions")}
-    return html_table(Table("trials", _TRIALS, found), "Trials by held-out error", cells=cells, heads=heads)
+    return html_table(Table("trials", _TRIALS, rows), "Trials by held-out error", cells=cells, heads=heads)
 
 
 def _use(settings: Mapping[str, Any], trace_set_id: str) -> Node:
@@ -189,8 +189,8 @@ def space_of(texts: Mapping[str, str]) -> dict[str, list[float]]:
     space: dict[str, list[float]] = {}
     for name, (_, kind) in SEARCHED.items():
         spec = _SPECS[name]
-        found = numbers(texts.get(name, ""), spec.label, kind)
-        space[name] = sorted({check(spec, value) for value in found})
+        entries = numbers(texts.get(name, ""), spec.label, kind)
+        space[name] = sorted({check(spec, value) for value in entries})
     return space
 
 
@@ -208,7 +208,9 @@ def _whole(value: object, label: str, low: int, high: int) -> int:
     return value
 
 
-def submit(trace_set_id: str, texts: Mapping[str, str], at_most: object, held: object, seed: object) -> str:
+def submit(
+    trace_set_id: str, texts: Mapping[str, str], at_most: object, held_out: object, seed: object
+) -> str:
     """Submit a search; returns the id of its task.
 
     Raises
@@ -217,16 +219,16 @@ def submit(trace_set_id: str, texts: Mapping[str, str], at_most: object, held: o
         If something is out of bounds.
     """
     space = space_of(texts)
-    most = None if at_most is None else _whole(at_most, "The number of trials", 1, 500)
+    max_trials = None if at_most is None else _whole(at_most, "The number of trials", 1, 500)
     params = {
         "trace_set": trace_set_id,
         "space": space,
-        "at_most": most,
-        "held_out": _whole(held, "The share held out", 5, 90) / 100,
+        "at_most": max_trials,
+        "held_out": _whole(held_out, "The share held out", 5, 90) / 100,
         "seed": _whole(seed, "The seed", 0, 2**31 - 1),
     }
     traces = workspace().traces.get(trace_set_id)
-    count = min(combinations(space), most or combinations(space))
+    count = min(combinations(space), max_trials or combinations(space))
     return workspace().tasks.submit(
         "search", f"Search settings on {traces.name}, {plural(count, 'trial')}", params
     )
@@ -259,14 +261,14 @@ def register(app: Dash) -> None:
     )(start)
 
 
-def count(values: list[str], method: str, most: Any, ids: list[dict[str, str]]) -> tuple[str, bool]:
+def count(values: list[str], method: str, max_trials: Any, ids: list[dict[str, str]]) -> tuple[str, bool]:
     """How many trials the form comes to, and whether their number cannot be chosen."""
     grid = method == "grid"
     try:
-        found = combinations(space_of(values_of(ids, values)))
+        size = combinations(space_of(values_of(ids, values)))
     except InputError:
         return "", grid
-    trials_count = found if grid or not isinstance(most, int) else min(found, most)
+    trials_count = size if grid or not isinstance(max_trials, int) else min(size, max_trials)
     return f"{trials_count} trial{'s' if trials_count != 1 else ''}", grid
 
 
@@ -275,17 +277,17 @@ def start(
     values: list[str],
     ids: list[dict[str, str]],
     method: str,
-    most: Any,
-    held: Any,
+    max_trials: Any,
+    held_out: Any,
     seed: Any,
     trace_set_id: str,
 ) -> tuple[Any, Any]:
     """Submit the search; returns what is wrong, or its task."""
     if not clicks:
         return dash.no_update, dash.no_update
-    at_most = None if method == "grid" else most
+    at_most = None if method == "grid" else max_trials
     try:
-        task = submit(trace_set_id, values_of(ids, values), at_most, held, seed)
+        task = submit(trace_set_id, values_of(ids, values), at_most, held_out, seed)
     except PhaseDockError as error:
         return problem(error), dash.no_update
     set_props("changed", {"data": task})

@@ -47,14 +47,14 @@ def default_features(features: Sequence[Feature]) -> list[str]:
 def filled(query: Query) -> dict[str, Any]:
     """What the form starts with: the settings of the address's task, then those in the address itself."""
     names = {spec.name for spec in describe(PhaseSettings)}
-    given: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     if task := query.get("task"):
         try:
-            given |= dict(workspace().tasks.get(task).params.get("settings") or {})
+            entries |= dict(workspace().tasks.get(task).params.get("settings") or {})
         except PhaseDockError:
-            given = {}
-    given |= {name: value for name, value in query.values.items() if name in names}
-    return {name: value for name, value in given.items() if name in names}
+            entries = {}
+    entries |= {name: value for name, value in query.values.items() if name in names}
+    return {name: value for name, value in entries.items() if name in names}
 
 
 def _features_of(query: Query) -> list[str] | None:
@@ -112,9 +112,9 @@ def features_control(
 
 def no_traces() -> html.Section:
     """What to do when there is nothing to train on."""
-    way = link_button("Add traces", "/traces", "upload", "primary")
+    add_button = link_button("Add traces", "/traces", "upload", "primary")
     return card(
-        None, empty("database", "No traces yet", "A model learns from traces: add some first.", [way])
+        None, empty("database", "No traces yet", "A model learns from traces: add some first.", [add_button])
     )
 
 
@@ -164,22 +164,22 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
     if traces is None:
         return [no_traces()]
     tasks = task_card.tasks_of("train", {"trace_set": traces.id}, query.get("task"))
-    shown = task_card.panel(
+    panel = task_card.panel(
         tasks,
         "activity",
         "No training on these traces",
         "Progress, time left and the reconstruction error appear here. You can close the page meanwhile.",
     )
     return [
-        html.Div([form(query, traces), task_card.place("train-live", shown)], className="grid cols-main top")
+        html.Div([form(query, traces), task_card.place("train-live", panel)], className="grid cols-main top")
     ]
 
 
-def model_name(settings: PhaseSettings, traces: str, taken: Sequence[str]) -> str:
+def model_name(settings: PhaseSettings, traces: str, used_names: Sequence[str]) -> str:
     """A name that no model has yet: ``5 phases · Recorded jobs``, ``5 phases · Recorded jobs (2)``."""
     base = f"{plural(settings.phases, 'phase')} · {traces}"[:_LONGEST_NAME]
-    names = [base, *(f"{base} ({number})" for number in range(2, len(taken) + 3))]
-    return next(name for name in names if name not in taken)
+    names = [base, *(f"{base} ({number})" for number in range(2, len(used_names) + 3))]
+    return next(name for name in names if name not in used_names)
 
 
 def taken_names() -> list[str]:
@@ -274,8 +274,8 @@ def start(
     settings, wrong = read(PhaseSettings, values_of(ids, values))
     if settings is None:
         count = f"{len(wrong)} settings are" if len(wrong) > 1 else "One setting is"
-        said = notice("bad", "See the form above; nothing was started.", strong=f"{count} out of range.")
-        return errors_for(ids, wrong), said, keep
+        message = notice("bad", "See the form above; nothing was started.", strong=f"{count} out of range.")
+        return errors_for(ids, wrong), message, keep
     try:
         task = submit(trace_set_id, settings, features or [], name or "")
     except PhaseDockError as error:

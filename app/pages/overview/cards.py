@@ -80,18 +80,18 @@ def _worker() -> Iterable[Step]:
 def _failures(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
     """Tasks that failed and were not tried again since; `tasks` are the newest first."""
     again = {task.retry_of for task in tasks}
-    done: set[tuple[str, str]] = set()
+    repeated: set[tuple[str, str]] = set()
     for task in tasks:
         what = (task.kind, task.title)
         if task.state is TaskState.DONE:
-            done.add(what)
+            repeated.add(what)
         elif (
             task.state in (TaskState.FAILED, TaskState.INTERRUPTED)
             and task.id not in again
-            and what not in done
+            and what not in repeated
         ):
-            said = task.error[0] if task.error else "It was interrupted."
-            yield Step(_WARN, f"{task.title}: {said}", "See the task", f"/tasks?task={task.id}")
+            reason = task.error[0] if task.error else "It was interrupted."
+            yield Step(_WARN, f"{task.title}: {reason}", "See the task", f"/tasks?task={task.id}")
 
 
 def _silent_engines(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
@@ -111,10 +111,10 @@ def _goes_on(task: TaskInfo) -> bool:
 def _held_limits(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
     """Engines whose containers have other limits than their own, without a policy that sets them now."""
     steered = {str(task.params.get("engine")) for task in tasks if task.kind == ATTACH and _goes_on(task)}
-    held: dict[str, set[str]] = {}
+    changed: dict[str, set[str]] = {}
     for saved in workspace().live.saved_limits.all():
-        held.setdefault(saved.engine.name, set()).add(saved.container)
-    for engine, containers in held.items():
+        changed.setdefault(saved.engine.name, set()).add(saved.container)
+    for engine, containers in changed.items():
         if engine not in steered:
             where = "the demo" if _is_demo(engine) else engine
             text = f"Limits of {plural(len(containers), 'container')} on {where} are not their original ones."
@@ -162,14 +162,16 @@ def _row(step: Step) -> html.Div:
     )
 
 
-def group_shares(trace_set_id: str, model_id: str, most: int = 7) -> tuple[list[Group], list[int], str]:
+def group_shares(trace_set_id: str, model_id: str, max_groups: int = 7) -> tuple[list[Group], list[int], str]:
     """The share of time in each phase for the largest groups of executions."""
     labelling, prints = labelled(trace_set_id, model_id)
     table = workspace().traces.summary(trace_set_id)
-    return cached(lambda: _group_shares(table, labelling, most), "groups", most, *prints)
+    return cached(lambda: _group_shares(table, labelling, max_groups), "groups", max_groups, *prints)
 
 
-def _group_shares(table: pd.DataFrame, labelling: Labelling, most: int) -> tuple[list[Group], list[int], str]:
+def _group_shares(
+    table: pd.DataFrame, labelling: Labelling, max_groups: int
+) -> tuple[list[Group], list[int], str]:
     sizes_of = {name: len(set(table[name].astype(str))) for name in attributes(table)}
     by = max(sizes_of, key=lambda name: _usefulness(sizes_of[name], len(table)), default="")
     names = table[by].astype(str).to_numpy() if by else np.full(len(table), "all executions")
@@ -178,7 +180,7 @@ def _group_shares(table: pd.DataFrame, labelling: Labelling, most: int) -> tuple
     time = np.zeros((len(groups), len(live)))
     np.add.at(time, of_execution, labelling.shares[:, live] * table["samples"].to_numpy()[:, None])
     sizes = np.bincount(of_execution)
-    largest = np.argsort(-sizes, kind="stable")[:most]
+    largest = np.argsort(-sizes, kind="stable")[:max_groups]
     shares = time / np.maximum(time.sum(axis=1, keepdims=True), 1)
     phases = [labelling.statistics[column].phase for column in live]
     return [Group(str(groups[g]), int(sizes[g]), shares[g].tolist()) for g in largest], phases, by
@@ -229,35 +231,37 @@ def newest_saving(trace_set: str = "") -> Saving | None:
 
     Comparisons of the trace set that is chosen come before others, which are named.
     """
-    done = workspace().tasks.list(_SAVING_LOOK_BACK, [TaskState.DONE], [KIND])
-    for task in sorted(done, key=lambda task: task.params.get("trace_set") != trace_set):
+    finished = workspace().tasks.list(_SAVING_LOOK_BACK, [TaskState.DONE], [KIND])
+    for task in sorted(finished, key=lambda task: task.params.get("trace_set") != trace_set):
         try:
             stored = workspace().evaluations.get(str((task.result or {}).get("evaluation", "")))
         except NotFoundError:
             continue
-        found = [saving_of(name, part, stored.report, _address(task)) for name, part in _parts(stored.report)]
-        best = max(found, key=_gain, default=None)
+        savings = [
+            saving_of(name, part, stored.report, _address(task)) for name, part in _parts(stored.report)
+        ]
+        best = max(savings, key=_gain, default=None)
         other = task.params.get("trace_set") != trace_set
         return _of_another(best, str(task.params.get("trace_set"))) if best and trace_set and other else best
     return None
 
 
-def _of_another(found: Saving, trace_set: str) -> Saving:
+def _of_another(saving: Saving, trace_set: str) -> Saving:
     """A saving that is not of the chosen set, and says so."""
     try:
         name = f"“{workspace().traces.get(trace_set).name}”"
     except NotFoundError:
         name = "traces that are gone"
-    return replace(found, words=f"{found.words}; on {name}")
+    return replace(saving, words=f"{saving.words}; on {name}")
 
 
 def _parts(report: Mapping[str, Any]) -> Sequence[tuple[str, Mapping[str, Any]]]:
     return [(name, report["resources"][name]) for name in _NAMES if name in report["resources"]]
 
 
-def _gain(found: Saving) -> float:
+def _gain(saving: Saving) -> float:
     """By how much a resource's share falls; of those where it does not, CPU comes first."""
-    return (found.now or 0.0) - found.then if found.then is not None else 0.0
+    return (saving.now or 0.0) - saving.then if saving.then is not None else 0.0
 
 
 def _address(task: TaskInfo) -> str:
@@ -318,14 +322,14 @@ def key_figures(choice: Choice, sets: Sequence[TraceSetInfo], models: Sequence[M
 def _saving(choice: Choice) -> html.Div:
     """What the newest comparison says, or how to make the first."""
     try:
-        found = newest_saving(choice.traces.id if choice.traces else "")
+        newest = newest_saving(choice.traces.id if choice.traces else "")
     except (KeyError, TypeError, ValueError):  # a report of another version
-        found = None
-    if found is None:
+        newest = None
+    if newest is None:
         ask = dcc.Link("Compare policies", href=address("/provisioning", choice), className="link")
         return kpi("Over-allocation you could avoid", "–", "not compared yet", ask)
-    link = dcc.Link(found.words, href=found.href, className="link quietlink")
-    return kpi(found.title, found.figure, "of demand", link)
+    link = dcc.Link(newest.words, href=newest.href, className="link quietlink")
+    return kpi(newest.title, newest.figure, "of demand", link)
 
 
 def _steered() -> html.Div:

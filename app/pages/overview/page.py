@@ -95,8 +95,8 @@ def fresh_start(*, loading: bool = False, failed: TaskInfo | None = None) -> lis
     """The page before there is anything."""
     ways = html.Div([_way(*each) for each in _WAYS_IN], className="grid cols-3")
     hero = card(None, html.Div([_start_with_samples(loading=loading), _example_strips()], className="hero"))
-    said = [] if failed is None or loading else [_problem(failed)]
-    return [*said, hero, _heading("Three ways in"), ways, _heading("Found on this machine"), _machine()]
+    problems = [] if failed is None or loading else [_problem(failed)]
+    return [*problems, hero, _heading("Three ways in"), ways, _heading("Found on this machine"), _machine()]
 
 
 def _problem(failed: TaskInfo) -> html.Div:
@@ -107,9 +107,9 @@ def _problem(failed: TaskInfo) -> html.Div:
 
 
 def _start_with_samples(*, loading: bool) -> html.Div:
-    shown = ("Loading…", "hourglass") if loading else ("Load samples and model", "player-play")
+    label = ("Loading…", "hourglass") if loading else ("Load samples and model", "player-play")
     ways = [
-        button(*shown, "primary", id="load-samples", disabled=loading),
+        button(*label, "primary", id="load-samples", disabled=loading),
         link_button("Add your own traces", "/traces", "upload"),
     ]
     return html.Div(
@@ -136,14 +136,14 @@ def _example_strips() -> html.Div:
     )
 
 
-def _way(picture: str, title: str, text: str, steps: tuple[str, ...], way: tuple[str, str, str]) -> Node:
+def _way(picture: str, title: str, text: str, steps: tuple[str, ...], link: tuple[str, str, str]) -> Node:
     return card(
         None,
         html.Div(icon(picture, "lg"), style={"color": "var(--accent)"}),
         html.H3(title, style={"margin": "10px 0 4px", "fontSize": 14}),
         html.P(text, className="ink2"),
         html.Ol([html.Li(step) for step in steps], className="ink2"),
-        link_button(*way),
+        link_button(*link),
         class_name="way",
     )
 
@@ -155,13 +155,13 @@ def _heading(text: str) -> html.H2:
 def _machine() -> Node:
     engines = workspace().live.engines.all()
     real = [each for each in engines if not is_demo(each)]
-    found = [
+    tiles = [
         _found("Simulator", "Ready. Needs nothing."),
         *(_docker(each, alone=len(real) == 1, demo=len(engines) > len(real)) for each in real[:_ENGINES]),
         *(_found(title_of(each), "Ready. Nothing on it is real.") for each in engines if is_demo(each)),
         _worker(),
     ]
-    return card(None, html.Div(found, className="grid cols-4"))
+    return card(None, html.Div(tiles, className="grid cols-4"))
 
 
 def _docker(engine: EngineInfo, *, alone: bool, demo: bool) -> html.Div:
@@ -170,11 +170,11 @@ def _docker(engine: EngineInfo, *, alone: bool, demo: bool) -> html.Div:
         control = "on" if workspace().live.engines.control else "off"
         name = f"{'Docker' if alone else engine.name} {engine.version}".strip()
         return _found(name, f"{format_number(engine.cores or 0, 0)} cores. Control is {control}.")
-    said = state_sentence(engine, alone=alone)
+    sentence = state_sentence(engine, alone=alone)
     if engine.state is not EngineState.MISSING:
-        return _found(said, engine.hint, "alert-triangle", "warn")
+        return _found(sentence, engine.hint, "alert-triangle", "warn")
     text = "Live opens the demo instead." if demo else engine.hint
-    return _found(said, text, "circle-dashed", "ink3")
+    return _found(sentence, text, "circle-dashed", "ink3")
 
 
 def _worker() -> html.Div:
@@ -216,11 +216,11 @@ class News(NamedTuple):
 
 def news_card(sets: Sequence[TraceSetInfo], models: Sequence[ModelInfo]) -> Node:
     """The card of all that is new."""
-    found = sorted([*_sets(sets), *_models(models), *_experiments(), *_attached()], reverse=True)
+    news = sorted([*_sets(sets), *_models(models), *_experiments(), *_attached()], reverse=True)
     tools = [link_button(f"All {len(sets)} trace sets", "/traces", "arrow-right", "small quiet")]
     if len(sets) == 1:
         tools = [link_button("Traces", "/traces", "arrow-right", "small quiet")]
-    return card("What is new", *(_row(each) for each in found[:_MOST]), tools=tools, flush=True)
+    return card("What is new", *(_row(each) for each in news[:_MOST]), tools=tools, flush=True)
 
 
 def _sets(sets: Sequence[TraceSetInfo]) -> Iterable[News]:
@@ -309,10 +309,10 @@ def _ways() -> list[Node]:
     ]
 
 
-def _safely(part: Callable[..., Node], *given: Any) -> Node:
+def _safely(part: Callable[..., Node], *arguments: Any) -> Node:
     """One part of the page, or what is wrong with it: the others are shown all the same."""
     try:
-        return part(*given)
+        return part(*arguments)
     except PhaseDockError as error:
         return card(None, problem(error))
 

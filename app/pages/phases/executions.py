@@ -54,18 +54,18 @@ class Overlays:
 
 def overlays(choice: Choice, evaluation: str | None) -> Overlays | None:
     """The comparison that an address names, else the last one on the pair; None where there is none."""
-    found = None
+    stored = None
     if evaluation:
         try:
-            found = evaluations.get(evaluation)
+            stored = evaluations.get(evaluation)
         except NotFoundError:
-            found = None
-    found = found or evaluations.latest(choice)
-    if found is None:
+            stored = None
+    stored = stored or evaluations.latest(choice)
+    if stored is None:
         return None
-    parts = found.report["resources"].values()
+    parts = stored.report["resources"].values()
     names = dict.fromkeys(each["policy"] for part in parts for each in part["policies"])
-    return Overlays(found.id, tuple(names))
+    return Overlays(stored.id, tuple(names))
 
 
 def allocations(evaluation: str | None, policy: str | None, execution: str) -> dict[Role, FloatArray]:
@@ -76,8 +76,8 @@ def allocations(evaluation: str | None, policy: str | None, execution: str) -> d
         stored = workspace().evaluations.get(evaluation)
     except NotFoundError:
         return {}
-    found = {role: stored.allocation(name, policy, execution) for role, name in _RESOURCES.items()}
-    return {role: values for role, values in found.items() if values is not None}
+    by_role = {role: stored.allocation(name, policy, execution) for role, name in _RESOURCES.items()}
+    return {role: values for role, values in by_role.items() if values is not None}
 
 
 def sentence(evaluation: str | None, policy: str | None, execution: str) -> str:
@@ -89,14 +89,14 @@ def sentence(evaluation: str | None, policy: str | None, execution: str) -> str:
     return f"Only held-out executions have allocations; {policy} learned from this one or was not compared."
 
 
-def picker(found: Overlays, policy: str | None) -> Node:
+def picker(available: Overlays, policy: str | None) -> Node:
     """The choice of a policy to draw over the timeline."""
     options = [{"value": NONE, "label": "Overlay: none"}]
-    options += [{"value": name, "label": name} for name in found.policies]
+    options += [{"value": name, "label": name} for name in available.policies]
     return dmc.Select(
         id="overlay",
         data=options,
-        value=policy if policy in found.policies else NONE,
+        value=policy if policy in available.policies else NONE,
         allowDeselect=False,
         searchable=True,
         size="xs",
@@ -143,9 +143,9 @@ def offered_lanes(traces: str) -> tuple[Lane, ...]:
     return list_lanes(workspace().traces.get(traces).features)
 
 
-def written_keys(shown: Sequence[Lane]) -> str:
+def written_keys(lanes: Sequence[Lane]) -> str:
     """Lanes as an address has them."""
-    return ",".join(quote(lane.key, safe="") for lane in shown)
+    return ",".join(quote(lane.key, safe="") for lane in lanes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +165,12 @@ def execution_heading(trace_set_id: str, name: str) -> Heading:
     groups = [str(row[name]) for name in attributes(table)]
     pace = float(row["duration_s"]) / max(int(row["samples"]), 1)
     title, folder = titles(names)[place]
-    said = [folder] if folder else groups[:2]
-    said.append(format_duration(float(row["duration_s"])))
+    notes = [folder] if folder else groups[:2]
+    notes.append(format_duration(float(row["duration_s"])))
     if pace > 0:
-        said.append(f"every {format_duration(pace)}")
-    said.append(plural(int(row["samples"]), "sample"))
-    return Heading(title, " · ".join(said))
+        notes.append(f"every {format_duration(pace)}")
+    notes.append(plural(int(row["samples"]), "sample"))
+    return Heading(title, " · ".join(notes))
 
 
 def execution_timeline(
@@ -180,48 +180,48 @@ def execution_timeline(
     overlay: tuple[str, str] | None = None,
 ) -> go.Figure:
     """The timeline of one execution with its phases, and what a policy gave it."""
-    found = view.labelling()
+    labelling = view.labelling()
     traces = workspace().traces.execution(view.traces, name)
-    told = {each.phase: each.description for each in found.statistics if each.phase >= 0}
+    descriptions = {each.phase: each.description for each in labelling.statistics if each.phase >= 0}
     return timeline(
         traces.time - traces.time[0],
-        series(view, found, traces, name, overlay),
-        _runs(found, name, float(traces.time[0]), traces),
-        told or dict.fromkeys(found.phases, ""),
+        series(view, labelling, traces, name, overlay),
+        _runs(labelling, name, float(traces.time[0]), traces),
+        descriptions or dict.fromkeys(labelling.phases, ""),
         window,
         f"{name} · {workspace().traces.get(view.traces).name}",
         traces.breaks,
     )
 
 
-def _runs(found: Labelling, name: str, zero: float, traces: TraceSet) -> Runs:
+def _runs(labelling: Labelling, name: str, zero: float, traces: TraceSet) -> Runs:
     """The runs of one execution with the durations that cards and tables have."""
-    place = found.ids.index(name)
-    part = slice(int(found.run_offsets[place]), int(found.run_offsets[place + 1]))
-    begin = traces.time[found.runs.start[part] - int(found.offsets[place])] - zero
-    return Runs.of(begin, found.runs.seconds[part], found.runs.phase[part])
+    place = labelling.ids.index(name)
+    part = slice(int(labelling.run_offsets[place]), int(labelling.run_offsets[place + 1]))
+    begin = traces.time[labelling.runs.start[part] - int(labelling.offsets[place])] - zero
+    return Runs.of(begin, labelling.runs.seconds[part], labelling.runs.phase[part])
 
 
 def series(
-    view: View, found: Labelling, traces: TraceSet, name: str, overlay: tuple[str, str] | None
+    view: View, labelling: Labelling, traces: TraceSet, name: str, overlay: tuple[str, str] | None
 ) -> list[Series]:
     """The lanes of an execution, with limits, and with what a policy gave of CPU and memory."""
     evaluation, policy = overlay or ("", "")
-    given = allocations(evaluation, policy, name)
+    allocated = allocations(evaluation, policy, name)
     return [
         Series(
             lane.title,
             traces.column(lane.features[0].name),
             lane.unit,
             None if lane.limit is None else traces.column(lane.limit.name),
-            given.get(lane.role),
+            allocated.get(lane.role),
             policy,
             [
                 (title, traces.column(feature.name))
                 for title, feature in zip(lane.names[1:], lane.features[1:], strict=True)
             ],
             lane.names[0],
-            scale_for(found.statistics, lane.role, lane.unit),
+            scale_for(labelling.statistics, lane.role, lane.unit),
             lane.role is Role.LOSS,
         )
         for lane in view.lanes

@@ -100,7 +100,7 @@ def timeline_card(view: View, name: str, over: Overlays | None) -> Node:
     """The timeline of an execution."""
     evaluation, heading = over.evaluation if over else "", execution_heading(view.traces, name)
     figure = execution_timeline(view, name, view.window, (evaluation, view.overlay))
-    keys = _keys(given=over is not None, limited=any(lane.limit is not None for lane in view.lanes))
+    keys = _keys(allocated=over is not None, limited=any(lane.limit is not None for lane in view.lanes))
     return card(
         html.Span(heading.title, id="execution-title"),
         graph("timeline", figure, f"What {name} used over time, with its phases"),
@@ -121,11 +121,11 @@ def timeline_card(view: View, name: str, over: Overlays | None) -> Node:
     )
 
 
-def _keys(*, given: bool, limited: bool) -> list[Node]:
+def _keys(*, allocated: bool, limited: bool) -> list[Node]:
     """What the lines are."""
     return [
         html.Span("Used", className="key"),
-        html.Span("Allocation", className="key alloc") if given else None,
+        html.Span("Allocation", className="key alloc") if allocated else None,
         html.Span("Limit", className="key limit") if limited else None,
     ]
 
@@ -144,7 +144,7 @@ def _tools(view: View) -> list[Node]:
 
 def details(view: View) -> list[Node]:
     """What stands below the timeline: what each phase is and uses, over all executions."""
-    found = view.labelling()
+    labelling = view.labelling()
 
     def expand(phase: int) -> str:
         return address("/models", None, traces=view.traces, model=view.model, expand=phase_number(phase))
@@ -153,21 +153,21 @@ def details(view: View) -> list[Node]:
     if view.dwell:
         note += f"; segments shorter than {format_duration(view.dwell)} merged"
     return [
-        phase_cards(found.statistics, view.lanes, expand),
+        phase_cards(labelling.statistics, view.lanes, expand),
         _spread_card(view),
         tables.statistics_card(view, note),
     ]
 
 
 def _spread_card(view: View) -> Node:
-    found = view.labelling()
+    labelling = view.labelling()
     figures = cached(
-        lambda: spread_figures(found.statistics, view.lanes),
+        lambda: spread_figures(labelling.statistics, view.lanes),
         "spread",
         *view.prints(),
         written_keys(view.lanes),
     )
-    samples = sum(each.samples for each in live(found.statistics))
+    samples = sum(each.samples for each in live(labelling.statistics))
     info = workspace().traces.get(view.traces)
     counts = f"{plural(info.n_executions, 'execution')}, {plural(samples, 'labelled sample')}"
     names = [f"spread-{place}" for place in range(len(figures))]
@@ -219,27 +219,29 @@ def show(
     name: str,
     zoom: list[float] | None,
     over: dict[str, Any],
-    shown: dict[str, Any],
+    state: dict[str, Any],
     choice: dict[str, str],
     evaluation: str,
 ) -> tuple[Any, ...]:
     """Draw the chosen execution, zoomed and with the chosen policy's allocation."""
-    part = {"zoom": zoom, "overlay-chosen": over["window"], "shown": shown.get("window")}
+    part = {"zoom": zoom, "overlay-chosen": over["window"], "shown": state.get("window")}
     window = part.get(str(dash.ctx.triggered_id))
-    drawn = (evaluation, over["policy"])
-    figure = execution_timeline(_view(shown, choice), name, (window[0], window[1]) if window else None, drawn)
+    overlay = (evaluation, over["policy"])
+    figure = execution_timeline(
+        _view(state, choice), name, (window[0], window[1]) if window else None, overlay
+    )
     heading = execution_heading(choice["traces"], name)
-    return figure, heading.title, heading.note, sentence(*drawn, name)
+    return figure, heading.title, heading.note, sentence(*overlay, name)
 
 
-def show_details(shown: dict[str, Any], choice: dict[str, str]) -> tuple[Any, str]:
+def show_details(state: dict[str, Any], choice: dict[str, str]) -> tuple[Any, str]:
     """Show other quantities of the phases, or the phases with another minimum dwell time."""
-    view = _view(shown, choice)
+    view = _view(state, choice)
     return details(view), execution_rows(view.traces, view.model, view.dwell)
 
 
-def _view(shown: dict[str, Any], choice: dict[str, str]) -> View:
-    return View.of(choice["traces"], choice["model"], {key: shown[key] for key in ("lanes", "dwell")})
+def _view(state: dict[str, Any], choice: dict[str, str]) -> View:
+    return View.of(choice["traces"], choice["model"], {key: state[key] for key in ("lanes", "dwell")})
 
 
 def _register_timeline(app: Dash) -> None:
@@ -326,17 +328,17 @@ def layout(traces: str | None = None, model: str | None = None, **query: str) ->
     view = View.of(pair[0].id, pair[1].id, query)
     names = execution_names(view.traces)
     name = view.execution or names[0]
-    right = [
+    cards = [
         timeline_card(view, name, overlays(choice, view.evaluation)),
         html.Div(details(view), id="phase-details", className="stack"),
     ]
-    left = executions_card(execution_rows(view.traces, view.model, view.dwell), len(names), name)
+    executions = executions_card(execution_rows(view.traces, view.model, view.dwell), len(names), name)
     return [
         *_stores(choice, view, name),
         _head(choice, pair[1], view),
         html.Div(far_notice(*pair), className="far"),
         phone_picker(names, name),
-        html.Div([left, html.Div(right, className="stack")], className="phases"),
+        html.Div([executions, html.Div(cards, className="stack")], className="phases"),
     ]
 
 

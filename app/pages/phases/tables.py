@@ -46,14 +46,16 @@ def requested_dwell() -> float:
 def samples_table(trace_set_id: str, model_id: str) -> Table:
     """The phase of every sample, as shown and as labelled, by the numbers on the screen."""
     space = workspace()
-    traces, found = (
+    traces, labelling = (
         space.traces.load(trace_set_id),
         space.labels.get(trace_set_id, model_id, requested_dwell()),
     )
 
     def rows() -> Iterator[tuple[str, float, int, int]]:
-        for name, time, (shown, plain) in phases_by_execution(traces, found.labels, found.as_labelled):
-            for values in zip(time, shown, plain, strict=True):
+        for name, time, (merged, as_labelled) in phases_by_execution(
+            traces, labelling.labels, labelling.as_labelled
+        ):
+            for values in zip(time, merged, as_labelled, strict=True):
                 yield name, *values
 
     keys = ("execution", "time_s", "phase_number", "phase_number_as_labelled")
@@ -71,14 +73,16 @@ def timeline_table(trace_set_id: str, model_id: str) -> Table:
     name = view.execution or execution_names(trace_set_id)[0]
     traces = workspace().traces.execution(trace_set_id, name)
     over = overlays(chosen(trace_set_id, model_id), view.evaluation)
-    drawn = (over.evaluation, view.overlay) if over else None
+    overlay = (over.evaluation, view.overlay) if over else None
     elapsed = traces.time - traces.time[0]
     start, end = view.window or (0.0, float(elapsed[-1]))
     inside = np.flatnonzero((elapsed >= start) & (elapsed <= end))
-    found = view.labelling()
-    lines = [line for lane in series(view, found, traces, name, drawn) for line in _lines(lane)]
-    own = slice(int(found.offsets[found.ids.index(name)]), None)
-    numbers = [np.maximum(labels[own][inside] + 1, 0) for labels in (found.labels, found.as_labelled)]
+    labelling = view.labelling()
+    lines = [line for lane in series(view, labelling, traces, name, overlay) for line in _lines(lane)]
+    samples = slice(int(labelling.offsets[labelling.ids.index(name)]), None)
+    numbers = [
+        np.maximum(labels[samples][inside] + 1, 0) for labels in (labelling.labels, labelling.as_labelled)
+    ]
     values = [elapsed[inside], *(line[inside] for _, line in lines), *numbers]
     keys = ["execution", "time_s", *(title for title, _ in lines), "phase_number", "phase_number_as_labelled"]
     rows = zip(*([name] * len(inside), *map(_cells, values)), strict=True)
@@ -128,14 +132,14 @@ _QUANTILES = (("p5", "5th"), ("p25", ""), ("p50", "median"), ("p75", ""), ("p95"
 
 def _statistics(view: View, name: str) -> Table:
     statistics = view.labelling().statistics
-    shown = {
+    titled = {
         feature.name: (title, lane)
         for lane in view.lanes
         for title, feature in zip(lane.names, lane.features, strict=True)
     }
     columns = [*PHASE_COLUMNS]
     for feature in statistics[0].features if statistics else ():
-        title, lane = shown.get(feature.name, ("", None))
+        title, lane = titled.get(feature.name, ("", None))
         columns += _feature_columns(statistics, feature.name, f"{feature.name}_{feature.unit}", title, lane)
     return Table(f"{name}-statistics", columns, statistics)
 
@@ -148,12 +152,12 @@ def _feature_columns(
 
     def one(part: str, head: str, take: Any) -> Column:
         def value(each: PhaseStatistics) -> float | None:
-            found = each.feature(feature)
-            return take(found) if found is not None and each.samples else None
+            quantity = each.feature(feature)
+            return take(quantity) if quantity is not None and each.samples else None
 
         return Column(f"{key}_{part}", head if lane else "", show, value)
 
-    yield one("mean", f"{title} mean", lambda found: found.mean)
-    yield one("sd", "sd", lambda found: found.sd)
+    yield one("mean", f"{title} mean", lambda values: values.mean)
+    yield one("sd", "sd", lambda values: values.sd)
     for place, (part, head) in enumerate(_QUANTILES):
-        yield one(part, head, lambda found, place=place: found.quantiles[place])
+        yield one(part, head, lambda values, place=place: values.quantiles[place])

@@ -14,9 +14,9 @@ from app.pages.provisioning import results
 from app.pages.provisioning.policy_settings import (
     entered,
     every_field,
-    own_text,
+    own_settings_text,
     policy_controls,
-    read_own,
+    read_own_settings,
     section,
 )
 from app.pages.provisioning.results import PATH, TAKEN, View
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from dash import Dash
 
     from app.context import Choice
-    from app.pages.provisioning.policy_settings import Own
+    from app.pages.provisioning.policy_settings import OwnSettings
     from core.provisioning.policy import Policy
     from core.workspace.records import TraceSetInfo
 
@@ -68,7 +68,7 @@ def _group_control(settings: EvaluationSettings, attributes: Sequence[str]) -> h
     options = [("", "Single containers"), *((name, name) for name in attributes)]
     if settings.group_by not in ("", *attributes):
         options.append((settings.group_by, settings.group_by))
-    made = select(
+    field = select(
         field_id(FORM, "group_by"),
         options,
         settings.group_by,
@@ -76,17 +76,17 @@ def _group_control(settings: EvaluationSettings, attributes: Sequence[str]) -> h
         description=spec.help,
         inputWrapperOrder=ORDER,
     )
-    return html.Div(made, className="field")
+    return html.Div(field, className="field")
 
 
 def _controls(settings: EvaluationSettings, traces: TraceSetInfo) -> list[Node]:
-    made: list[Node] = []
+    fields: list[Node] = []
     for spec in describe(EvaluationSettings):
         if spec.name == "group_by":
-            made.append(_group_control(settings, traces.attributes))
+            fields.append(_group_control(settings, traces.attributes))
         else:
-            made.append(control(FORM, spec, getattr(settings, spec.name)))
-    return made
+            fields.append(control(FORM, spec, getattr(settings, spec.name)))
+    return fields
 
 
 def _policies(chosen: Sequence[str]) -> dmc.CheckboxGroup:
@@ -126,7 +126,7 @@ def _boxes(title: str, policies: Sequence[Policy]) -> html.Fieldset:
     return html.Fieldset([html.Legend(title, className="small ink3"), *boxes])
 
 
-def summary(settings: EvaluationSettings, policies: int, own: Sequence[str] = ()) -> str:
+def summary(settings: EvaluationSettings, policies: int, own_settings: Sequence[str] = ()) -> str:
     """The settings in one line; `own` are the policies that have some of their own."""
     by = f"whole groups of {settings.group_by}" if settings.group_by else "containers"
     return " · ".join(
@@ -137,7 +137,7 @@ def summary(settings: EvaluationSettings, policies: int, own: Sequence[str] = ()
             f"{format_set_share(settings.holdout)} of {by} held out",
             f"seed {settings.seed}",
             f"{policies} policies" if policies != 1 else "1 policy",
-            *([f"own settings of {', '.join(own)}"] if own else []),
+            *([f"own settings of {', '.join(own_settings)}"] if own_settings else []),
         ]
     )
 
@@ -146,7 +146,7 @@ def form(
     about: Choice,
     settings: EvaluationSettings,
     policies: Sequence[str],
-    own: Own,
+    own_settings: OwnSettings,
     view: View,
     *,
     opened: bool,
@@ -157,9 +157,9 @@ def form(
     line = [
         icon("chevron-right", "sm"),
         html.H2("Settings"),
-        html.Span(summary(settings, count, list(own)), className="ink3 truncate"),
+        html.Span(summary(settings, count, list(own_settings)), className="ink3 truncate"),
     ]
-    body = html.Div(_body(about, settings, policies, own, view), className="stack form body")
+    body = html.Div(_body(about, settings, policies, own_settings, view), className="stack form body")
     folded = html.Details(
         [html.Summary(line), body],
         className="card settings",
@@ -180,19 +180,19 @@ def _body(
     about: Choice,
     settings: EvaluationSettings,
     policies: Sequence[str],
-    own: Own,
+    own_settings: OwnSettings,
     view: View,
 ) -> list[Node]:
     if about.traces is None:
         raise AssertionError("there is a form only where there is a trace set")
     traces, model = about.traces, about.model
     phases = [" with the phases of ", html.B(model.name)] if model else [", without a phase model"]
-    pair = {"traces": traces.id, "model": model.id if model else None, "own": own}
+    pair = {"traces": traces.id, "model": model.id if model else None, "own": own_settings}
     return [
         html.P(["on ", html.B(traces.name), *phases], className="small ink2"),
         html.Div(_controls(settings, traces), className="formgrid"),
         _policies(policies),
-        section(_names(policies), own),
+        section(_names(policies), own_settings),
         html.Div(_buttons(), className="row wrap"),
         _prices(view),
         dcc.Store(id="evaluate-about", data=pair),
@@ -214,11 +214,11 @@ def _buttons() -> list[Node]:
 
 def _prices(view: View) -> html.Fieldset:
     """What an hour costs; changing it compares nothing again."""
-    made = controls(PRICES, PriceSettings, asdict(view.prices))
+    fields = controls(PRICES, PriceSettings, asdict(view.prices))
     return html.Fieldset(
         [
             html.Legend("Prices and a day: assumptions behind what is saved per day", className="small ink3"),
-            html.Div(made, className="formgrid"),
+            html.Div(fields, className="formgrid"),
             html.Div(id="prices-problem"),
             button("Apply prices", None, "small", id="prices-apply"),
         ],
@@ -247,20 +247,20 @@ def register(app: Dash) -> None:
 
 
 def _read_form(
-    ids: list[dict[str, str]], values: list[Any], checked: list[bool | None], otherwise: Own
-) -> tuple[EvaluationSettings | None, Own, dict[tuple[str, str], str]]:
+    ids: list[dict[str, str]], values: list[Any], checked: list[bool | None], otherwise: OwnSettings
+) -> tuple[EvaluationSettings | None, OwnSettings, dict[tuple[str, str], str]]:
     """What was entered; the policies' settings are `otherwise` until their controls have been shown."""
     mine = [place for place, each in enumerate(ids) if each["form"] == FORM]
     names = [ids[place] for place in mine]
-    given = given_settings(
+    entries = given_settings(
         values_of(names, [values[place] for place in mine]),
         values_of(names, [checked[place] for place in mine]),
     )
-    settings, faults = read(EvaluationSettings, given)
+    settings, faults = read(EvaluationSettings, entries)
     there = entered(ids, values, checked)
-    own, wrong = read_own(there) if there else (otherwise, {})
+    own_settings, wrong = read_own_settings(there) if there else (otherwise, {})
     wrong |= {(FORM, name): sentence for name, sentence in faults.items()}
-    return (None if wrong else settings), own, wrong
+    return (None if wrong else settings), own_settings, wrong
 
 
 def _errors(ids: list[dict[str, str]], wrong: Mapping[tuple[str, str], str]) -> list[str | None]:
@@ -320,7 +320,7 @@ def start(
     keep = dash.no_update
     if not (clicks or again_clicks):
         return [keep] * len(ids), keep, keep, keep
-    settings, own, wrong = _read_form(ids, values, checked, about["own"])
+    settings, own_settings, wrong = _read_form(ids, values, checked, about["own"])
     if settings is None:
         refusal = notice(
             "bad", "Open the settings; nothing was started.", strong="A setting is out of range."
@@ -329,15 +329,15 @@ def start(
     if not names:
         refusal = notice("bad", "Choose at least one; nothing was started.", strong="No policy is chosen.")
         return _errors(ids, {}), refusal, keep, keep
-    own = {name: each for name, each in own.items() if name in names}
+    own_settings = {name: each for name, each in own_settings.items() if name in names}
     policies, choice = policies_asked(names), chosen(about["traces"], about["model"])
-    where = _asked(settings, policies, own, about, Query.parse(PATH, search))
+    where = _asked(settings, policies, own_settings, about, Query.parse(PATH, search))
     again = dash.ctx.triggered_id == "evaluate-again"
-    kept = None if again else results.find(choice, View.read(where))
-    if kept and not kept.earlier:
+    stored = None if again else results.find(choice, View.read(where))
+    if stored and not stored.earlier:
         return _errors(ids, {}), None, keep, f"?{where.search()}"
     try:
-        task = results.submit(choice, settings, policies, own, again=again)
+        task = results.submit(choice, settings, policies, own_settings, again=again)
     except PhaseDockError as error:
         return _errors(ids, {}), problem(error), keep, keep
     set_props("changed", {"data": task})
@@ -345,11 +345,15 @@ def start(
 
 
 def _asked(
-    settings: EvaluationSettings, policies: tuple[str, ...], own: Own, about: Mapping[str, Any], query: Query
+    settings: EvaluationSettings,
+    policies: tuple[str, ...],
+    own_settings: OwnSettings,
+    about: Mapping[str, Any],
+    query: Query,
 ) -> Query:
     """The address of the comparison that the form asks for."""
     pair = {name: about[name] for name in ("traces", "model")}
-    values = {**pair, **address_values(settings, policies), "own": own_text(own)}
+    values = {**pair, **address_values(settings, policies), "own": own_settings_text(own_settings)}
     return Query.parse(PATH, query.search(**values, task=None, **dict.fromkeys(TAKEN.values())))
 
 
@@ -392,7 +396,7 @@ def _register_own(app: Dash) -> None:
         State("evaluate-about", "data"),
         prevent_initial_call=True,
     )
-    def own_settings(
+    def show_own_settings(
         clicks: int | None,
         names: list[str] | None,
         shown: Any,

@@ -107,28 +107,28 @@ def _shown(result: Result, view: View, choice: Choice) -> list[Node]:
     split = result.report["split"]
     held_out = len(split["held_out"]) if split.get("tested", True) else 0
     tolerance = float(result.report["settings"]["tolerance"])
-    files, found = exports.addresses(result, view), results.verdict_of(result, view)
+    files, verdict = exports.addresses(result, view), results.verdict_of(result, view)
     answer: list[Node] = []
-    if found is not None:
+    if verdict is not None:
         csv = results.manifest_address(choice, result, view, "csv")
-        answer = verdict_cards(found, result.report, view, csv)
+        answer = verdict_cards(verdict, result.report, view, csv)
     values = results.values_of(result, view)
-    left = [
+    main_cards = [
         policies_card(values, view, [download("policies", files["policies"])]),
         frontier_card(values, view, tolerance, held_out, files["frontier"]),
         paper_card(values, view, held_out, files),
     ]
-    right = [
-        None if found is None else manifest_card(found, result, view, choice),
+    side_cards = [
+        None if verdict is None else manifest_card(verdict, result, view, choice),
         worst_card(values, view, choice, result.id, [download("containers", files["worst"])]),
         _notes(result.report),
     ]
-    below = None if found is None else phases_card(found, view, tolerance)
+    below = None if verdict is None else phases_card(verdict, view, tolerance)
     cards: list[Node] = [
         html.Div(
             [
-                html.Div(left, className="stack"),
-                html.Div([each for each in right if each is not None], className="stack side"),
+                html.Div(main_cards, className="stack"),
+                html.Div([each for each in side_cards if each is not None], className="stack side"),
             ],
             className="provisioning",
         )
@@ -136,10 +136,10 @@ def _shown(result: Result, view: View, choice: Choice) -> list[Node]:
     return [*answer, *cards, *([below] if below is not None else [])]
 
 
-def _waiting(found: list[TaskInfo], view: View, *, shown: bool) -> list[Node]:
+def _waiting(recent: list[TaskInfo], view: View, *, has_result: bool) -> list[Node]:
     """Tasks under way, or what will be shown here after the first one."""
-    tasks = results.worth_showing(found, view.query.get("task"), shown=shown)
-    if shown and not tasks:
+    tasks = results.worth_showing(recent, view.query.get("task"), has_result=has_result)
+    if has_result and not tasks:
         return []
     text = (
         "What each workload has now and what it needs, what that would save per day and at which risk, and "
@@ -161,7 +161,7 @@ def body(query: Query) -> list[Node]:
     if view.resource not in there:
         view = view.looking_at(there[0])
     view = view if result is None else view.among(result.report)
-    live = _waiting(tasks, view, shown=result is not None)
+    live = _waiting(tasks, view, has_result=result is not None)
     return [
         _head(result, view, there, choice.traces.name),
         html.Div([_of_model(choice, view, result), refused_policies()], className="spaced stack"),
@@ -177,8 +177,8 @@ def _of_model(choice: Choice, view: View, result: Result | None) -> Node:
     pair, wrong = choice.pair(), misfit(choice, PATH)
     if pair is None or wrong is not None:
         return wrong
-    shown = result.report["settings"] if result else {}
-    refitted = view.settings.refit if view.settings else bool(shown.get("refit"))
+    used = result.report["settings"] if result else {}
+    refitted = view.settings.refit if view.settings else bool(used.get("refit"))
     return None if refitted else far_notice(*pair)
 
 
@@ -203,10 +203,10 @@ def _form(choice: Choice, traces: TraceSetInfo, view: View, result: Result | Non
         settings = EvaluationSettings.from_dict(result.report["settings"])
     else:
         settings = proposed(traces, results.typical_seconds(traces.id))
-    asked = view if view.settings or result is None else result
-    own = {name: dict(values) for name, values in asked.own.items()}
+    source = view if view.settings or result is None else result
+    own_settings = {name: dict(values) for name, values in source.own_settings.items()}
     opened = view.problem is not None
-    return form(choice, settings, asked.policies, own, view, opened=opened, fresh=result is None)
+    return form(choice, settings, source.policies, own_settings, view, opened=opened, fresh=result is None)
 
 
 def _outdated() -> Node:

@@ -75,8 +75,8 @@ def paper_table(values: Values, view: View) -> Table:
 def paper_rows(values: Values, chosen: str | None) -> list[PaperRow]:
     """The paper's five as far as they were compared, then ours or the chosen one."""
     there = {each["policy"]: each for each in values.part["policies"]}
-    wanted = dict.fromkeys((*PAPERS_POLICIES, *([chosen or values.ours()] if there else [])))
-    return [_row(there[name]) for name in wanted if name in there]
+    names = dict.fromkeys((*PAPERS_POLICIES, *([chosen or values.ours()] if there else [])))
+    return [_row(there[name]) for name in names if name in there]
 
 
 def _row(each: Mapping[str, Any]) -> PaperRow:
@@ -114,17 +114,17 @@ def given_of(values: Values, chosen: str | None) -> list[totals.Given]:
 
 def paper_card(values: Values, view: View, containers: int, files: Mapping[str, str]) -> html.Section:
     """The figure, its key, and the table of the headline."""
-    given = given_of(values, view.policy)
+    allocations = given_of(values, view.policy)
     resource, part = RESOURCES[view.resource], values.part["totals"]
     figure = totals.totals(
         np.asarray(part["age_s"], dtype=float),
         np.asarray(part["demand"], dtype=float),
-        given,
+        allocations,
         Unit(values.part["unit"]),
         f"{resource} of {_whose(containers)} by age",
     )
     keys = [html.Span("Demand", className="key")]
-    keys += [html.Span(each.name, className=f"key {each.part}") for each in given]
+    keys += [html.Span(each.name, className=f"key {each.part}") for each in allocations]
     menu = [("Every policy over time, CSV", files["totals"]), ("The table, CSV", files["paper"])]
     return card(
         "Beside the paper",

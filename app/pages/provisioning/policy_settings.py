@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from core.provisioning.policy import Policy
 
-Own = dict[str, dict[str, Any]]
+OwnSettings = dict[str, dict[str, Any]]
 _PREFIX = "policy "
 
 
-def of_text(text: str | None) -> Own:
+def of_text(text: str | None) -> OwnSettings:
     """The settings that an address gives, such as ``event.tries=20;vpa.margin=0.3``.
 
     Raises InputError or NotFoundError if one of them is unknown or invalid.
@@ -30,43 +30,49 @@ def of_text(text: str | None) -> Own:
     return checked_settings(parse_assignments(part for part in (text or "").split(";") if part))
 
 
-def own_text(own: Mapping[str, Mapping[str, Any]]) -> str | None:
+def own_settings_text(own_settings: Mapping[str, Mapping[str, Any]]) -> str | None:
     """The settings as an address gives them, or None where there are none."""
-    parts = [f"{name}.{each}={value}" for name, values in own.items() for each, value in values.items()]
+    parts = [
+        f"{name}.{each}={value}" for name, values in own_settings.items() for each, value in values.items()
+    ]
     return ";".join(parts) or None
 
 
-def section(policies: Sequence[str], own: Mapping[str, Mapping[str, Any]]) -> html.Details:
+def section(policies: Sequence[str], own_settings: Mapping[str, Mapping[str, Any]]) -> html.Details:
     """The folded part of the form; its controls are made when it is opened."""
     return html.Details(
         [
             html.Summary([icon("chevron-right", "sm"), html.Span("Settings of the policies")]),
-            html.Div(policy_controls(policies, own) if own else [], id="evaluate-own", className="stack"),
+            html.Div(
+                policy_controls(policies, own_settings) if own_settings else [],
+                id="evaluate-own",
+                className="stack",
+            ),
         ],
         id="evaluate-own-details",
         className="own",
-        open=bool(own),
+        open=bool(own_settings),
         n_clicks=0,
     )
 
 
-def policy_controls(policies: Sequence[str], own: Mapping[str, Mapping[str, Any]]) -> list[Node]:
+def policy_controls(policies: Sequence[str], own_settings: Mapping[str, Mapping[str, Any]]) -> list[Node]:
     """The settings of the chosen policies that have any, with these values instead of defaults."""
     with_settings = [
         POLICIES[name] for name in policies if name in POLICIES and describe(POLICIES[name].settings)
     ]
-    return [_fields(policy, own.get(policy.name, {})) for policy in with_settings]
+    return [_fields(policy, own_settings.get(policy.name, {})) for policy in with_settings]
 
 
 def _fields(policy: Policy, values: Mapping[str, Any]) -> html.Fieldset:
-    made = [
+    fields = [
         control(f"{_PREFIX}{policy.name}", _shown(spec), values.get(spec.name, default_of(policy, spec)))
         for spec in describe(policy.settings)
     ]
     return html.Fieldset(
         [
             html.Legend([html.B(policy.name), " ", html.Span(policy.about, className="ink2")]),
-            html.Div(made, className="formgrid"),
+            html.Div(fields, className="formgrid"),
         ],
         **aria(label=f"Settings of {policy.name}"),
     )
@@ -88,30 +94,34 @@ def entered(
     ids: Sequence[Mapping[str, str]], values: Sequence[Any], checked: Sequence[bool | None]
 ) -> dict[str, dict[str, Any]]:
     """What the controls hold, by policy and setting, of all controls of the page."""
-    found: dict[str, dict[str, Any]] = {}
+    entries: dict[str, dict[str, Any]] = {}
     for each, value, state in zip(ids, values, checked, strict=True):
         name = each["form"].removeprefix(_PREFIX)
         if each["form"].startswith(_PREFIX) and name in POLICIES:
             specs = {spec.name: spec for spec in describe(POLICIES[name].settings)}
             is_switch = each["name"] in specs and specs[each["name"]].kind == "bool"
-            found.setdefault(name, {})[each["name"]] = bool(state) if is_switch else value
-    return found
+            entries.setdefault(name, {})[each["name"]] = bool(state) if is_switch else value
+    return entries
 
 
-def read_own(given: Mapping[str, Mapping[str, Any]]) -> tuple[Own, dict[tuple[str, str], str]]:
+def read_own_settings(
+    entries: Mapping[str, Mapping[str, Any]],
+) -> tuple[OwnSettings, dict[tuple[str, str], str]]:
     """The settings that differ from their defaults, and what is wrong, by form and field."""
-    own: Own = {}
+    own_settings: OwnSettings = {}
     wrong: dict[tuple[str, str], str] = {}
-    for name, values in given.items():
+    for name, values in entries.items():
         policy = POLICIES[name]
         filled = {each: value for each, value in values.items() if not _left(each, value)}
-        made, faults = read(policy.settings, filled)
+        settings, faults = read(policy.settings, filled)
         wrong |= {(f"{_PREFIX}{name}", field): sentence for field, sentence in faults.items()}
-        if made is not None:
+        if settings is not None:
             defaults = {spec.name: default_of(policy, spec) for spec in describe(policy.settings)}
-            changed = {each: getattr(made, each) for each in filled if getattr(made, each) != defaults[each]}
-            own |= {name: changed} if changed else {}
-    return own, wrong
+            changed = {
+                each: getattr(settings, each) for each in filled if getattr(settings, each) != defaults[each]
+            }
+            own_settings |= {name: changed} if changed else {}
+    return own_settings, wrong
 
 
 def _left(name: str, value: Any) -> bool:

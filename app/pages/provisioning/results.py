@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from app.context import workspace
 from app.figures.provisioning.frontier import BEST, BOUND, NAMED, OTHER, Curve
 from app.figures.provisioning.frontier import OURS as OURS_CURVE
-from app.pages.provisioning.policy_settings import Own, of_text
+from app.pages.provisioning.policy_settings import OwnSettings, of_text
 from app.ui import evaluations, task_card
 from app.ui.evaluations import USUAL, Result
 from app.ui.links import PageState, Query, option
@@ -70,7 +70,7 @@ class View(PageState):
     #: The policies to compare, or ``("all",)`` or ``("usual",)``.
     policies: tuple[str, ...] = (USUAL,)
     #: Settings of single policies that the address gives.
-    own: Own = field(default_factory=Own)
+    own_settings: OwnSettings = field(default_factory=OwnSettings)
     #: The policies that a person chose, by resource.
     taken: Mapping[Resource, str] = field(default_factory=dict)
     #: What an hour costs.
@@ -80,19 +80,19 @@ class View(PageState):
     def derive(cls, query: Query) -> dict[str, Any]:
         """What is compared, and the prices; the first invalid setting is the problem."""
         names = tuple(name for name in (query.get("policies") or USUAL).split(",") if name)
-        found: dict[str, Any] = {
+        parts: dict[str, Any] = {
             "policies": names or (USUAL,),
             "taken": {Resource(key): name for key, each in TAKEN.items() if (name := query.get(each))},
         }
         values = {name: query.values[name] for name in FIELDS if name in query.values}
         try:
             if values or query.get("policies"):
-                found["settings"] = build(EvaluationSettings, values)
-            found["own"] = of_text(query.get("own"))
-            found["prices"] = build(PriceSettings, {n: query.values[n] for n in PRICES if query.get(n)})
+                parts["settings"] = build(EvaluationSettings, values)
+            parts["own_settings"] = of_text(query.get("own"))
+            parts["prices"] = build(PriceSettings, {n: query.values[n] for n in PRICES if query.get(n)})
         except (InputError, NotFoundError) as error:
-            found["problem"] = (error.message, error.hint)
-        return found
+            parts["problem"] = (error.message, error.hint)
+        return parts
 
     def looking_at(self, resource: str) -> View:
         """The same view of another resource."""
@@ -104,8 +104,8 @@ class View(PageState):
             Resource(resource): {row["policy"] for row in part["policies"]}
             for resource, part in report["resources"].items()
         }
-        taken = {each: name for each, name in self.taken.items() if name in there.get(each, ())}
-        return replace(self, taken=taken)
+        selected = {each: name for each, name in self.taken.items() if name in there.get(each, ())}
+        return replace(self, taken=selected)
 
     @property
     def policy(self) -> str | None:
@@ -165,8 +165,8 @@ class Values:
     @property
     def best(self) -> str | None:
         """The best reactive rule, chosen on training containers."""
-        found: str | None = self.part.get("best_reactive")
-        return found
+        policy: str | None = self.part.get("best_reactive")
+        return policy
 
     @property
     def reference(self) -> str | None:
@@ -180,17 +180,17 @@ class Values:
     def ours(self) -> str | None:
         """Our own policy; else the one that is taken, or the least wasteful one that is no simple rule."""
         rows = [row for row in self.rows() if row.kind not in WITHOUT_SAVING and row.over is not None]
-        own = next((row.policy for row in self.rows() if row.kind == PolicyKind.OURS), None)
-        if own is not None or self.taken in self.names():
-            return own or self.taken
+        our_policy = next((row.policy for row in self.rows() if row.kind == PolicyKind.OURS), None)
+        if our_policy is not None or self.taken in self.names():
+            return our_policy or self.taken
         plain = tuple(kind for kind in PolicyKind if kind.plain)
         rows = [row for row in rows if row.kind not in plain] or [row for row in rows if not row.best]
         return min(rows, key=lambda row: row.over or 0.0).policy if rows else None
 
     def rows(self) -> list[Row]:
         """A row per policy, those that over-allocate least first."""
-        found = [self._row(each) for each in self.part["policies"]]
-        return sorted(found, key=lambda row: math.inf if row.over is None else row.over)
+        rows = [self._row(each) for each in self.part["policies"]]
+        return sorted(rows, key=lambda row: math.inf if row.over is None else row.over)
 
     def _row(self, each: Mapping[str, Any]) -> Row:
         at = each["matched"] if self.matched else each
@@ -239,11 +239,11 @@ class Values:
         """The policies that over-allocate least at some share of time short, of those that can be had."""
         real = [each for each in self.part["policies"] if kind_of(each) not in WITHOUT_SAVING]
         lines = [[(p["over"], each["policy"]) for p in each["frontier"]] for each in real]
-        found = set()
+        policies = set()
         for points in zip(*lines, strict=False):
-            known = [point for point in points if point[0] is not None]
-            found |= {min(known)[1]} if known else set()
-        return found
+            finite = [point for point in points if point[0] is not None]
+            policies |= {min(finite)[1]} if finite else set()
+        return policies
 
     def _part(self, row: Row, ours: str | None, edge: set[str]) -> str:
         if row.kind == PolicyKind.BOUND:
@@ -283,7 +283,10 @@ _UNDER_WAY = (TaskState.QUEUED, TaskState.RUNNING)
 
 
 def question(
-    choice: Choice, settings: EvaluationSettings, policies: tuple[str, ...], own: Own | None = None
+    choice: Choice,
+    settings: EvaluationSettings,
+    policies: tuple[str, ...],
+    own_settings: OwnSettings | None = None,
 ) -> Question:
     """The comparison to make on a trace set and a model.
 
@@ -292,7 +295,7 @@ def question(
     if choice.traces is None:
         raise ConflictError("There are no traces to compare policies on.", "Add some first.")
     model = choice.model.id if choice.model else None
-    return Question(choice.traces.id, model, settings, policies, own or {})
+    return Question(choice.traces.id, model, settings, policies, own_settings or {})
 
 
 def find(choice: Choice, view: View) -> Result | None:
@@ -301,16 +304,19 @@ def find(choice: Choice, view: View) -> Result | None:
         return None
     if view.settings is None:
         return evaluations.latest(choice)
-    kept, asked = workspace().evaluations, question(choice, view.settings, view.policies, view.own)
+    evaluations_store, requested = (
+        workspace().evaluations,
+        question(choice, view.settings, view.policies, view.own_settings),
+    )
     try:
-        found = kept.find(asked)
-        shown = found or kept.find_earlier(asked)
+        exact = evaluations_store.find(requested)
+        stored = exact or evaluations_store.find_earlier(requested)
     except NotFoundError:
         return None
     return (
         None
-        if shown is None
-        else Result(shown.key, shown.report, view.policies, view.own, earlier=found is None)
+        if stored is None
+        else Result(stored.key, stored.report, view.policies, view.own_settings, earlier=exact is None)
     )
 
 
@@ -319,30 +325,30 @@ def running(choice: Choice) -> bool:
     return any(task.state in _UNDER_WAY for task in evaluations.tasks_on(choice))
 
 
-def tasks(choice: Choice, wanted: str | None) -> list[TaskInfo]:
+def tasks(choice: Choice, task_id: str | None) -> list[TaskInfo]:
     """The task asked for, else those under way, else the last one."""
-    return task_card.tasks_of(evaluations.KIND, evaluations.about(choice), wanted)
+    return task_card.tasks_of(evaluations.KIND, evaluations.about(choice), task_id)
 
 
-def worth_showing(found: list[TaskInfo], wanted: str | None, *, shown: bool) -> list[TaskInfo]:
+def worth_showing(recent: list[TaskInfo], task_id: str | None, *, has_result: bool) -> list[TaskInfo]:
     """The tasks that say more than the result: the one asked for, those under way, or one that failed."""
-    if wanted:
-        return found
+    if task_id:
+        return recent
     # what is done is shown as its result, or is of other settings
-    hidden = TaskState if shown else (TaskState.DONE,)
-    return [task for task in found if task.state in _UNDER_WAY or task.state not in hidden]
+    left_out = TaskState if has_result else (TaskState.DONE,)
+    return [task for task in recent if task.state in _UNDER_WAY or task.state not in left_out]
 
 
 def submit(
     choice: Choice,
     settings: EvaluationSettings,
     policies: tuple[str, ...],
-    own: Own | None = None,
+    own_settings: OwnSettings | None = None,
     *,
     again: bool = False,
 ) -> str:
     """Submit a comparison, with `again` even if it is kept; returns the id of its task."""
-    return workspace().evaluations.submit(question(choice, settings, policies, own), again=again)
+    return workspace().evaluations.submit(question(choice, settings, policies, own_settings), again=again)
 
 
 def is_done(task_id: str) -> bool:
@@ -366,9 +372,9 @@ def verdict_of(result: Result, view: View) -> Verdict | None:
 
 def values_of(result: Result, view: View) -> Values:
     """The resource that is looked at."""
-    found = verdict_of(result, view)
-    taken = None if found is None else found.picks[Resource(view.resource)].policy
-    return Values(result.report["resources"][view.resource], view.matched, taken)
+    answer = verdict_of(result, view)
+    selected = None if answer is None else answer.picks[Resource(view.resource)].policy
+    return Values(result.report["resources"][view.resource], view.matched, selected)
 
 
 def manifest(choice: Choice, result: Result, view: View, style: str) -> str:
@@ -377,13 +383,13 @@ def manifest(choice: Choice, result: Result, view: View, style: str) -> str:
     Raises InputError if there is no such format, or nothing that can be set; ConflictError if the comparison
     was made before there were verdicts.
     """
-    found = verdict_of(result, view)
-    if found is None or choice.traces is None:
+    answer = verdict_of(result, view)
+    if answer is None or choice.traces is None:
         raise ConflictError("This comparison was made by an earlier version.", "Evaluate again.")
     model = choice.model.name if choice.model and result.report["model"] else None
     today = datetime.now(UTC).date().isoformat()
     basis = tuple(assumptions(result.report["recorded"], view.prices))
-    return write(found, About(choice.traces.name, model, today, result.report, basis), style)
+    return write(answer, About(choice.traces.name, model, today, result.report, basis), style)
 
 
 def manifest_address(choice: Choice, result: Result, view: View, style: str) -> str:

@@ -55,9 +55,9 @@ def worst_card(
 ) -> html.Section:
     """The card; every row opens the container on Phases with the policy's allocation over it."""
     policy = view.policy if view.policy in values.names() else values.ours()
-    found = worst_table(values, [policy] if policy else [], view.resource)
-    if found.rows:
-        few = replace(found, rows=list(found.rows)[:SHOWN])
+    worst = worst_table(values, [policy] if policy else [], view.resource)
+    if worst.rows:
+        few = replace(worst, rows=list(worst.rows)[:SHOWN])
         cells = {
             "execution": lambda row: _link(row["execution"], choice, row["policy"], evaluation),
             "under_time_0": lambda row: _under(row["under_time_0"]),
@@ -88,14 +88,14 @@ _SORTED_BY = {"over": "over-allocation", "under": "time short", "saving": "savin
 
 def _head(title: str, by: str, view: View, *, number: bool) -> html.Th:
     chosen = view.sort == by
-    made = link(
+    sorter = link(
         [title, icon("chevron-down", "sm")] if chosen else title,
         view.query(sort=None if by == "over" else by),
         className="sorter",
         title=f"Sort by {title}",
     )
     state = aria(sort="descending" if by == "saving" else "ascending") if chosen else {}
-    return html.Th(made, className="num" if number else "", scope="col", **state)
+    return html.Th(sorter, className="num" if number else "", scope="col", **state)
 
 
 def policies_table(values: Values, view: View) -> Table:
@@ -143,19 +143,19 @@ _SORTERS = {
 
 def policies_card(values: Values, view: View, tools: list[Node]) -> html.Section:
     """The card with the table."""
-    found = policies_table(values, view)
-    rows: list[Row] = list(found.rows)
+    table = policies_table(values, view)
+    rows: list[Row] = list(table.rows)
     on = frontier.track(
         (row.saving, *(row.saving_interval or (None, None))) for row in rows if row.saving is not None
     )
     longest, ours = _longest(rows), view.policy or values.ours()
     heads = {
         column.key: _head(column.title, _SORTERS[column.key], view, number=column.is_right)
-        for column in found.titled
+        for column in table.titled
         if column.key in _SORTERS
     }
-    made = html_table(
-        found,
+    rendered = html_table(
+        table,
         "What each policy over-allocates and how often it falls short",
         cells={
             "policy": lambda row: _policy(row, view),
@@ -170,7 +170,7 @@ def policies_card(values: Values, view: View, tools: list[Node]) -> html.Section
         look="plain policies",
     )
     note = f"sorted by {_SORTED_BY.get(view.sort, view.sort)}"
-    return card("Policies", made, note=note, tools=tools, flush=True)
+    return card("Policies", rendered, note=note, tools=tools, flush=True)
 
 
 def _longest(rows: list[Row]) -> float:
@@ -225,8 +225,8 @@ def _gain(row: Row, on: frontier.Track, reference: str | None) -> Node:
     if row.saving is None:
         return html.Span("reference" if row.policy == reference else "–", className="ink3")
     low, high = row.saving_interval or (None, None)
-    found = frontier.mark(row.saving, low, high, on)
-    return gain_dot(found, on, found.verdict, describe_saving(row))
+    dot = frontier.mark(row.saving, low, high, on)
+    return gain_dot(dot, on, dot.verdict, describe_saving(row))
 
 
 def describe_saving(row: Row) -> str:

@@ -113,14 +113,14 @@ class Columns:
 
 def columns(rows: Sequence[Standing], view: View) -> Columns:
     """The columns that an address names; of deadlines and of a queue only where there are some."""
-    found = further_columns(rows)
-    ways = ("spread", *found)
+    further_sets = further_columns(rows)
+    ways = ("spread", *further_sets)
     if view.columns == "spread":
         titles = {name: title for name, title in SPREAD.items() if any(value_of(row, name) for row in rows)}
         return Columns(titles, single=False, ways=ways)
-    if view.columns not in found:
+    if view.columns not in further_sets:
         return Columns(COMPLETION, single=True, ways=ways)
-    titles = {name: FURTHER_MEASURES[name].short for name in found[view.columns]}
+    titles = {name: FURTHER_MEASURES[name].short for name in further_sets[view.columns]}
     if view.columns != "deadlines":
         titles = {"mean": "Total time", **titles}
     return Columns({**titles, "makespan": "Makespan"}, single=False, ways=ways)
@@ -140,9 +140,9 @@ def _standings(info: ExperimentInfo, selection: Selection) -> list[Standing]:
         and report.get("baseline") == selection.base.key
         and len(selection.seeds) == len(info.experiment.seeds)
     ):
-        found = standings(report.get("comparison", []))
-        if found is not None:
-            return found
+        saved = standings(report.get("comparison", []))
+        if saved is not None:
+            return saved
     ids = [(side.key, [side.runs[seed] for seed in selection.seeds]) for side in selection.sides]
     return cached(lambda: _compute(selection), "run-standings", selection.base.key, ids)
 
@@ -174,14 +174,16 @@ class Line:
 
 def board_table(info: ExperimentInfo, selection: Selection, view: View) -> Table:
     """The rows in the order that is shown; a file also has the columns of the other sets."""
-    found = rows(info, selection, view)
-    shown, published = columns(found, view), published_for(info, selection)
-    titles = {**shown.titles, **(SINGLE if shown.single else {})}
-    spread = (name for name in SPREAD if name in EVERY_MEASURE and any(value_of(row, name) for row in found))
-    further = (name for names in further_columns(found).values() for name in names)
-    shown_first = (name for name in shown.titles if name in EVERY_MEASURE)
-    names = dict.fromkeys((*shown_first, *COMPLETION, *spread, *further))
-    places = {row.label: at for at, row in enumerate(found, 1)}
+    all_rows = rows(info, selection, view)
+    visible, published = columns(all_rows, view), published_for(info, selection)
+    titles = {**visible.titles, **(SINGLE if visible.single else {})}
+    spread = (
+        name for name in SPREAD if name in EVERY_MEASURE and any(value_of(row, name) for row in all_rows)
+    )
+    further_names = (name for names in further_columns(all_rows).values() for name in names)
+    visible_names = (name for name in visible.titles if name in EVERY_MEASURE)
+    names = dict.fromkeys((*visible_names, *COMPLETION, *spread, *further_names))
+    places = {row.label: at for at, row in enumerate(all_rows, 1)}
     labels = {side.key: side.label for side in selection.sides}
     return Table(
         f"{info.name}-leaderboard",
@@ -196,27 +198,27 @@ def board_table(info: ExperimentInfo, selection: Selection, view: View) -> Table
             Column("failed_jobs"),
             Column(
                 "published",
-                "Published" if shown.single and published else "",
+                "Published" if visible.single and published else "",
                 value=lambda row: "; ".join(map(_published_text, published_of(published, row.label))),
             ),
         ),
-        found,
+        all_rows,
     )
 
 
 def _measure_column(name: str, title: str) -> Column:
     in_seconds = FURTHER_MEASURES[name].unit == "s" if name in FURTHER_MEASURES else name != "worst_slowdown"
-    own = f"{name}_s" if in_seconds else name
+    value_key = f"{name}_s" if in_seconds else name
     ends = ("change", "low", "high", "apart", "apart_low", "apart_high")
 
     def value(row: Standing) -> tuple[float | None, ...]:
         each = row.differences.get(name)
-        apart = (None,) * 6 if each is None else (
+        differences = (None,) * 6 if each is None else (
             each.value, each.low, each.high, each.seconds, each.seconds_low, each.seconds_high
         )  # fmt: skip
-        return row.measures.get(name), *apart
+        return row.measures.get(name), *differences
 
-    return Column(name, title, value=value, parts=(own, *(f"{name}_{end}" for end in ends)), right=True)
+    return Column(name, title, value=value, parts=(value_key, *(f"{name}_{end}" for end in ends)), right=True)
 
 
 def _job_column(name: str, title: str) -> Column:
@@ -294,11 +296,11 @@ _OF_JOBS = {
 def _published_line(each: PublishedFigure, row: Standing) -> Line:
     """One published figure: its value, and whether the runs reproduce it."""
     mark, kind, words = _VERDICTS[reproduced(each, row)]
-    shown = partial(format_share, digits=0) if each.measure == "sooner" else format_relative
+    format_change = partial(format_share, digits=0) if each.measure == "sooner" else format_relative
     what = each.job if each.measure == "completion" else _OF_JOBS[each.measure]
-    text = f"{what} {shown(each.change)}{mark}"
+    text = f"{what} {format_change(each.change)}{mark}"
     here = measured_change(each, row)
-    mine = "" if here is None else f"; here {shown(here)}"
+    mine = "" if here is None else f"; here {format_change(here)}"
     return Line(text, f"small {kind}", f"{each.source}: {text}{mine}; {words}")
 
 
@@ -331,19 +333,19 @@ def picture(info: ExperimentInfo, selection: Selection, view: View) -> go.Figure
 
 def board_card(info: ExperimentInfo, selection: Selection, view: View, csv: str) -> html.Section:
     """The card with the table."""
-    found, measure = rows(info, selection, view), dot_measure(view)
+    all_rows, measure = rows(info, selection, view), dot_measure(view)
     on = frontier.track(
         (each.value, each.low, each.high)
-        for row in found
+        for row in all_rows
         if (each := row.differences.get(measure)) is not None and each.value is not None
     )
-    shown = columns(found, view)
+    visible = columns(all_rows, view)
     of = _Board(selection, view, board_table(info, selection, view), published_for(info, selection), on)
     table = html.Table(
         [
             html.Caption("Every policy against the baseline", className="sr"),
             html.Thead(_head(of)),
-            html.Tbody([_row(at, row, of) for at, row in enumerate(found, 1)]),
+            html.Tbody([_row(at, row, of) for at, row in enumerate(all_rows, 1)]),
         ],
         className="plain differences board",
     )
@@ -357,11 +359,11 @@ def board_card(info: ExperimentInfo, selection: Selection, view: View, csv: str)
             className="offpage",
             **aria(hidden="true"),
         ),
-        *_board_notes(info, found, n),
-        note=_note(n, shown),
+        *_board_notes(info, all_rows, n),
+        note=_note(n, visible),
         tools=[
             *(all_drawn if view.arms else []),
-            _ways(view, shown),
+            _ways(view, visible),
             _copy(csv),
             export_menu("board", f"leaderboard {info.name}", [("Table, CSV", csv)]),
         ],
@@ -381,23 +383,23 @@ def _copy(address: str) -> html.Button:
     )
 
 
-def _note(seeds: int, shown: Columns) -> str:
+def _note(seeds: int, visible: Columns) -> str:
     if seeds < 2:
         return "one seed: no intervals"
-    return f"{seeds:,} paired seeds, lower is better{EXCEPT if RISING & set(shown.titles) else ''}"
+    return f"{seeds:,} paired seeds, lower is better{EXCEPT if RISING & set(visible.titles) else ''}"
 
 
-def _ways(view: View, shown: Columns) -> Node:
+def _ways(view: View, visible: Columns) -> Node:
     """The way between the columns of completion and further ones."""
-    ways = {key: title for key, title in COLUMNS.items() if key in ("completion", *shown.ways)}
+    ways = {key: title for key, title in COLUMNS.items() if key in ("completion", *visible.ways)}
     chosen = view.columns if view.columns in ways else "completion"
     return segments(view, "columns", ways, chosen, "Columns of the leaderboard")
 
 
-def _board_notes(info: ExperimentInfo, found: Sequence[Standing], seeds: int) -> list[Node]:
-    failed = sum(row.failed_jobs for row in found)
+def _board_notes(info: ExperimentInfo, all_rows: Sequence[Standing], seeds: int) -> list[Node]:
+    failed = sum(row.failed_jobs for row in all_rows)
     words = []
-    if len(found) > 2 and seeds > 1:
+    if len(all_rows) > 2 and seeds > 1:
         words.append(
             "Each interval is for one policy: of many equal ones, one in twenty excludes zero by chance."
         )

@@ -76,10 +76,10 @@ def bundled() -> tuple[Bundled, ...]:
 
 def find(name: str) -> Bundled:
     """One of them."""
-    found = next((each for each in bundled() if each.name == name), None)
-    if found is None:
+    match = next((each for each in bundled() if each.name == name), None)
+    if match is None:
         raise NotFoundError(f"There is no bundled experiment called “{name}”.", "Choose one from the list.")
-    return found
+    return match
 
 
 def first_draft(source: str | None) -> dict[str, Any]:
@@ -102,7 +102,7 @@ _KEPT_FIELDS = ("engine", "docker", "policies", "baseline", "seeds")
 def traces_part(chosen: str | None) -> html.Details:
     """The section, folded unless a trace set is chosen."""
     sets = workspace().traces.list()
-    known = [info.id for info in sets]
+    ids = [info.id for info in sets]
     with_work = (info.id for info in sets if any(one.role is Role.CPU for one in info.features))
     summary = html.Summary([icon("chevron-right", "sm"), "My traces as jobs"])
     if not sets:
@@ -110,7 +110,7 @@ def traces_part(chosen: str | None) -> html.Details:
             [summary, html.P("Import a trace set first.", className="ink3 small")],
             className="unfold tracesjobs",
         )
-    picked = chosen if chosen in known else next(with_work, known[0])
+    picked = chosen if chosen in ids else next(with_work, ids[0])
     which = select(
         "run-traces",
         ((info.id, info.name) for info in sets),
@@ -138,31 +138,33 @@ def draft_from_traces(
 ) -> tuple[dict[str, Any], ConvertedJobs]:
     """A draft whose jobs and machines are those of a trace set; policies and seeds stay as they were."""
     info = workspace().traces.get(trace_set)
-    made = jobs_from_traces(workspace().traces.load(info.id), settings)
-    values = experiment_values(made, f"{info.name} as jobs")
+    jobs = jobs_from_traces(workspace().traces.load(info.id), settings)
+    values = experiment_values(jobs, f"{info.name} as jobs")
     unchanged = {name: draft[name] for name in _KEPT_FIELDS if draft.get(name)}
     world = {**(draft.get("world") or {}), **values["world"]}
-    return {**values, **unchanged, "world": world}, made
+    return {**values, **unchanged, "world": world}, jobs
 
 
-def describe_jobs(made: ConvertedJobs) -> list[Node]:
+def describe_jobs(converted: ConvertedJobs) -> list[Node]:
     """The jobs, what is assumed or uncertain, and the skipped executions."""
-    longest = max(made.durations.values())
-    alone = sum((job.work or 0.0) / (job.demand or 1.0) for job in made.jobs) / sum(made.durations.values())
+    longest = max(converted.durations.values())
+    alone = sum((job.work or 0.0) / (job.demand or 1.0) for job in converted.jobs) / sum(
+        converted.durations.values()
+    )
     words = (
-        f"Longest {format_duration(longest)}; together they used at most {format_cores(made.busiest)}. "
+        f"Longest {format_duration(longest)}; together they used at most {format_cores(converted.busiest)}. "
         f"Alone, a job takes {alone:.0%} of its recorded time, as pauses are not replayed. "
         "Machines are a guess: enter yours below."
     )
-    n = len(made.jobs)
+    n = len(converted.jobs)
     parts: list[Node] = [notice("ok", words, strong=f"{plural(n, 'job')} made.")]
-    if made.notes:
-        parts.append(notice("warn", " ".join(made.notes), strong="Uncertain."))
-    if made.left_out:
-        named = " ".join(each.reason for each in made.left_out[:_MOST_NAMED])
-        more = len(made.left_out) - _MOST_NAMED
-        rest = f" And {more:,} more." if more > 0 else ""
-        parts.append(notice("warn", f"{named}{rest}", strong=f"{len(made.left_out):,} left out."))
+    if converted.notes:
+        parts.append(notice("warn", " ".join(converted.notes), strong="Uncertain."))
+    if converted.left_out:
+        named = " ".join(each.reason for each in converted.left_out[:_MOST_NAMED])
+        more = len(converted.left_out) - _MOST_NAMED
+        others = f" And {more:,} more." if more > 0 else ""
+        parts.append(notice("warn", f"{named}{others}", strong=f"{len(converted.left_out):,} left out."))
     return parts
 
 
@@ -246,21 +248,21 @@ def preview(text: str) -> list[Node]:
     """The text with numbered lines, the wrong one marked, and what is wrong or what will be run."""
     experiment, problem = check_text(text)
     if experiment is not None:
-        found = notice(
+        message = notice(
             "ok",
             f"{describe_experiment(experiment)}.",
             strong=f"{plural(len(experiment.policies) * len(experiment.seeds), 'run')}.",
         )
     elif problem is not None:
-        found = notice("bad", problem.hint, strong=problem.message)
-    return [found, numbered(text, problem.line if problem else None)]
+        message = notice("bad", problem.hint, strong=problem.message)
+    return [message, numbered(text, problem.line if problem else None)]
 
 
 def numbered(text: str, wrong: int | None) -> html.Div:
     """A text with numbered lines, one of them marked as wrong; a long one is cut around it."""
     lines = text.splitlines()
     first = max(0, (wrong or 1) - _MOST_LINES // 2) if len(lines) > _MOST_LINES else 0
-    made = [
+    rows = [
         html.Div(
             [html.Span(str(at), className="n"), html.Code(line or " ")],
             className="line bad" if at == wrong else "line",
@@ -269,7 +271,7 @@ def numbered(text: str, wrong: int | None) -> html.Div:
         for at, line in enumerate(lines[first : first + _MOST_LINES], first + 1)
     ]
     return html.Div(
-        made, className="yaml", tabIndex="0", role="region", **aria(label="The experiment as YAML")
+        rows, className="yaml", tabIndex="0", role="region", **aria(label="The experiment as YAML")
     )
 
 
@@ -291,11 +293,11 @@ def fields(
 ) -> dict[str, Any]:
     """All fields of the form by name; switches have theirs in `checked_`."""
     switches = values_of(ids, checked_)
-    made = {
+    form_values = {
         name: bool(switches[name]) if value is None and isinstance(switches[name], bool) else value
         for name, value in values_of(ids, values).items()
     }
-    return made | values_of(policy_ids, policies)
+    return form_values | values_of(policy_ids, policies)
 
 
 # What the form does.
@@ -336,9 +338,9 @@ def _register_preview(app: Dash) -> None:
     ) -> tuple[Any, ...]:
         if mode == "text":
             return preview(text or ""), [None] * len(ids)
-        given = fields(ids, values, switches, shape_ids, shapes)
-        made = text_of(given)
-        return preview(made), errors_for(ids, problems(check_text(made)[1], given))
+        entries = fields(ids, values, switches, shape_ids, shapes)
+        draft_text = text_of(entries)
+        return preview(draft_text), errors_for(ids, problems(check_text(draft_text)[1], entries))
 
 
 def _register_shape(app: Dash) -> None:
@@ -411,17 +413,17 @@ def make_jobs(
     keep = dash.no_update
     if not clicks:
         return keep, keep, [keep] * len(ids)
-    given = values_of(ids, values) | {
+    entries = values_of(ids, values) | {
         name: on for name, on in values_of(ids, switches).items() if isinstance(on, bool)
     }
-    settings, wrong = read(TraceJobs, given)
+    settings, wrong = read(TraceJobs, entries)
     if settings is None:
         return keep, keep, errors_for(ids, wrong)
     try:
-        draft, made = draft_from_traces(from_fields(fields(*state)), trace_set, settings)
+        draft, jobs = draft_from_traces(from_fields(fields(*state)), trace_set, settings)
     except PhaseDockError as error:
         return keep, problem(error), [None] * len(ids)
-    return form(draft), describe_jobs(made), [None] * len(ids)
+    return form(draft), describe_jobs(jobs), [None] * len(ids)
 
 
 def _register_start(app: Dash) -> None:

@@ -63,8 +63,8 @@ _MOST_JOBS = 400
 
 def times(each: DrawnRun, jobs: Sequence[str], measure: str) -> Times:
     """The seconds of each job; None where it was not done, or never got there."""
-    known = {job.id: getattr(job, measure) for job in each.result.jobs if job.state == "done"}
-    return [known.get(job) for job in jobs]
+    seconds = {job.id: getattr(job, measure) for job in each.result.jobs if job.state == "done"}
+    return [seconds.get(job) for job in jobs]
 
 
 def usual_bars(jobs: int, arms: int) -> str:
@@ -159,11 +159,11 @@ def _jobs_html(
     """The table with the change of each job against the baseline, and what was published (table 6.2)."""
     rows = list(table.rows)
     then = {row[0]: seconds for row, seconds in zip(rows, before, strict=True)}
-    known = {(each.policy, each.job): each for each in published if each.measure == "completion"}
+    published_times = {(each.policy, each.job): each for each in published if each.measure == "completion"}
 
     def cell(at: int, each: DrawnRun) -> Callable[[Any], Node]:
         other = {} if base is not None and each.side.key == base.side.key else then
-        return lambda row: _job_cell(row[at], other.get(row[0]), known.get((each.side.key, row[0])))
+        return lambda row: _job_cell(row[at], other.get(row[0]), published_times.get((each.side.key, row[0])))
 
     return html_table(
         Table(table.name, table.columns, rows),
@@ -206,15 +206,15 @@ def times_card(
     rows: Sequence[tuple[str, Mapping[str, float | None]]], files: Sequence[tuple[str, str]]
 ) -> Node:
     """The card; None where no job waits under any of the policies, or nothing is known of that."""
-    known = [(title, means) for title, means in rows if means.get("service") is not None]
-    if not any(queues(means) for _, means in known):
+    served = [(title, means) for title, means in rows if means.get("service") is not None]
+    if not any(queues(means) for _, means in served):
         return None
     bars = [
         TimeRow(title, *(means.get(name) or 0.0 for name in ("waiting", "service", "paused")))
-        for title, means in known
+        for title, means in served
     ]
     states = [name for name in STATE_KEYS if name != "paused" or any(bar.paused for bar in bars)]
-    titles = " and ".join(title for title, _ in known)
+    titles = " and ".join(title for title, _ in served)
     return card(
         "Where jobs’ time goes",
         graph("times", time_bars(bars), f"Mean waiting, running and total time of a job under {titles}"),
@@ -237,30 +237,32 @@ def stages(sides: Sequence[Side], seeds: Sequence[int]) -> tuple[list[int], tupl
     ids = {side.key: {seed: side.runs[seed] for seed in seeds} for side in sides}
 
     def make() -> tuple[list[int], tuple[StageRow, ...]]:
-        found = {key: {seed: stored.series(run) for seed, run in runs.items()} for key, runs in ids.items()}
-        with_series = [seed for seed in seeds if all(of[seed] is not None for of in found.values())]
+        all_series = {
+            key: {seed: stored.series(run) for seed, run in runs.items()} for key, runs in ids.items()
+        }
+        with_series = [seed for seed in seeds if all(of[seed] is not None for of in all_series.values())]
         return with_series, stage_rows(
-            {key: [of[seed] or {} for seed in with_series] for key, of in found.items()}
+            {key: [of[seed] or {} for seed in with_series] for key, of in all_series.items()}
         )
 
-    made: tuple[list[int], tuple[StageRow, ...]] = cached(make, "run-stages", ids)
-    return made
+    result: tuple[list[int], tuple[StageRow, ...]] = cached(make, "run-stages", ids)
+    return result
 
 
 def steps_card(selection: Selection, csv: str) -> Node:
     """The card; None where the policies are no such ones, or their series are not stored."""
     sides = staged_policies(selection)
-    seeds, made = stages(sides, selection.seeds) if sides else ([], ())
-    if not made:
+    seeds, rows = stages(sides, selection.seeds) if sides else ([], ())
+    if not rows:
         return None
     titles = [html.Th(name, scope="col") for name in ("Job", "Cores", *(side.title for side in sides))]
     base = selection.base.key if selection.base in sides else sides[0].key
-    of = Counter(row.job for row in made)
+    of = Counter(row.job for row in rows)
     table = html.Table(
         [
             html.Caption("Time per step at each number of cores", className="sr"),
             html.Thead(html.Tr(titles)),
-            html.Tbody([_stage_row(row, of[row.job], sides, base) for row in made]),
+            html.Tbody([_stage_row(row, of[row.job], sides, base) for row in rows]),
         ],
         className="plain ticks stages",
     )
@@ -284,19 +286,19 @@ def _stage_row(row: StageRow, of: int, sides: Sequence[Side], base: str) -> html
 def _stage_cell(row: StageRow, key: str, base: str) -> html.Td:
     """Seconds per step with the difference from the baseline; below, cores used and threads."""
     mine = [stage.step_seconds for stage in row.of[key]]
-    known = [value for value in mine if value is not None]
-    if not known:
+    measured = [value for value in mine if value is not None]
+    if not measured:
         return html.Td("no step")
-    apart = describe_difference("mean", difference(mine, [stage.step_seconds for stage in row.of[base]]))
-    seconds = f"{format_number(sum(known) / len(known), 3)} s"
-    apart_words: list[Node] = (
-        [] if key == base or apart is None else [" ", html.B(apart[0]), f" ({apart[1]})"]
+    change = describe_difference("mean", difference(mine, [stage.step_seconds for stage in row.of[base]]))
+    seconds = f"{format_number(sum(measured) / len(measured), 3)} s"
+    change_words: list[Node] = (
+        [] if key == base or change is None else [" ", html.B(change[0]), f" ({change[1]})"]
     )
     used = sum(stage.used for stage in row.of[key]) / len(row.of[key])
     threads = sorted({stage.threads for stage in row.of[key] if stage.threads is not None})
     with_ = f", {' or '.join(map(str, threads))} thread{'' if threads == [1] else 's'}" if threads else ""
     return html.Td(
-        [seconds, *apart_words, html.Div(f"{format_cores(used)} used{with_}", className="ink3 because")]
+        [seconds, *change_words, html.Div(f"{format_cores(used)} used{with_}", className="ink3 because")]
     )
 
 
@@ -309,10 +311,10 @@ _STEP_COLUMNS = tuple(
 
 def steps_table(name: str, selection: Selection) -> Table:
     """A row for each stage, policy and seed."""
-    seeds, found = stages(staged_policies(selection), selection.seeds)
+    seeds, all_stages = stages(staged_policies(selection), selection.seeds)
     rows = (
         (row.job, row.number, row.limit, label, seed, *_stage_values(each))
-        for row in found
+        for row in all_stages
         for label, of in row.of.items()
         for seed, each in zip(seeds, of, strict=True)
     )

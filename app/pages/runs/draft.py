@@ -57,8 +57,8 @@ def check_text(text: str) -> tuple[Experiment | None, Problem | None]:
     try:
         marked = read_marked(text)
     except InputError as error:
-        found = _LINE.match(error.message)
-        return None, Problem(error.message, error.hint, int(found[1]) if found else 1)
+        match = _LINE.match(error.message)
+        return None, Problem(error.message, error.hint, int(match[1]) if match else 1)
     try:
         return from_dict(marked.values), None
     except SpecError as error:
@@ -120,7 +120,7 @@ def from_fields(values: Mapping[str, Any]) -> dict[str, Any]:
         kinds[name] = _typed(JobKind, each)
     recorded = _block(values.get(RECORDED), "kinds", {})
     kinds = {**kinds, **recorded} if isinstance(recorded, dict) else kinds | {"recorded": recorded}
-    made: dict[str, Any] = {
+    draft: dict[str, Any] = {
         "version": 1,
         "name": str(values.get("name") or "").strip(),
         "about": str(values.get("about") or "").strip(),
@@ -141,7 +141,7 @@ def from_fields(values: Mapping[str, Any]) -> dict[str, Any]:
         },
         "published": _block(values.get(PUBLISHED), "published", []),
     }
-    return made
+    return draft
 
 
 def text_of(values: Mapping[str, Any]) -> str:
@@ -156,41 +156,41 @@ def _part(values: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _items(values: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     """The parts of a list, in order."""
-    found: dict[int, dict[str, Any]] = {}
+    items: dict[int, dict[str, Any]] = {}
     for key, value in _part(values, name).items():
-        place, _, rest = key.partition("/")
-        found.setdefault(int(place), {})[rest] = value
-    return [found[place] for place in sorted(found)]
+        place, _, field = key.partition("/")
+        items.setdefault(int(place), {})[field] = value
+    return [items[place] for place in sorted(items)]
 
 
 def _typed(cls: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Values with numbers parsed; an empty one is None where that has a meaning, else left out."""
-    made: dict[str, Any] = {}
+    typed: dict[str, Any] = {}
     for spec in describe(cls):
         if spec.name not in values:
             continue
         value = values[spec.name]
         if value in ("", None):
             if cls is JobKind and spec.name in MAY_BE_NONE:
-                made[spec.name] = None
+                typed[spec.name] = None
         elif spec.kind not in ("int", "float"):
-            made[spec.name] = value
+            typed[spec.name] = value
         else:
-            made[spec.name] = (
+            typed[spec.name] = (
                 parse_span(value) if spec.name in SPANS and cls is JobKind else parse_number(value)
             )
-    return made
+    return typed
 
 
 def _arrivals(values: Mapping[str, Any]) -> dict[str, Any]:
-    given = _part(values, "arrivals")
-    made = _typed(Arrivals, given)
+    entries = _part(values, "arrivals")
+    typed = _typed(Arrivals, entries)
     times = [
         parse_number(each)
-        for each in re.split(r"[\s,;]+", str(given.get("times") or "").strip("[] "))
+        for each in re.split(r"[\s,;]+", str(entries.get("times") or "").strip("[] "))
         if each
     ]
-    return made | ({"times": times} if times else {})
+    return typed | ({"times": times} if times else {})
 
 
 def _block(text: Any, name: str, nothing: Any) -> Any:
@@ -201,26 +201,26 @@ def _block(text: Any, name: str, nothing: Any) -> Any:
         read = read_marked(f"{name}:\n" + "\n".join(f"  {line}" for line in text.splitlines()))
     except InputError:
         return text
-    found = read.values.get(name) or nothing
-    return found if isinstance(found, type(nothing)) else text
+    content = read.values.get(name) or nothing
+    return content if isinstance(content, type(nothing)) else text
 
 
 def _arm_of(values: Mapping[str, Any]) -> dict[str, Any]:
     name = str(values.get("policy") or "")
-    made: dict[str, Any] = {"policy": name}
+    arm: dict[str, Any] = {"policy": name}
     if values.get("label"):
-        made["label"] = str(values["label"])
+        arm["label"] = str(values["label"])
     if values.get("threads"):
-        made["threads"] = str(values["threads"])
+        arm["threads"] = str(values["threads"])
     if name not in POLICIES:
-        return made
+        return arm
     if values.get("watch") and POLICIES[name].sees_use:
-        made["watch"] = True
+        arm["watch"] = True
     policy = POLICIES[name]
     usual = {spec.name: policy.defaults.get(spec.name, spec.default) for spec in describe(policy.settings)}
-    given = _typed(policy.settings, _part(values, "settings"))
-    settings = {key: value for key, value in given.items() if value != usual[key]}
-    return made | ({"settings": settings} if settings else {})
+    typed = _typed(policy.settings, _part(values, "settings"))
+    settings = {key: value for key, value in typed.items() if value != usual[key]}
+    return arm | ({"settings": settings} if settings else {})
 
 
 def has_seed_gaps(draft: Mapping[str, Any]) -> bool:
@@ -277,31 +277,31 @@ def without_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
 
     A value that the reader would refuse stays as it is, so that it can be seen where it is wrong.
     """
-    made = dict(values)
+    draft = dict(values)
     for name, cls in (("world", World), ("drawn", DrawnJobs), ("arrivals", Arrivals), ("docker", Containers)):
-        if isinstance(made.get(name), dict):
-            made[name] = _Short(_changed(cls, made[name]))
-    if isinstance(made.get("kinds"), dict):
-        made["kinds"] = {
+        if isinstance(draft.get(name), dict):
+            draft[name] = _Short(_changed(cls, draft[name]))
+    if isinstance(draft.get("kinds"), dict):
+        draft["kinds"] = {
             kind: _Short(_changed(JobKind, each)) if isinstance(each, dict) else each
-            for kind, each in made["kinds"].items()
+            for kind, each in draft["kinds"].items()
         }
     for name in ("workers", "jobs", "published"):
-        if isinstance(made.get(name), list):
-            made[name] = [
-                _Short(_without_host(each)) if isinstance(each, dict) else each for each in made[name]
+        if isinstance(draft.get(name), list):
+            draft[name] = [
+                _Short(_without_host(each)) if isinstance(each, dict) else each for each in draft[name]
             ]
-    if isinstance(made.get("policies"), list):
-        made["policies"] = [_short_arm(each) for each in made["policies"]]
-    if isinstance(made.get("seeds"), dict):
-        made["seeds"] = _Short(made["seeds"])
-    elif isinstance(made.get("seeds"), list):
-        made["seeds"] = _Row(made["seeds"])
+    if isinstance(draft.get("policies"), list):
+        draft["policies"] = [_short_arm(each) for each in draft["policies"]]
+    if isinstance(draft.get("seeds"), dict):
+        draft["seeds"] = _Short(draft["seeds"])
+    elif isinstance(draft.get("seeds"), list):
+        draft["seeds"] = _Row(draft["seeds"])
     empty = ("about", "engine", "world", "kinds", "jobs", "drawn", "arrivals", "docker", "published")
-    if made.get("engine") == "simulated":
-        made.pop("engine")
-        made.pop("docker", None)
-    return {name: each for name, each in made.items() if each or name not in empty}
+    if draft.get("engine") == "simulated":
+        draft.pop("engine")
+        draft.pop("docker", None)
+    return {name: each for name, each in draft.items() if each or name not in empty}
 
 
 def _without_host(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -315,16 +315,18 @@ def _changed(cls: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
         usual[spec.name] = spec.default
         if isinstance(spec.default, tuple):
             usual[spec.name] = spec.default[0] if spec.default[0] == spec.default[1] else list(spec.default)
-    kept = {name: each for name, each in values.items() if name not in usual or each != usual[name]}
-    return {name: _Row(each) if isinstance(each, list) else each for name, each in kept.items() if each != []}
+    changed = {name: each for name, each in values.items() if name not in usual or each != usual[name]}
+    return {
+        name: _Row(each) if isinstance(each, list) else each for name, each in changed.items() if each != []
+    }
 
 
 def _short_arm(arm: Any) -> Any:
     if not isinstance(arm, dict):
         return arm
-    made = {name: each for name, each in arm.items() if each not in ({}, None, "")}
-    if made.get("label") == made.get("policy"):
-        made.pop("label", None)
-    if "settings" in made and isinstance(made["settings"], dict):
-        made["settings"] = _Short(made["settings"])
-    return _Short(made) if "settings" not in made else made
+    short = {name: each for name, each in arm.items() if each not in ({}, None, "")}
+    if short.get("label") == short.get("policy"):
+        short.pop("label", None)
+    if "settings" in short and isinstance(short["settings"], dict):
+        short["settings"] = _Short(short["settings"])
+    return _Short(short) if "settings" not in short else short

@@ -91,11 +91,11 @@ def _base_picker(selection: Selection) -> Node:
 
 def _rival_picker(info: ExperimentInfo, selection: Selection) -> list[Node]:
     """The choice of a policy of another experiment with the same machines, jobs and rules."""
-    shown = {side.key for side in selection.sides}
+    own_keys = {side.key for side in selection.sides}
     options = [
         {"value": key, "label": side.title}
         for key, side in stored.rivals(info).items()
-        if key not in shown and set(side.runs) & set(selection.seeds)
+        if key not in own_keys and set(side.runs) & set(selection.seeds)
     ]
     if not options:
         return []
@@ -167,8 +167,8 @@ def _live(task: TaskInfo | None, seeds: int) -> list[Node]:
         return []
     parts: list[Node] = [html.Div(task_card.live(task), className="spaced")]
     if not task.state.ended:
-        seen = [task.state.value, seeds]
-        parts += [dcc.Interval(id="run-poll", interval=_POLL_MS), dcc.Store(id="run-seen", data=seen)]
+        last_seen = [task.state.value, seeds]
+        parts += [dcc.Interval(id="run-poll", interval=_POLL_MS), dcc.Store(id="run-seen", data=last_seen)]
     return parts
 
 
@@ -178,9 +178,9 @@ def is_polled(info: ExperimentInfo) -> bool:
     return task is not None and not task.state.ended
 
 
-def has_new_seeds(info: ExperimentInfo, view: View, seen: int) -> bool:
+def has_new_seeds(info: ExperimentInfo, view: View, seeds_before: int) -> bool:
     """Whether there are enough new results to redraw the page."""
-    return _shown_seeds(info, view) >= max(2 * seen, 1)
+    return _shown_seeds(info, view) >= max(2 * seeds_before, 1)
 
 
 def _shown_seeds(info: ExperimentInfo, view: View) -> int:
@@ -203,14 +203,14 @@ def _nothing(info: ExperimentInfo) -> Node:
 def _cards(info: ExperimentInfo, view: View, selection: Selection, runs: Sequence[DrawnRun]) -> list[Node]:
     """The cards of the page, from all seeds to one."""
     board = _table_address(info, view, "leaderboard")
-    found = rows(info, selection, view)
+    standings = rows(info, selection, view)
     titles = {side.key: side.title for side in selection.sides}
     cards = [
         board_card(info, selection, view, board),
         loads_card(info, selection, _table_address(info, view, "loads")),
-        times_card([(titles[row.label], row.measures) for row in found], [("Table, CSV", board)]),
+        times_card([(titles[row.label], row.measures) for row in standings], [("Table, CSV", board)]),
         steps_card(selection, _table_address(info, view, "steps")),
-        predicted_card(info, selection, found),
+        predicted_card(info, selection, standings),
     ]
     return [*(each for each in cards if each is not None), *_one_seed(info, view, selection, runs)]
 
@@ -220,9 +220,9 @@ def _one_seed(info: ExperimentInfo, view: View, selection: Selection, runs: Sequ
     if not runs:
         return []
     seed = drawn_seed(view, selection.seeds)
-    drawn = {each.side.key for each in runs}
+    keys = {each.side.key for each in runs}
     styles = [
-        style for side, style in zip(selection.drawn, selection.styles, strict=True) if side.key in drawn
+        style for side, style in zip(selection.drawn, selection.styles, strict=True) if side.key in keys
     ]
     base = next(iter(drawn_runs([selection.base], seed)), None)
     published = published_for(info, selection)
@@ -272,12 +272,12 @@ def _highlighted(view: View, runs: Sequence[DrawnRun]) -> list[Node]:
 
 
 def predicted_card(
-    info: ExperimentInfo, selection: Selection, found: Sequence[Standing]
+    info: ExperimentInfo, selection: Selection, standings: Sequence[Standing]
 ) -> html.Section | None:
     """The simulator's prediction for each policy beside the measurement; None without predictions."""
     predicted: Mapping[str, Any] = (info.report or {}).get("predicted") or {}
     measures = {row["label"]: row["measures"] for row in predicted.get("comparison", [])}
-    both = [row for row in found if row.label in measures]
+    both = [row for row in standings if row.label in measures]
     if not both:
         return None
     base = measures.get(selection.base.key, {})
@@ -304,9 +304,9 @@ def predicted_card(
     )  # fmt: skip
     values = [tuple(column.value_of(row) for column in columns) for row in rows]
     table = Table("predicted", columns, values)
-    shown = html_table(table, "Measured and predicted", row_heads=True, look="plain differences")
+    rendered = html_table(table, "Measured and predicted", row_heads=True, look="plain differences")
     note = _predicted_note(titles.get(info.experiment.baseline, info.experiment.baseline), predicted)
-    return card("Simulator’s prediction", shown, note=note, flush=True)
+    return card("Simulator’s prediction", rendered, note=note, flush=True)
 
 
 def _predicted_note(baseline: str, predicted: Mapping[str, Any]) -> str:

@@ -33,10 +33,10 @@ def _requested(experiment: str) -> tuple[ExperimentInfo, View]:
 
 def _drawn(info: ExperimentInfo, view: View) -> list[DrawnRun]:
     selection = select(info, view)
-    found = drawn_runs(selection.drawn, drawn_seed(view, selection.seeds)) if selection.seeds else []
-    if not found:
+    runs = drawn_runs(selection.drawn, drawn_seed(view, selection.seeds)) if selection.seeds else []
+    if not runs:
         raise NotFoundError("No run of these policies is stored.", "Run the experiment again.")
-    return found
+    return runs
 
 
 def _columns(*names: str) -> tuple[Column, ...]:

@@ -46,15 +46,15 @@ def controls(
     cls: type[Any], path: str, values: Mapping[str, Any], only: Sequence[str] | None = None
 ) -> list[Node]:
     """The controls of a part at a path; spans and values that may be left out are text fields."""
-    made: list[Node] = []
+    fields: list[Node] = []
     for spec in describe(cls):
         if only is not None and spec.name not in only:
             continue
         value = values.get(spec.name, spec.default)
         if cls is JobKind and spec.name in (*SPANS, *MAY_BE_NONE):
             spec, value = replace(spec, kind="text"), field_text(value)  # noqa: PLW2901 - a field of text instead
-        made.append(control(FORM, replace(spec, name=f"{path}/{spec.name}"), value))
-    return made
+        fields.append(control(FORM, replace(spec, name=f"{path}/{spec.name}"), value))
+    return fields
 
 
 def other_fields(cls: type[Any], main: Sequence[str]) -> list[str]:
@@ -64,7 +64,7 @@ def other_fields(cls: type[Any], main: Sequence[str]) -> list[str]:
 
 def text(name: str, label: str, value: str, help_: str = "", **more: Any) -> html.Div:
     """A field of text."""
-    made = dmc.TextInput(
+    field = dmc.TextInput(
         id=field_id(FORM, name),
         label=label,
         description=help_ or None,
@@ -73,7 +73,7 @@ def text(name: str, label: str, value: str, help_: str = "", **more: Any) -> htm
         inputWrapperOrder=ORDER,
         **more,
     )
-    return html.Div(made, className="field", **data(field=name))
+    return html.Div(field, className="field", **data(field=name))
 
 
 def act_data(act: str, place: object = "") -> dict[str, Any]:
@@ -131,10 +131,10 @@ def recorded_text(kinds: Mapping[str, Any]) -> str:
     }
     if not plain_kinds:
         return ""
-    made: str = yaml.safe_dump(
+    dumped: str = yaml.safe_dump(
         plain_kinds, default_flow_style=None, sort_keys=False, allow_unicode=True, width=10_000
     )
-    return made
+    return dumped
 
 
 # Parts that can be added and removed.
@@ -142,7 +142,7 @@ def recorded_text(kinds: Mapping[str, Any]) -> str:
 
 def change_parts(draft: Mapping[str, Any], act: str, place: str) -> dict[str, Any]:
     """A draft with one part added or removed."""
-    made = dict(draft)
+    changed = dict(draft)
     verb, _, part = act.partition("-")
     lists: dict[str, list[Any]] = {
         "workers": list(draft.get("workers") or []),
@@ -150,14 +150,14 @@ def change_parts(draft: Mapping[str, Any], act: str, place: str) -> dict[str, An
         "policies": list(draft.get("policies") or []),
     }
     if part not in lists:
-        return made
+        return changed
     items = lists[part]
     if verb == "add":
         items.append(_new(part, draft))
     elif place.isdecimal() and int(place) < len(items):
         items.pop(int(place))
-    made[part] = dict(items) if part == "kinds" else items
-    return made
+    changed[part] = dict(items) if part == "kinds" else items
+    return changed
 
 
 def _new(part: str, draft: Mapping[str, Any]) -> Any:
@@ -192,9 +192,9 @@ _WATCH = FieldSpec(
 
 def policies(draft: Mapping[str, Any], *, real: bool) -> html.Fieldset:
     """The section: the policies of a draft, and which of them the others are compared with."""
-    given = list(draft.get("policies") or [])
-    items = [_arm(at, each, real) for at, each in enumerate(given)]
-    labels = {str(each.get("label") or each.get("policy")): str(each.get("policy")) for each in given}
+    arms = list(draft.get("policies") or [])
+    items = [_arm(at, each, real) for at, each in enumerate(arms)]
+    labels = {str(each.get("label") or each.get("policy")): str(each.get("policy")) for each in arms}
     baseline = html.Div(_baseline(labels, draft.get("baseline")), className="field")
     return section(
         "Policies",
@@ -223,7 +223,7 @@ def _arm(at: int, arm: Mapping[str, Any], real: bool) -> html.Div:
     name = str(arm.get("policy") or "")
     label = "" if arm.get("label") == name else str(arm.get("label") or "")
     path = f"policies/{at}"
-    made: list[Node] = [
+    fields: list[Node] = [
         html.Div(_choice(path, name), className="field wide"),
         text(
             f"{path}/label",
@@ -235,13 +235,13 @@ def _arm(at: int, arm: Mapping[str, Any], real: bool) -> html.Div:
     ]
     if real:
         threads = replace(_THREADS, name=f"{path}/threads")
-        made.append(control(FORM, threads, str(arm.get("threads") or "")))
+        fields.append(control(FORM, threads, str(arm.get("threads") or "")))
     if name in POLICIES and POLICIES[name].sees_use:
-        made.append(control(FORM, replace(_WATCH, name=f"{path}/watch"), bool(arm.get("watch"))))
+        fields.append(control(FORM, replace(_WATCH, name=f"{path}/watch"), bool(arm.get("watch"))))
     settings = _settings(path, name, arm.get("settings") or {})
     return item(
         policy_title(label, name) if label else display_name(name) or "Policy",
-        made,
+        fields,
         "drop-policies",
         at,
         settings,
@@ -249,23 +249,23 @@ def _arm(at: int, arm: Mapping[str, Any], real: bool) -> html.Div:
 
 
 def _choice(path: str, name: str) -> dmc.Select:
-    known = name in POLICIES
+    is_known = name in POLICIES
     return select(
         field_id(SHAPE, f"{path}/policy"),
         [(each, display_name(each)) for each in POLICIES],
-        name if known else None,
+        name if is_known else None,
         label="Policy",
-        description=POLICIES[name].about if known else None,
+        description=POLICIES[name].about if is_known else None,
         inputWrapperOrder=ORDER,
     )
 
 
-def _settings(path: str, name: str, given: Mapping[str, Any]) -> list[Node]:
+def _settings(path: str, name: str, changed: Mapping[str, Any]) -> list[Node]:
     """The controls of a policy's settings, folded; nothing for one that has none."""
     if name not in POLICIES or not describe(POLICIES[name].settings):
         return []
     policy = POLICIES[name]
-    values = {**policy.defaults, **given}
+    values = {**policy.defaults, **changed}
     return [
         folded(f"Settings of {display_name(name)}", controls(policy.settings, f"{path}/settings", values))
     ]
@@ -311,14 +311,14 @@ def form(draft: Mapping[str, Any]) -> list[Node]:
 
 
 def _real(draft: Mapping[str, Any]) -> bool:
-    known = ENGINES.get(str(draft.get("engine")))
-    return known is not None and known.real
+    engine = ENGINES.get(str(draft.get("engine")))
+    return engine is not None and engine.real
 
 
 def _engine(draft: Mapping[str, Any]) -> html.Div:
     choice = select(
         field_id(SHAPE, ENGINE),
-        ((name, known.title) for name, known in ENGINES.items()),
+        ((name, each.title) for name, each in ENGINES.items()),
         draft["engine"] if draft.get("engine") in ENGINES else SIMULATED,
         label="Engine",
         description="The simulator, or real containers, which take real time.",
@@ -354,11 +354,11 @@ def _jobs(draft: Mapping[str, Any]) -> html.Fieldset:
     kinds = draft.get("kinds") or {}
     listed = {name: kind for name, kind in kinds.items() if not _measured(kind)}
     items = [_job_kind(at, *each, real=real) for at, each in enumerate(listed.items())]
-    drawn = html.Div(controls(DrawnJobs, "drawn", draft.get("drawn") or {}), className="formgrid")
+    drawn_jobs = html.Div(controls(DrawnJobs, "drawn", draft.get("drawn") or {}), className="formgrid")
     return section(
         "Jobs",
         *items,
-        drawn,
+        drawn_jobs,
         html.Div(_listed_jobs(draft.get("jobs") or []), className="field"),
         *_recorded({name: kind for name, kind in kinds.items() if name not in listed}),
         tools=[button("Add a kind", "plus", "small", **act_data("add-kinds"))],
@@ -366,17 +366,17 @@ def _jobs(draft: Mapping[str, Any]) -> html.Fieldset:
 
 
 def _job_kind(at: int, name: str, kind: Mapping[str, Any] | None, *, real: bool) -> html.Div:
-    path, given = f"kinds/{at}", kind or {}
+    path, values = f"kinds/{at}", kind or {}
     main = (*(CONTAINER if real else ()), *_MAIN)
-    made = [text(f"{path}/name", "Name", name, "What its jobs are called in tables.")]
-    made += controls(JobKind, path, given, main)
-    others = controls(JobKind, path, given, other_fields(JobKind, (*_MAIN, *CONTAINER, *TERMS)))
-    terms = controls(JobKind, path, given, TERMS)
+    fields = [text(f"{path}/name", "Name", name, "What its jobs are called in tables.")]
+    fields += controls(JobKind, path, values, main)
+    others = controls(JobKind, path, values, other_fields(JobKind, (*_MAIN, *CONTAINER, *TERMS)))
+    terms = controls(JobKind, path, values, TERMS)
     parts = [
         folded("Loss, checkpoints, steps", others),
         folded("Request, deadline, memory, threads, speed-up", terms),
     ]
-    return item(name, made, "drop-kinds", at, parts)
+    return item(name, fields, "drop-kinds", at, parts)
 
 
 def _listed_jobs(jobs: str | Sequence[Mapping[str, Any]]) -> dmc.Textarea:
@@ -417,11 +417,11 @@ def _recorded(kinds: Mapping[str, Any]) -> list[Node]:
 
 def _published(draft: Mapping[str, Any]) -> list[Node]:
     """What was published, folded; nothing without any."""
-    given = draft.get("published")
-    if not given:
+    figures = draft.get("published")
+    if not figures:
         return []
     help_ = "They stand beside the results; no run depends on them."
-    text_ = given if isinstance(given, str) else listed_text(given)
+    text_ = figures if isinstance(figures, str) else listed_text(figures)
     return [_folded("Published figures", _yaml_area(PUBLISHED, "Published figures, YAML", help_, text_))]
 
 
@@ -431,27 +431,27 @@ def _folded(title: str, area: dmc.Textarea) -> html.Details:
 
 
 def _arrivals(draft: Mapping[str, Any]) -> list[Node]:
-    given = draft.get("arrivals") or {}
-    times = ", ".join(field_text(each) for each in given.get("times") or [])
+    values = draft.get("arrivals") or {}
+    times = ", ".join(field_text(each) for each in values.get("times") or [])
     help_ = "Seconds, separated by commas, for “At listed times”."
-    return [*controls(Arrivals, "arrivals", given), text(TIMES, "Times", times, help_)]
+    return [*controls(Arrivals, "arrivals", values), text(TIMES, "Times", times, help_)]
 
 
 def _world(draft: Mapping[str, Any]) -> html.Fieldset:
-    given, main = draft.get("world") or {}, ("gamma", "contention", "curves", "noise")
+    values, main = draft.get("world") or {}, ("gamma", "contention", "curves", "noise")
     return section(
         "World",
-        html.Div(controls(World, "world", given, main), className="formgrid"),
+        html.Div(controls(World, "world", values, main), className="formgrid"),
         folded(
-            "Noise, claims, migrations, failures", controls(World, "world", given, other_fields(World, main))
+            "Noise, claims, migrations, failures", controls(World, "world", values, other_fields(World, main))
         ),
     )
 
 
-def _seeds(given: Any) -> list[Node]:
+def _seeds(seeds: Any) -> list[Node]:
     values = {"count": 1, "first": 1}
-    if isinstance(given, dict):
-        values |= given
-    elif isinstance(given, list) and given:
-        values = {"count": len(given), "first": given[0]}
+    if isinstance(seeds, dict):
+        values |= seeds
+    elif isinstance(seeds, list) and seeds:
+        values = {"count": len(seeds), "first": seeds[0]}
     return [control(FORM, replace(spec, name=f"seeds/{spec.name}"), values[spec.name]) for spec in _SEEDS]

@@ -45,14 +45,14 @@ _FIGURES: dict[str, Any] = {**figure_id(""), "name": ALL}
 def ledger_page(info: ExperimentInfo, view: View) -> list[Node]:
     """The page of a ledger."""
     selection = select(info, view)
-    own = [each for each in selection.sides if each.runs]
-    side = next((each for each in own if each.key == view.of), selection.base)
+    with_runs = [each for each in selection.sides if each.runs]
+    side = next((each for each in with_runs if each.key == view.of), selection.base)
     back = link_button(
         "Back to the comparison",
         view.query(look=None, of=None, tick=None, job=None, page=None),
         "chevron-left",
     )
-    near = own if len(own) <= _MOST_SIDES else selection.drawn
+    near = with_runs if len(with_runs) <= _MOST_SIDES else selection.drawn
     options = {each.key: each.title for each in near} | {side.key: side.title}
     run = side.runs.get(view.seed if view.seed is not None else min(side.runs, default=0))
     ticks = workspace().runs.ledgers.ticks(run) if run else []
@@ -228,10 +228,10 @@ def _chosen(series: Mapping[str, Any], time: float, view: View) -> tuple[list[st
 
 def _window(series: Mapping[str, Any], jobs: Sequence[str]) -> tuple[float, float]:
     """From the arrival of these jobs to the end of the last, with some room."""
-    found = spans(series, jobs)
-    if not found:
+    job_spans = spans(series, jobs)
+    if not job_spans:
         return 0.0, float(edges(series)[-1]) or 1.0
-    start, end = min(span.start for span in found), max(span.end for span in found)
+    start, end = min(span.start for span in job_spans), max(span.end for span in job_spans)
     room = 0.03 * (end - start)
     return max(start - room, 0.0), end + room
 

@@ -53,7 +53,7 @@ def list_page(view: View) -> list[Node]:
     infos = workspace().runs.experiments(_LOOK_BACK)
     tasks = stored.tasks_by_experiment()
     states = {info.id: stored.state_of(info, tasks) for info in infos}
-    known = [info for info in infos if view.state is None or _matches_state(states[info.id], view.state)]
+    matching = [info for info in infos if view.state is None or _matches_state(states[info.id], view.state)]
     lead = "policies compared on the same jobs, simulated or in real containers, with every decision recorded"
     mine = link_button("From my traces", f"{PATH}?look=build&traces=all", "timeline")
     new = link_button("New experiment", f"{PATH}?look=build", "plus", "primary" if infos else "")
@@ -61,7 +61,7 @@ def list_page(view: View) -> list[Node]:
         page_head("Runs", lead, [mine, new]),
         html.Div(
             [
-                _experiments(known, states, view, any_at_all=bool(infos)),
+                _experiments(matching, states, view, any_at_all=bool(infos)),
                 attached_card(),
                 _bundled_card(bundled(), bool(infos)),
             ],
@@ -70,9 +70,9 @@ def list_page(view: View) -> list[Node]:
     ]
 
 
-def _matches_state(state: str, wanted: str) -> bool:
+def _matches_state(state: str, filter_state: str) -> bool:
     """Whether an experiment is in a state; a queued one counts as running."""
-    return state == wanted or (wanted == "running" and state in stored.UNDER_WAY)
+    return state == filter_state or (filter_state == "running" and state in stored.UNDER_WAY)
 
 
 def _experiments(
@@ -223,9 +223,9 @@ def plumbing() -> list[Node]:
 def confirm_delete(experiment: str) -> list[Node]:
     """The question before an experiment is deleted, and its buttons."""
     info = workspace().runs.experiment(experiment)
-    own = len(workspace().runs.list(100_000, experiment=experiment))
+    n_runs = len(workspace().runs.list(100_000, experiment=experiment))
     text = (
-        f"“{info.name}” and its {own:,} run{'s' if own != 1 else ''} with their ledgers are deleted. "
+        f"“{info.name}” and its {n_runs:,} run{'s' if n_runs != 1 else ''} with their ledgers are deleted. "
         "Comparisons of other experiments that used these runs keep their results."
     )
     return [

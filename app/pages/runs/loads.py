@@ -37,11 +37,11 @@ _FEWEST: Final = 2
 def experiments_at_loads(info: ExperimentInfo) -> dict[float, ExperimentInfo]:
     """The newest experiments that differ from one in nothing but their load, itself among them, by load."""
     like = _without_load(info.experiment)
-    found = {info.experiment.arrivals.load: info}
+    by_load = {info.experiment.arrivals.load: info}
     for other in workspace().runs.experiments():
         if other.experiment.arrivals.by == "load" and _without_load(other.experiment) == like:
-            found.setdefault(other.experiment.arrivals.load, other)
-    return dict(sorted(found.items()))
+            by_load.setdefault(other.experiment.arrivals.load, other)
+    return dict(sorted(by_load.items()))
 
 
 def _without_load(experiment: Experiment) -> dict[str, object]:
@@ -50,7 +50,7 @@ def _without_load(experiment: Experiment) -> dict[str, object]:
     return replace(experiment, arrivals=arrivals).scenario_dict()
 
 
-def missing_loads(info: ExperimentInfo, known: Collection[float]) -> list[Experiment]:
+def missing_loads(info: ExperimentInfo, loads: Collection[float]) -> list[Experiment]:
     """The same experiment at the usual loads other than these."""
     experiment = info.experiment
     name = experiment.name.partition(", load ")[0]
@@ -62,7 +62,7 @@ def missing_loads(info: ExperimentInfo, known: Collection[float]) -> list[Experi
             published=(),
         )
         for load in LOADS
-        if load not in known
+        if load not in loads
     ]
 
 
@@ -70,12 +70,12 @@ def loads_card(info: ExperimentInfo, selection: Selection, csv: str) -> Node:
     """The card; None where jobs do not come at a load, or have no deadlines."""
     if info.experiment.arrivals.by != "load":
         return None
-    known = experiments_at_loads(info)
-    curves = [(style, deadlines_met_at_loads(side.label, known)) for side, style in _drawn(selection)]
+    by_load = experiments_at_loads(info)
+    curves = [(style, deadlines_met_at_loads(side.label, by_load)) for side, style in _drawn(selection)]
     curves = [(style, points) for style, points in curves if points]
     if not curves:
         return None
-    lacking = [f"{each.arrivals.load:g}" for each in missing_loads(info, known)]
+    lacking = [f"{each.arrivals.load:g}" for each in missing_loads(info, by_load)]
     tools: list[Node] = []
     if lacking:
         act = data(act="loads", id=info.id, store=ACT)
@@ -85,9 +85,9 @@ def loads_card(info: ExperimentInfo, selection: Selection, csv: str) -> Node:
             "Run the same jobs at other loads, and this shows how many deadlines each policy meets at each."
         )
         return card("Deadlines met against load", html.P(text, className="pad small ink2"), tools=tools)
-    seeds = min(len(side.runs) for other in known.values() for side in stored.sides(other).values())
+    seeds = min(len(side.runs) for other in by_load.values() for side in stored.sides(other).values())
     figure = load_lines(curves, "Jobs that met their deadlines")
-    label = f"Deadlines met at {len(known)} loads by {', '.join(style.title for style, _ in curves)}"
+    label = f"Deadlines met at {len(by_load)} loads by {', '.join(style.title for style, _ in curves)}"
     return card(
         "Deadlines met against load",
         graph("loads", figure, label),
@@ -112,14 +112,14 @@ def _drawn(selection: Selection) -> list[tuple[Side, ArmStyle]]:
     return list(zip(sides, arm_styles([side.title for side in sides], *places), strict=True))
 
 
-def deadlines_met_at_loads(label: str, known: Mapping[float, ExperimentInfo]) -> list[LoadPoint]:
+def deadlines_met_at_loads(label: str, by_load: Mapping[float, ExperimentInfo]) -> list[LoadPoint]:
     """The share of deadlines that a policy meets, by rising loads."""
     points = []
-    for load, info in known.items():
+    for load, info in by_load.items():
         runs = [run for _, run in sorted(info.runs.get(label, {}).items())]
-        found = cached(partial(_mean_met, runs), "run-met", runs) if runs else None
-        if found is not None:
-            points.append(LoadPoint(load, *found))
+        interval = cached(partial(_mean_met, runs), "run-met", runs) if runs else None
+        if interval is not None:
+            points.append(LoadPoint(load, *interval))
     return points
 
 
@@ -137,10 +137,10 @@ _COLUMNS: Final = (
 
 def loads_table(info: ExperimentInfo) -> Table:
     """For each load and policy the mean share of deadlines met, its 95% interval, and the seeds."""
-    known = experiments_at_loads(info)
+    by_load = experiments_at_loads(info)
     rows = (
-        (point.load, label, point[1:], len(known[point.load].runs[label]))
+        (point.load, label, point[1:], len(by_load[point.load].runs[label]))
         for label in stored.sides(info)
-        for point in deadlines_met_at_loads(label, known)
+        for point in deadlines_met_at_loads(label, by_load)
     )
     return Table(f"{info.name}-loads", _COLUMNS, rows)

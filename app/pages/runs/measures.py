@@ -57,16 +57,16 @@ def format_measure(name: str, value: float | None) -> str:
     return f"{format_number(value)}×" if name in _RATIOS else f"{format_number(value, 1)} s"
 
 
-def describe_difference(name: str, found: Difference | None) -> tuple[str, str] | None:
+def describe_difference(name: str, change: Difference | None) -> tuple[str, str] | None:
     """A difference and its interval, in the measure's own unit where the baseline has none; None: nothing."""
-    if found is None:
+    if change is None:
         return None
-    if found.value is not None:
-        return format_relative(found.value), _interval(found.low, found.high, format_interval)
-    if not found.seconds:
+    if change.value is not None:
+        return format_relative(change.value), _interval(change.low, change.high, format_interval)
+    if not change.seconds:
         return None
-    return format_difference(name, found.seconds), _interval(
-        found.seconds_low, found.seconds_high, partial(_own_unit_span, name)
+    return format_difference(name, change.seconds), _interval(
+        change.seconds_low, change.seconds_high, partial(_own_unit_span, name)
     )
 
 

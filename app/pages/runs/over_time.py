@@ -47,7 +47,9 @@ def over_time_cards(runs: Sequence[DrawnRun], styles: Sequence[ArmStyle], view: 
     if view.over == "learning":
         return _learning_cards(pairs, view, csv)
     with_series = [each for each, _ in pairs]
-    cards = [found for each in with_series if (found := _card(each, with_series, view)) is not None]
+    cards = [
+        figure_card for each in with_series if (figure_card := _card(each, with_series, view)) is not None
+    ]
     if cards:
         return [_grid(cards)]
     return [notice("info", "Choose a policy such as FlowCon or SpeCon.", strong="None of these has lists.")]
@@ -68,12 +70,12 @@ def _grid(cards: Sequence[Node]) -> html.Div:
 def _card(each: DrawnRun, runs: Sequence[DrawnRun], view: View) -> Node:
     """The figure of the chosen kind for one policy, on the axes of all; None where it has none."""
     facts = [other.facts for other in runs if other.facts is not None]
-    end, top = common_end(runs), max(found.cores for found in facts)
+    end, top = common_end(runs), max(each_facts.cores for each_facts in facts)
     cards: dict[str, Callable[[], Node]] = {
         "cpu": lambda: _bands_card(each, view, end, top),
         "limits": lambda: _limits_card(each, view, end, runs[0].jobs),
         "stages": lambda: _areas_card(each, view, end, top),
-        "workers": lambda: _lanes_card(each, end, max(found.height for found in facts)),
+        "workers": lambda: _lanes_card(each, end, max(each_facts.height for each_facts in facts)),
         "load": lambda: _workers_card(each, end),
         "lists": lambda: _lists_card(each, end),
         "queue": lambda: _queue_card(each, end),
@@ -231,21 +233,21 @@ def _bands_card(each: DrawnRun, view: View, end: float, top: float) -> html.Sect
 # A few jobs at a time.
 
 
-def _first_of(jobs: Sequence[str], most: int) -> str:
-    return f", the first {most:,} of {len(jobs):,}" if len(jobs) > most else ""
+def _first_of(jobs: Sequence[str], limit: int) -> str:
+    return f", the first {limit:,} of {len(jobs):,}" if len(jobs) > limit else ""
 
 
-def page_of(jobs: Sequence[str], view: View, most: int = JOBS_PER_PAGE) -> tuple[list[str], int]:
+def page_of(jobs: Sequence[str], view: View, page_size: int = JOBS_PER_PAGE) -> tuple[list[str], int]:
     """The jobs that are drawn in rows, at most `most`, and the page that they are."""
-    last = max((len(jobs) - 1) // most, 0)
+    last = max((len(jobs) - 1) // page_size, 0)
     page = min(view.page, last)
-    return list(jobs[page * most : (page + 1) * most]), page
+    return list(jobs[page * page_size : (page + 1) * page_size]), page
 
 
-def pager(jobs: Sequence[str], view: View, most: int = JOBS_PER_PAGE) -> Node:
+def pager(jobs: Sequence[str], view: View, page_size: int = JOBS_PER_PAGE) -> Node:
     """Which few jobs are drawn, and the ways to the others."""
-    chosen, page = page_of(jobs, view, most)
-    first = page * most
+    chosen, page = page_of(jobs, view, page_size)
+    first = page * page_size
     before = [link("‹ previous", view.query(page=page - 1 or None), className="link")] if page else []
     after = (
         [link("next ›", view.query(page=page + 1), className="link")]
@@ -297,12 +299,12 @@ def _learning_cards(pairs: Sequence[tuple[DrawnRun, ArmStyle]], view: View, csv:
         return [notice("info", text, strong=f"This run has {len(jobs):,} jobs.")]
     end = common_end([each for each, _ in pairs])
     step = step_for(end / 1.04)
-    found = [
+    curves = [
         (each, style, lines)
         for each, style in pairs
         if (lines := learning_curves(each.run, step, end)) is not None
     ]
-    if not found:
+    if not curves:
         return [
             notice(
                 "info", "Run it again and save ledgers.", strong="The ledgers of this seed were not saved."
@@ -310,18 +312,18 @@ def _learning_cards(pairs: Sequence[tuple[DrawnRun, ArmStyle]], view: View, csv:
         ]
     files = [("Lines, CSV", csv)]
     note = f"intervals of {format_duration(step)}"
-    growth = [(style, _middles(lines), np.array(lines.total)) for _, style, lines in found]
-    loss = [(style, np.array(lines.bounds), np.array(lines.mean)) for _, style, lines in found]
+    growth = [(style, _middles(lines), np.array(lines.total)) for _, style, lines in curves]
+    loss = [(style, np.array(lines.bounds), np.array(lines.mean)) for _, style, lines in curves]
     top = [
         _line_card("growth", "Growth efficiency, sum of all jobs", growth, "ΣG, 1/s", end, None, note, files),
         _line_card("loss", "Loss, mean of all jobs", loss, "Loss, 1 at its largest", end, 1.05,
                    "jobs to come count 1", files),
     ]  # fmt: skip
-    ran = {job.id: job.ended for each, _, _ in found for job in each.result.jobs}
-    for each, _, _ in found:
+    ran = {job.id: job.ended for each, _, _ in curves for job in each.result.jobs}
+    for each, _, _ in curves:
         for job in each.result.jobs:
             ran[job.id] = max(ran[job.id], job.ended)
-    return [_grid(top), _jobs_card(found, jobs, view, ran, files)]
+    return [_grid(top), _jobs_card(curves, jobs, view, ran, files)]
 
 
 def _middles(lines: LearningCurves) -> Any:
@@ -349,7 +351,7 @@ def _line_card(
 
 
 def _jobs_card(
-    found: Sequence[tuple[DrawnRun, ArmStyle, LearningCurves]],
+    learning: Sequence[tuple[DrawnRun, ArmStyle, LearningCurves]],
     jobs: Sequence[str],
     view: View,
     ended: Mapping[str, float],
@@ -361,7 +363,7 @@ def _jobs_card(
     rows, tops = [], [0.0]
     for job in chosen:
         curves = []
-        for _, style, lines in found:
+        for _, style, lines in learning:
             values_by_job = lines.loss if view.line == "loss" else lines.growth
             values = np.array(values_by_job.get(job, []), dtype=float)
             times = np.array(lines.bounds) if view.line == "loss" else _middles(lines)
@@ -375,7 +377,7 @@ def _jobs_card(
         html.Div(
             [
                 segments(view, "line", LINES, view.line, "Quantity of single jobs"),
-                *arm_keys(((each, style) for each, style, _ in found), view, "stroke"),
+                *arm_keys(((each, style) for each, style, _ in learning), view, "stroke"),
             ],
             className="keys",
         ),
@@ -392,13 +394,13 @@ def learning_rows(runs: Sequence[DrawnRun]) -> Iterator[tuple[object, ...]]:
     end = common_end(runs)
     step = step_for(end / 1.04)
     for each in runs:
-        found = learning_curves(each.run, step, end)
-        if found is None:
+        curves = learning_curves(each.run, step, end)
+        if curves is None:
             continue
-        for at, start in enumerate(found.bounds[:-1]):
-            yield each.side.label, "", start, found.bounds[at + 1], found.mean[at + 1], found.total[at]
-        for job, loss in found.loss.items():
-            for at, start in enumerate(found.bounds[:-1]):
-                growth = found.growth[job][at]
-                known = None if np.isnan(growth) else growth
-                yield each.side.label, job, start, found.bounds[at + 1], loss[at + 1], known
+        for at, start in enumerate(curves.bounds[:-1]):
+            yield each.side.label, "", start, curves.bounds[at + 1], curves.mean[at + 1], curves.total[at]
+        for job, loss in curves.loss.items():
+            for at, start in enumerate(curves.bounds[:-1]):
+                growth = curves.growth[job][at]
+                finite_growth = None if np.isnan(growth) else growth
+                yield each.side.label, job, start, curves.bounds[at + 1], loss[at + 1], finite_growth

@@ -132,8 +132,8 @@ def choose(values: list[str | None], ids: list[dict[str, str]], search: str | No
         return dash.no_update
     selection = select(workspace().runs.experiment(view.experiment), view)
     chosen = {each["name"]: value for each, value in zip(ids, values, strict=True)}
-    shown = {"base": selection.base.key, "job": view.job}
-    changes = {name: value for name, value in chosen.items() if name in shown and value != shown[name]}
+    current = {"base": selection.base.key, "job": view.job}
+    changes = {name: value for name, value in chosen.items() if name in current and value != current[name]}
     if rival := chosen.get("rival"):
         keys = [side.key for side in selection.drawn][: MOST_DRAWN - 1]
         changes |= {"arms": join_keys([*keys, rival]), "lit": rival}
@@ -141,7 +141,7 @@ def choose(values: list[str | None], ids: list[dict[str, str]], search: str | No
 
 
 def follow(
-    _changed: str | None, _ticks: int | None, pathname: str, search: str | None, seen: list[Any] | None
+    _changed: str | None, _ticks: int | None, pathname: str, search: str | None, last_seen: list[Any] | None
 ) -> Any:
     """Show results as they come, and in place when the experiment's task has ended.
 
@@ -155,9 +155,9 @@ def follow(
         return dash.no_update
     at, info = time.time(), workspace().runs.experiment(view.experiment)
     runs = is_polled(info)
-    if runs != (seen is not None) or (seen is not None and seen[0] != stored.state_of(info)):
+    if runs != (last_seen is not None) or (last_seen is not None and last_seen[0] != stored.state_of(info)):
         set_props("run-head", {"children": head(info, view)})
-    if seen is None or (runs and not has_new_seeds(info, view, seen[1])):
+    if last_seen is None or (runs and not has_new_seeds(info, view, last_seen[1])):
         return dash.no_update
     return {"mark": results_mark(info, view), "at": at, "address": search, "page": body(query)}
 

@@ -107,8 +107,8 @@ class View(PageState):
     def derive(cls, query: Query) -> dict[str, Any]:
         """The page; a ledger needs an experiment or a run."""
         experiment = query.get("experiment")
-        look = one_of(query.get("look"), (BUILD, LEDGER), EXPERIMENT if experiment else LIST)
-        return {"look": LIST if look == LEDGER and not (experiment or query.get("run")) else look}
+        page = one_of(query.get("look"), (BUILD, LEDGER), EXPERIMENT if experiment else LIST)
+        return {"look": LIST if page == LEDGER and not (experiment or query.get("run")) else page}
 
 
 def join_keys(keys: Iterable[str]) -> str:

@@ -50,24 +50,26 @@ class Selection:
 
 def select(info: ExperimentInfo, view: View) -> Selection:
     """The policies that an address names; what it does not name is chosen for it."""
-    own = stored.sides(info)
+    own_sides = stored.sides(info)
     keys = [view.base or "", view.lit or "", *split_keys(view.arms)]
-    others = stored.rivals(info) if any(key and key not in own for key in keys) else {}
-    every = own | {key: side for key, side in others.items() if key in keys}
-    ran = [side for side in every.values() if side.runs] or list(own.values())
-    base = every.get(view.base or "") or own[info.experiment.baseline]
+    others = stored.rivals(info) if any(key and key not in own_sides for key in keys) else {}
+    every = own_sides | {key: side for key, side in others.items() if key in keys}
+    ran = [side for side in every.values() if side.runs] or list(own_sides.values())
+    base = every.get(view.base or "") or own_sides[info.experiment.baseline]
     if base not in ran:
         base = ran[0]
-    wanted = [every[key] for key in split_keys(view.arms) if key in every and every[key] in ran]
-    drawn = (wanted or _usual(ran, base))[:MOST_DRAWN]
+    requested = [every[key] for key in split_keys(view.arms) if key in every and every[key] in ran]
+    drawn_sides = (requested or _usual(ran, base))[:MOST_DRAWN]
     lit = every.get(view.lit or "")
-    rest = [side for side in drawn if side is not base]
-    last = lit if lit in drawn else rest[-1] if rest else None
+    others_drawn = [side for side in drawn_sides if side is not base]
+    last = lit if lit in drawn_sides else others_drawn[-1] if others_drawn else None
     styles = arm_styles(
-        [side.title for side in drawn], _place(drawn, base), _place(drawn, last) if last is not None else -1
+        [side.title for side in drawn_sides],
+        _place(drawn_sides, base),
+        _place(drawn_sides, last) if last is not None else -1,
     )
     seeds = shared_seeds({side.key: side.runs for side in ran})
-    return Selection(tuple(ran), base, tuple(drawn), tuple(styles), tuple(seeds))
+    return Selection(tuple(ran), base, tuple(drawn_sides), tuple(styles), tuple(seeds))
 
 
 def _usual(ran: Sequence[Side], base: Side) -> list[Side]:
@@ -78,18 +80,18 @@ def _usual(ran: Sequence[Side], base: Side) -> list[Side]:
     return [side for side in ran if side.key in picked]
 
 
-def _place(drawn: Sequence[Side], side: Side) -> int:
-    return next((at for at, each in enumerate(drawn) if each.key == side.key), -1)
+def _place(sides: Sequence[Side], side: Side) -> int:
+    return next((at for at, each in enumerate(sides) if each.key == side.key), -1)
 
 
-def toggled(found: Selection, side: Side) -> str | None:
+def toggled(selection: Selection, side: Side) -> str | None:
     """The keys of the drawn policies with one more or one fewer; None where that is not possible."""
-    keys = [each.key for each in found.drawn]
+    keys = [each.key for each in selection.drawn]
     if side.key in keys:
         return join_keys(key for key in keys if key != side.key) if len(keys) > 1 else None
     if len(keys) >= MOST_DRAWN:
         return None
-    order = [each.key for each in found.sides if each.key in (*keys, side.key)]
+    order = [each.key for each in selection.sides if each.key in (*keys, side.key)]
     return join_keys(order)
 
 
@@ -189,14 +191,14 @@ class DrawnRun:
 
 def drawn_runs(sides: Sequence[Side], seed: int) -> list[DrawnRun]:
     """The runs of some policies on one seed, those that are stored."""
-    found = []
+    runs = []
     for at, side in enumerate(sides):
         try:
             run = side.runs[seed]
-            found.append(DrawnRun(str(at), side, run, stored.result(run), facts_of(run)))
+            runs.append(DrawnRun(str(at), side, run, stored.result(run), facts_of(run)))
         except (KeyError, NotFoundError, ConflictError):
             continue
-    return found
+    return runs
 
 
 def common_end(runs: Sequence[DrawnRun]) -> float:

@@ -37,18 +37,18 @@ def describe_machines(experiment: Experiment) -> str:
 
 def describe_arrivals(experiment: Experiment) -> str:
     """How jobs come."""
-    given = experiment.arrivals
-    gap = format_duration(given.spacing)
+    arrivals = experiment.arrivals
+    gap = format_duration(arrivals.spacing)
     words = {
         "spacing": f"one every {gap}",
-        "normal": f"one about every {gap} (σ {format_duration(given.spread)})",
-        "uniform": f"arrivals uniform in {format_duration(given.within)}",
+        "normal": f"one about every {gap} (σ {format_duration(arrivals.spread)})",
+        "uniform": f"arrivals uniform in {format_duration(arrivals.within)}",
         "poisson": f"Poisson arrivals, {gap} apart",
-        "load": f"arrivals at load {given.load:g}",
+        "load": f"arrivals at load {arrivals.load:g}",
     }
-    if given.by == "together" and all(job.at is None for job in experiment.jobs):
+    if arrivals.by == "together" and all(job.at is None for job in experiment.jobs):
         return "all at once"
-    return words.get(given.by, "listed arrivals")
+    return words.get(arrivals.by, "listed arrivals")
 
 
 def describe_seeds(experiment: Experiment) -> str:
@@ -73,12 +73,12 @@ def policy_title(label: str, policy: str) -> str:
 
     ``NA`` is what the theses call running without a policy; files keep it.
     """
-    own, apart, rest = label.partition(" · ")
-    if own == policy:
-        own = display_name(policy)
-    elif policy == "free" and own.partition(" ")[0] == "NA":
-        own = ", ".join(filter(None, (display_name(policy), own[3:])))
-    return f"{own}{apart}{rest}"
+    name, separator, other_experiment = label.partition(" · ")
+    if name == policy:
+        name = display_name(policy)
+    elif policy == "free" and name.partition(" ")[0] == "NA":
+        name = ", ".join(filter(None, (display_name(policy), name[3:])))
+    return f"{name}{separator}{other_experiment}"
 
 
 def format_relative(value: float) -> str:
@@ -133,7 +133,7 @@ def sides(info: ExperimentInfo) -> dict[str, Side]:
 
 def rivals(info: ExperimentInfo) -> dict[str, Side]:
     """Policies of other experiments that met the same machines, jobs and rules, by key."""
-    found: dict[str, Side] = {}
+    by_key: dict[str, Side] = {}
     scenario = info.experiment.scenario_dict()
     for other in workspace().runs.experiments():
         if other.id == info.id or other.experiment.scenario_dict() != scenario:
@@ -141,10 +141,10 @@ def rivals(info: ExperimentInfo) -> dict[str, Side]:
         for side in sides(other).values():
             if side.runs:
                 key = f"{side.label}{_APART}{other.id}"
-                found[key] = Side(
+                by_key[key] = Side(
                     key, f"{side.label} · {other.name}", side.policy, side.settings, other.id, side.runs
                 )
-    return found
+    return by_key
 
 
 def result(run: str) -> RunResult:
@@ -186,11 +186,11 @@ def summary(run: str) -> Mapping[str, Any] | None:
 
 def tasks_by_experiment() -> dict[str, TaskInfo]:
     """The newest task of each experiment."""
-    found: dict[str, TaskInfo] = {}
+    newest: dict[str, TaskInfo] = {}
     for task in workspace().tasks.list(_LOOK_BACK):
         if task.kind == KIND:
-            found.setdefault(str(task.params.get("experiment")), task)
-    return found
+            newest.setdefault(str(task.params.get("experiment")), task)
+    return newest
 
 
 def task_of(info: ExperimentInfo) -> TaskInfo | None:

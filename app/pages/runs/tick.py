@@ -79,25 +79,25 @@ class Line:
 def lines(entry: Entry, series: Mapping[str, Any] | None) -> list[Line]:
     """The jobs of a tick, in order of submission; those that ended come last."""
     marks = {mark.job: mark for mark in entry.marks}
-    found = []
+    job_lines = []
     for job in (*entry.observation.jobs, *entry.observation.ended):
         actions = tuple(action for action in entry.actions if action.job == job.id)
-        given = [action.limit for action in actions if isinstance(action, SetLimit | Start)]
+        limits = [action.limit for action in actions if isinstance(action, SetLimit | Start)]
         mark = marks.get(job.id)
-        found.append(
+        job_lines.append(
             Line(
                 job=job,
                 label=mark.label if mark else "",
                 growth=mark.growth if mark else None,
                 used=_used(series, job.id, entry.observation.number),
-                limit=given[-1] if given else job.limit,
+                limit=limits[-1] if limits else job.limit,
                 before=job.limit,
                 loss=_at(series, job.id, "loss", entry.observation.number),
                 actions=actions,
                 reasons=tuple(reason for reason in entry.reasons if reason.job == job.id),
             )
         )
-    return found
+    return job_lines
 
 
 def _used(series: Mapping[str, Any] | None, job: str, number: int) -> float | None:
@@ -106,10 +106,10 @@ def _used(series: Mapping[str, Any] | None, job: str, number: int) -> float | No
 
 
 def _at(series: Mapping[str, Any] | None, job: str, name: str, number: int) -> float | None:
-    own = (series or {}).get("jobs", {}).get(job)
-    if own is None or not 0 <= number - own["first"] < len(own[name]):
+    job_series = (series or {}).get("jobs", {}).get(job)
+    if job_series is None or not 0 <= number - job_series["first"] < len(job_series[name]):
         return None
-    value = own[name][number - own["first"]]
+    value = job_series[name][number - job_series["first"]]
     return None if value is None else float(value)
 
 
@@ -154,21 +154,21 @@ def history(series: Mapping[str, Any], job: str) -> list[tuple[int, str]]:
 
     A limit or a worker that is seen at a tick was given at the one before.
     """
-    own = series.get("jobs", {}).get(job)
-    if own is None:
+    job_series = series.get("jobs", {}).get(job)
+    if job_series is None:
         return []
-    found: list[tuple[int, str]] = []
+    changes: list[tuple[int, str]] = []
     before: dict[str, Any] = {}
-    for at in range(len(own["label"])):
+    for at in range(len(job_series["label"])):
         words = []
         for name in _CHANGES:
-            value = own[name][at]
+            value = job_series[name][at]
             if name in before and before[name] != value and (value or name == "limit"):
                 words.append(_change(name, value))
             before[name] = value
         if words or at == 0:
-            found.append((own["first"] + at, ", ".join(words) or "seen for the first time"))
-    return found
+            changes.append((job_series["first"] + at, ", ".join(words) or "seen for the first time"))
+    return changes
 
 
 def _change(name: str, value: Any) -> str:
@@ -185,8 +185,8 @@ def _change(name: str, value: Any) -> str:
 
 def trigger_words(entry: Entry) -> str:
     """When and why the policy decided."""
-    seen = entry.observation
-    return f"At {format_duration(seen.time)}: {TRIGGERS.get(seen.trigger.value, seen.trigger.value)}."
+    time, trigger = entry.observation.time, entry.observation.trigger.value
+    return f"At {format_duration(time)}: {TRIGGERS.get(trigger, trigger)}."
 
 
 _MOST_ROWS, _TALL = 200, 24
@@ -209,28 +209,33 @@ def tick_body(run: str, tick: int, job: str | None) -> list[Node]:
     every = lines(entry, series)
     # jobs that keep waiting have a card of their own
     idle = {each.id for each in waiting(entry) if each.state is JobState.WAITING} if job is None else set()
-    shown = [each for each in every if job in (None, each.job.id) and each.job.id not in idle]
-    right: list[Node] = [_decision(entry, job), _workers(entry)]
+    visible = [each for each in every if job in (None, each.job.id) and each.job.id not in idle]
+    side_cards: list[Node] = [_decision(entry, job), _workers(entry)]
     if job is not None and series is not None:
-        right.insert(1, _history(series, job, tick))
-    left: list[Node] = [waiting_card(entry, series, job), _jobs(entry, shown, len(every) - len(idle), tick)]
+        side_cards.insert(1, _history(series, job, tick))
+    main_cards: list[Node] = [
+        waiting_card(entry, series, job),
+        _jobs(entry, visible, len(every) - len(idle), tick),
+    ]
     if job is not None and series is not None and job in series["jobs"]:
         figure = job_moment(series, job, entry.observation.time)
         label = f"CPU and limit of {job} over time, this tick marked"
-        left.append(
+        main_cards.append(
             card(f"CPU and limit of {job}", graph("moment", figure, label), note="the line is this tick")
         )
     return [
         html.Div(
-            [html.Div(left, className="stack"), html.Div(right, className="stack")],
+            [html.Div(main_cards, className="stack"), html.Div(side_cards, className="stack")],
             className="grid ledger",
         )
     ]
 
 
-def _jobs(entry: Entry, shown: Sequence[Line], every: int, tick: int) -> html.Section:
+def _jobs(entry: Entry, visible: Sequence[Line], every: int, tick: int) -> html.Section:
     ordered = (
-        sorted(shown, key=lambda each: not each.decided)[:_MOST_ROWS] if len(shown) > _MOST_ROWS else shown
+        sorted(visible, key=lambda each: not each.decided)[:_MOST_ROWS]
+        if len(visible) > _MOST_ROWS
+        else visible
     )
     table = html_table(
         Table("jobs", _JOB_COLUMNS, ordered),
@@ -242,9 +247,9 @@ def _jobs(entry: Entry, shown: Sequence[Line], every: int, tick: int) -> html.Se
         look="plain ticks jobs",
         fit="tall" if len(ordered) > _TALL else "",
     )
-    note = f"{len(shown):,} of {every:,}" if len(ordered) != every else f"{every:,}"
+    note = f"{len(visible):,} of {every:,}" if len(ordered) != every else f"{every:,}"
     body: Node = table
-    if not shown:
+    if not visible:
         text = "No job has a place at this tick." if every == 0 else "This job does not exist at this tick."
         body = html.Div(text, className="ink3", style={"padding": "6px 14px 14px"})
     title = f"Tick {tick:,}, {format_duration(entry.observation.time)}"
@@ -356,9 +361,9 @@ def _used_cores(worker: Worker) -> str:
 
 
 def _history(series: dict[str, Any], job: str, tick: int) -> html.Section:
-    found = history(series, job)
-    near = next((at for at, (number, _) in enumerate(found) if number >= tick), len(found))
-    first = max(0, min(near - _MOST_MOMENTS // 2, len(found) - _MOST_MOMENTS))
+    changes = history(series, job)
+    near = next((at for at, (number, _) in enumerate(changes) if number >= tick), len(changes))
+    first = max(0, min(near - _MOST_MOMENTS // 2, len(changes) - _MOST_MOMENTS))
     items = [
         html.Button(
             [
@@ -370,9 +375,11 @@ def _history(series: dict[str, Any], job: str, tick: int) -> html.Section:
             className="moment on" if number == tick else "moment",
             **data(tick=number),
         )
-        for number, what in found[first : first + _MOST_MOMENTS]
+        for number, what in changes[first : first + _MOST_MOMENTS]
     ]
-    return card(f"Changes of {job}", html.Div(items, className="moments"), note=f"{len(found):,}", flush=True)
+    return card(
+        f"Changes of {job}", html.Div(items, className="moments"), note=f"{len(changes):,}", flush=True
+    )
 
 
 # Jobs that wait after the tick.
@@ -391,43 +398,45 @@ class WaitReason:
 
 def wait_reasons(series: Mapping[str, Any] | None, number: int) -> dict[str, tuple[WaitReason, float | None]]:
     """The last reason of each job up to a tick, and how many waited behind it then, or None."""
-    found: dict[str, tuple[WaitReason, float | None]] = {}
+    reasons: dict[str, tuple[WaitReason, float | None]] = {}
     for each in (series or {}).get("waits", ()):
         if each["number"] > number:
             break
         time = float((series or {})["time"][each["number"]])
-        found.pop(each["job"], None)
-        found[each["job"]] = WaitReason(each["text"], each["rule"], time), each["behind"]
-    return found
+        reasons.pop(each["job"], None)
+        reasons[each["job"]] = WaitReason(each["text"], each["rule"], time), each["behind"]
+    return reasons
 
 
 def waiting(entry: Entry) -> list[Job]:
     """Jobs that wait or are paused after a tick's decision, in order of submission."""
-    gone = {action.job for action in entry.actions if isinstance(action, Start | Resume | Refuse | Stop)}
+    started_or_ended = {
+        action.job for action in entry.actions if isinstance(action, Start | Resume | Refuse | Stop)
+    }
     halted = {action.job for action in entry.actions if isinstance(action, Pause)}
     idle = (JobState.WAITING, JobState.PAUSED)
     return [
         job
         for job in entry.observation.jobs
-        if (job.state in idle or job.id in halted) and job.id not in gone
+        if (job.state in idle or job.id in halted) and job.id not in started_or_ended
     ]
 
 
 def waiting_card(entry: Entry, series: Mapping[str, Any] | None, job: str | None) -> Node:
     """Which jobs wait after this tick, for how long and why; None without any."""
     every = waiting(entry)
-    shown = [each for each in every if job in (None, each.id)]
-    if not shown:
+    visible = [each for each in every if job in (None, each.id)]
+    if not visible:
         return None
     reasons = wait_reasons(series, entry.observation.number)
-    own = {reason.job: reason for reason in entry.reasons}
-    for each in shown:
-        if (reason := own.get(each.id)) is not None:
+    decided = {reason.job: reason for reason in entry.reasons}
+    for each in visible:
+        if (reason := decided.get(each.id)) is not None:
             reasons[each.id] = WaitReason(reason.text, reason.rule, entry.observation.time), None
     front = _front(reasons, every)
     now = entry.observation.time
     table = html_table(
-        Table("waiting", _WAITING_COLUMNS, shown[:_MOST_WAITING]),
+        Table("waiting", _WAITING_COLUMNS, visible[:_MOST_WAITING]),
         "Jobs that wait",
         cells={
             "waits": lambda each: _waits_cell(each, now),
@@ -470,10 +479,10 @@ def _waits_cell(job: Job, now: float) -> Node:
 def _reason_cell(
     job: Job, now: float, reasons: Mapping[str, tuple[WaitReason, float | None]], front: str | None
 ) -> Node:
-    known = reasons.get(job.id)
-    if known is None:
+    reason = reasons.get(job.id)
+    if reason is None:
         text = f"Behind {front}." if front not in (None, job.id) else "The policy gave no reason."
         return html.Span(text, className="ink2")
-    why = known[0]
+    why = reason[0]
     ago = "" if why.time >= now else f", given at {format_duration(why.time)}"
     return [html.Div(why.text), html.Div(f"{why.rule}{ago}", className="ink3 because")]

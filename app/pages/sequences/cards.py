@@ -58,13 +58,13 @@ def tree_nodes(tree: PrefixTree) -> list[TreeNode]:
     wide = (tree.count >= max(_THINNEST * total, 1)) & (tree.depth <= _DEEPEST)
     chosen = np.flatnonzero(wide)
     chosen = np.sort(chosen[np.argsort(-tree.count[chosen], kind="stable")][:_MOST_NODES])
-    kept, made = {0}, [TreeNode(0, -1, 0, (), "all", int(tree.count[0]))]
+    node_numbers, nodes = {0}, [TreeNode(0, -1, 0, (), "all", int(tree.count[0]))]
     for number in chosen.tolist():
         parent = int(tree.parent[number])
-        if parent in kept and number:
+        if parent in node_numbers and number:
             element = tree.packed.symbols[tree.symbol[number]]
-            kept.add(number)
-            made.append(
+            node_numbers.add(number)
+            nodes.append(
                 TreeNode(
                     number,
                     parent,
@@ -74,7 +74,7 @@ def tree_nodes(tree: PrefixTree) -> list[TreeNode]:
                     int(tree.count[number]),
                 )
             )
-    return made
+    return nodes
 
 
 def tree_figure(view: View) -> tuple[go.Figure, str]:
@@ -83,34 +83,38 @@ def tree_figure(view: View) -> tuple[go.Figure, str]:
     nodes = tree_nodes(tree)
     small = len(nodes) <= _SMALL_TREE
     figure = node_link(nodes, 336) if small else icicle(nodes, 336)
-    left = tree.n_nodes - len(nodes)
+    n_hidden = tree.n_nodes - len(nodes)
     note = "number of executions" if small else "share of executions"
-    return figure, f"{note}; {left:,} rarer left out" if left else note
+    return figure, f"{note}; {n_hidden:,} rarer left out" if n_hidden else note
 
 
 def matrix_figure(view: View) -> tuple[go.Figure, str]:
     """The transition matrix, and a note."""
-    made = view.analysis().graph(view.memory, view.step)
-    chances, counts = made.matrix()
-    states = drawn_states(made)
-    columns = [*made.phases, END]
-    picks = [[f"edge:{written(made.states[s])}:{written((phase,))}" for phase in columns] for s in states]
-    rows = ["".join(name_of(phase) for phase in made.states[s]) for s in states]
+    transitions = view.analysis().graph(view.memory, view.step)
+    chances, counts = transitions.matrix()
+    states = drawn_states(transitions)
+    columns = [*transitions.phases, END]
+    picks = [
+        [f"edge:{written(transitions.states[s])}:{written((phase,))}" for phase in columns] for s in states
+    ]
+    rows = ["".join(name_of(phase) for phase in transitions.states[s]) for s in states]
     figure = matrix(rows, [name_of(p) for p in columns], chances[states], counts[states], picks)
-    left = len(made.states) - len(states)
-    seen = "segments" if view.step == "run" else "samples"
-    return figure, f"rows sum to 1; {seen} at right" + (f"; {left:,} rarer rows in the table" if left else "")
+    n_hidden = len(transitions.states) - len(states)
+    unit = "segments" if view.step == "run" else "samples"
+    return figure, f"rows sum to 1; {unit} at right" + (
+        f"; {n_hidden:,} rarer rows in the table" if n_hidden else ""
+    )
 
 
 def behind_rows(view: View, executions: Sequence[int], times: Sequence[int]) -> list[dict[str, Any]]:
     """Executions as the list of the Phases page has them, with how often each did what was picked."""
     rows = {row["place"]: row for row in orjson.loads(execution_rows(view.traces, view.model))}
-    found = []
+    matching = []
     for place, count in zip(executions, times, strict=True):
         row = rows[place]
         note = f"{count:,} times · {row['note']}" if count > 1 else row["note"]
-        found.append({**row, "execution": row["name"], "note": note, "times": count})
-    return found
+        matching.append({**row, "execution": row["name"], "note": note, "times": count})
+    return matching
 
 
 WITHIN = (30.0, 60.0, 120.0, 300.0)
@@ -136,9 +140,10 @@ def after_menu(view: View, after: State) -> Node:
     analysis = view.analysis()
     groups: list[Node] = []
     for memory in (1, 2, 3):
-        made = analysis.graph(memory)
-        full = [number for number, state in enumerate(made.states) if len(state) == memory]
-        chosen = sorted(full, key=lambda number: -int(made.visits[number]))[:_OFFERED]
+        transitions = analysis.graph(memory)
+        counted = zip(transitions.states, transitions.visits.tolist(), strict=True)
+        full = [(state, visits) for state, visits in counted if len(state) == memory]
+        chosen = sorted(full, key=lambda each: -each[1])[:_OFFERED]
         if not chosen:
             continue
         groups.append(
@@ -148,13 +153,13 @@ def after_menu(view: View, after: State) -> Node:
             html.Div(
                 [
                     html.Button(
-                        state_badges(made.states[number]),
+                        state_badges(state),
                         type="button",
-                        className=f"btn quiet small{' on' if made.states[number] == after else ''}",
-                        title=f"{named(made.states[number])}: seen {int(made.visits[number]):,} times",
-                        **data(after=written(made.states[number])),
+                        className=f"btn quiet small{' on' if state == after else ''}",
+                        title=f"{named(state)}: seen {visits:,} times",
+                        **data(after=written(state)),
                     )
-                    for number in chosen
+                    for state, visits in chosen
                 ],
                 className="offers",
             )
@@ -200,13 +205,13 @@ def next_view(view: View, after: State) -> Node:
     return [*parts, *_leave(outlook.used, stays)]
 
 
-def _after_line(view: View, after: State, seen: str) -> Node:
+def _after_line(view: View, after: State, note: str) -> Node:
     return html.Div(
         [
             html.Span("After", className="ink3"),
             state_badges(after),
             after_menu(view, after),
-            html.Span(seen, className="ink3 seen"),
+            html.Span(note, className="ink3 seen"),
         ],
         className="afterline",
     )
@@ -318,9 +323,9 @@ def _other_dwell(view: View, choice: Choice) -> list[Node]:
 
 def prototypes_card(view: View, choice: Choice) -> Node:
     """The prototypes and all other paths."""
-    own = view.warmup is Warmup.OWN
+    counts_warmup = view.warmup is Warmup.OWN
     dwell = f"{view.dwell:g}"
-    other = address("/sequences", choice, warmup=None if own else Warmup.OWN.value, dwell=dwell)
+    other = address("/sequences", choice, warmup=None if counts_warmup else Warmup.OWN.value, dwell=dwell)
     paths = len(view.analysis().paths)
     note = "the most frequent packed sequences"
     return card(
@@ -329,7 +334,7 @@ def prototypes_card(view: View, choice: Choice) -> Node:
         note=note if paths <= MOST_PATHS else f"{note}; the first {MOST_PATHS} paths, all in the CSV",
         tools=[
             *_other_dwell(view, choice),
-            link_button("Skip warm-up" if own else "Count warm-up", other, None, "small quiet"),
+            link_button("Skip warm-up" if counts_warmup else "Count warm-up", other, None, "small quiet"),
             download("paths", address_of(view, "paths")),
         ],
         flush=True,
@@ -360,12 +365,12 @@ def next_card(view: View, after: tuple[int, ...]) -> Node:
 
 def graph_card(view: View) -> Node:
     """The graph, as a picture and as a table."""
-    made = view.analysis().graph(view.memory, view.step)
-    _, note = elements(made, view.hide)
+    transitions = view.analysis().graph(view.memory, view.step)
+    _, note = elements(transitions, view.hide)
     return card(
         "Transition graph",
-        html.Div(graph_view(made, view), id="seq-picture"),
-        html.Div(edge_grid(made), id="seq-table", hidden=True),
+        html.Div(graph_view(transitions, view), id="seq-picture"),
+        html.Div(edge_grid(transitions), id="seq-table", hidden=True),
         note=html.Span(graph_note(view, note), id="seq-graph-note"),
         tools=[
             button("As table", "table", "small quiet", id="seq-as-table", **aria(pressed="false")),
@@ -390,9 +395,9 @@ def _graph_export(view: View) -> dmc.Popover:
     return dmc.Popover([target, dmc.PopoverDropdown([*pictures, *file], p=4)], position="bottom-end")
 
 
-def graph_note(view: View, drawn: str) -> str:
+def graph_note(view: View, hidden_edges: str) -> str:
     """How many edges are not drawn; else what a step is, which the head of the page says as well."""
-    return drawn or STEPS[view.step]
+    return hidden_edges or STEPS[view.step]
 
 
 def tree_card(view: View) -> Node:

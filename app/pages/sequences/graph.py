@@ -55,23 +55,23 @@ def elements(graph: TransitionGraph, hide: float) -> tuple[list[dict[str, Any]],
     n = len(states)
     if not n:
         return [], ""
-    made = [
+    nodes = [
         _node(graph, number, _angle(place, n), long=graph.memory > 1) for place, number in enumerate(states)
     ]
     bottom = -math.pi / 2 - 2 * math.pi * ((n + 1) // 2) / (n + 1)
-    made.append(_placed({"id": "end", "label": "end", "pick": "node:end"}, "end", bottom))
+    nodes.append(_placed({"id": "end", "label": "end", "pick": "node:end"}, "end", bottom))
     edges: list[dict[str, Any]] = []
-    known, hidden = {*states, graph.end}, 0
+    drawn_targets, n_hidden = {*states, graph.end}, 0
     for source, target, count, p in zip(
         graph.source.tolist(), graph.target.tolist(), graph.count.tolist(), graph.probability, strict=True
     ):
-        if source in known and target in known and p >= hide:
+        if source in drawn_targets and target in drawn_targets and p >= hide:
             edges.append(_edge(graph, source, target, count, float(p)))
         else:
-            hidden += 1
+            n_hidden += 1
     if len(edges) > _MANY_EDGES:
         edges = [{**edge, "classes": f"{edge['classes']} quiet"} for edge in edges]
-    return [*made, *edges], plural(hidden, "edge") + " hidden" if hidden else ""
+    return [*nodes, *edges], plural(n_hidden, "edge") + " hidden" if n_hidden else ""
 
 
 def _placed(data: dict[str, Any], classes: str, angle: float) -> dict[str, Any]:
@@ -106,11 +106,11 @@ def _edge(graph: TransitionGraph, source: int, target: int, count: int, p: float
 
 def graph_view(graph: TransitionGraph, view: View) -> Node:
     """The picture; a table beside it has the same for those who do not see it."""
-    made, _ = elements(graph, view.hide)
+    drawn_elements, _ = elements(graph, view.hide)
     return html.Div(
         cyto.Cytoscape(
             id=GRAPH,
-            elements=made,
+            elements=drawn_elements,
             layout={"name": "preset", "fit": True, "padding": 26},
             stylesheet=[],
             style={"width": "100%", "height": f"{GRAPH_HEIGHT}px"},

@@ -65,17 +65,17 @@ def behind_drawer() -> Node:
 
 def behind_view(view: View, pick: str) -> tuple[Node, Node]:
     """The name of what was picked, and the executions behind it."""
-    found = behind(view, pick)
-    note = html.Span([found.note, ". Click a row to open its phases."], className="ink3 small")
+    selection = behind(view, pick)
+    note = html.Span([selection.note, ". Click a row to open its phases."], className="ink3 small")
     file = download("these executions", address_of(view, "behind"))
-    return found.title, [
+    return selection.title, [
         html.Div([note, file], className="row between"),
-        html.Div(_list(view, found), className="behindlist executions-like"),
+        html.Div(_list(view, selection), className="behindlist executions-like"),
     ]
 
 
-def _list(view: View, found: Behind) -> Node:
-    executions, times = found.executions[:_MOST_BEHIND].tolist(), found.times[:_MOST_BEHIND].tolist()
+def _list(view: View, selection: Behind) -> Node:
+    executions, times = selection.executions[:_MOST_BEHIND].tolist(), selection.times[:_MOST_BEHIND].tolist()
     if not executions:
         return empty("sitemap", "No execution", "This does not occur in these traces.")
     phases = address("/phases", traces=view.traces, model=view.model)
@@ -179,13 +179,19 @@ def _view_of(of: dict[str, str], **more: str) -> View:
 def reshape(memory: str, step: str, hide: str, of: dict[str, str]) -> tuple[Any, ...]:
     """Draw graph and matrix for another memory or step; the threshold changes the graph alone."""
     view = _view_of(of, memory=memory, step=step, hide=hide)
-    made = view.analysis().graph(view.memory, view.step)
-    drawn, note = elements(made, view.hide)
+    transitions = view.analysis().graph(view.memory, view.step)
+    graph_elements, note = elements(transitions, view.hide)
     if dash.ctx.triggered_id == "seq-hide":
         same = dash.no_update
-        return drawn, graph_note(view, note), same, same, same
+        return graph_elements, graph_note(view, note), same, same, same
     figure, matrix_note = matrix_figure(view)
-    return drawn, graph_note(view, note), edge_rows(made), graph("matrix", figure, MATRIX_LABEL), matrix_note
+    return (
+        graph_elements,
+        graph_note(view, note),
+        edge_rows(transitions),
+        graph("matrix", figure, MATRIX_LABEL),
+        matrix_note,
+    )
 
 
 def foretell(after: str, ahead: str, of: dict[str, str]) -> Node:
@@ -304,8 +310,8 @@ def layout(traces: str | None = None, model: str | None = None, **query: str) ->
 def _after(view: View) -> tuple[int, ...]:
     """The state of the address if its phases occur; else the one seen most often."""
     after, analysis = state_of(view.after), view.analysis()
-    known = after and set(after) <= set(analysis.sequences.phases)
-    return after if known else default_after(analysis, view.memory)
+    occurs = after and set(after) <= set(analysis.sequences.phases)
+    return after if occurs else default_after(analysis, view.memory)
 
 
 PAGE = Page(

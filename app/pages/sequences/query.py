@@ -113,15 +113,17 @@ def behind(view: View, pick: str) -> Behind:
     NotFoundError
         If the address names something that does not exist.
     """
-    kind, _, rest = pick.partition(":")
-    found = _behind_state(view, kind, rest) if kind in {"node", "edge"} else _behind_tree(view, kind, rest)
-    if found is None:
+    kind, _, target = pick.partition(":")
+    selection = (
+        _behind_state(view, kind, target) if kind in {"node", "edge"} else _behind_tree(view, kind, target)
+    )
+    if selection is None:
         raise NotFoundError("What this address points to is not in these sequences.", "Click something else.")
-    return found
+    return selection
 
 
-def _behind_state(view: View, kind: str, rest: str) -> Behind | None:
-    text, _, target = rest.partition(":")
+def _behind_state(view: View, kind: str, states: str) -> Behind | None:
+    text, _, target = states.partition(":")
     state, to = state_of(text), state_of(target) if kind == "edge" else ()
     if not state or (kind == "edge" and len(to) != 1):
         return None
@@ -129,21 +131,26 @@ def _behind_state(view: View, kind: str, rest: str) -> Behind | None:
     if state == (END,):
         last = np.flatnonzero(np.diff(analysis.sequences.offsets) > 0)
         return Behind("The end", _said(len(last), len(last), analysis), last, np.ones_like(last))
-    who, times = graph.executions(state, to[0] if to else None)
+    executions, times = graph.executions(state, to[0] if to else None)
     title = f"{named(state)} → {name_of(to[0])}" if to else named(state)
-    return Behind(title, _said(len(who), int(times.sum()), analysis), who, times)
+    return Behind(title, _said(len(executions), int(times.sum()), analysis), executions, times)
 
 
-def _behind_tree(view: View, kind: str, rest: str) -> Behind | None:
+def _behind_tree(view: View, kind: str, number: str) -> Behind | None:
     analysis = view.analysis()
     tree = analysis.tree
-    if kind not in {"path", "tree"} or not rest.isdigit() or int(rest) >= tree.n_nodes:
+    if kind not in {"path", "tree"} or not number.isdigit() or int(number) >= tree.n_nodes:
         return None
-    node = int(rest)
-    who = np.flatnonzero(tree.end == node) if kind == "path" else tree.executions(node)
+    node = int(number)
+    executions = np.flatnonzero(tree.end == node) if kind == "path" else tree.executions(node)
     title = written_path(tree.path(node)) if node or kind == "path" else "All executions"
     more = " and what follows" if kind == "tree" and node else ""
-    return Behind(f"{title}{more}", _said(len(who), len(who), analysis), who, np.ones_like(who))
+    return Behind(
+        f"{title}{more}",
+        _said(len(executions), len(executions), analysis),
+        executions,
+        np.ones_like(executions),
+    )
 
 
 def _said(executions: int, times: int, analysis: SequenceAnalysis) -> str:

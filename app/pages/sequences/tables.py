@@ -77,13 +77,13 @@ def paths(trace_set_id: str, model_id: str) -> Table:
     return paths_table(_view(trace_set_id, model_id))
 
 
-def paths_table(view: View, most: int | None = None) -> Table:
+def paths_table(view: View, max_paths: int | None = None) -> Table:
     """The paths of a view, all or the most frequent ones."""
     analysis = view.analysis()
     ids, prototypes = analysis.sequences.ids, len(analysis.prototypes)
     rows = [
         _PathRow(number, path, ids[path.example], number <= prototypes)
-        for number, path in enumerate(analysis.paths[:most], 1)
+        for number, path in enumerate(analysis.paths[:max_paths], 1)
     ]
     return Table(_name(view, "paths"), _PATH_COLUMNS, rows)
 
@@ -94,9 +94,9 @@ def path_rows(view: View) -> list[dict[str, Any]]:
 
 
 def _path_rows(view: View) -> list[dict[str, Any]]:
-    shown = view.analysis().paths[:MOST_PATHS]
-    largest = shown[0].count if shown else 1
-    examples = strips(workspace().labels.get(view.traces, view.model), [path.example for path in shown])
+    top_paths = view.analysis().paths[:MOST_PATHS]
+    largest = top_paths[0].count if top_paths else 1
+    examples = strips(workspace().labels.get(view.traces, view.model), [path.example for path in top_paths])
 
     def parts(row: _PathRow) -> dict[str, Any]:
         elements = row.path.elements
@@ -245,15 +245,15 @@ def packed(trace_set_id: str, model_id: str) -> Table:
 def tree(trace_set_id: str, model_id: str) -> Table:
     """Every node of the prefix tree."""
     view = _view(trace_set_id, model_id)
-    found = view.analysis().tree
-    n = max(int(found.count[0]), 1)
+    prefix_tree = view.analysis().tree
+    n = max(int(prefix_tree.count[0]), 1)
     rows = (
         (
-            *(node, int(found.parent[node]), int(found.depth[node])),
-            found.packed.symbols[found.symbol[node]].to_text("n") if node else "all",
-            *(int(found.count[node]), int(found.count[node]) / n, int(found.ends[node])),
+            *(node, int(prefix_tree.parent[node]), int(prefix_tree.depth[node])),
+            prefix_tree.packed.symbols[prefix_tree.symbol[node]].to_text("n") if node else "all",
+            *(int(prefix_tree.count[node]), int(prefix_tree.count[node]) / n, int(prefix_tree.ends[node])),
         )
-        for node in range(found.n_nodes)
+        for node in range(prefix_tree.n_nodes)
     )
     keys = ("node", "parent", "depth", "element", "executions", "share", "paths_end_here")
     return Table(_name(view, "tree"), _columns(*keys), rows)
@@ -285,8 +285,8 @@ def next_phases(trace_set_id: str, model_id: str) -> Table:
 def executions_behind(trace_set_id: str, model_id: str) -> Table:
     """The executions behind what was picked."""
     view = _view(trace_set_id, model_id)
-    found = behind(view, view.pick or "")
+    selection = behind(view, view.pick or "")
     ids = view.analysis().sequences.ids
-    pairs = zip(found.executions.tolist(), found.times.tolist(), strict=True)
+    pairs = zip(selection.executions.tolist(), selection.times.tolist(), strict=True)
     rows = [(ids[place], times) for place, times in pairs]
     return Table(_name(view, "behind"), _columns("execution", "times"), rows)

@@ -130,9 +130,9 @@ def row(task: TaskInfo, href: Query, chosen: str | None) -> html.Div:
 def listing(tasks: Sequence[TaskInfo], state: str, href: Query, chosen: str | None) -> list[Node]:
     """All rows, or what to do when there is none."""
     states = FILTERS.get(state, FILTERS[""])[1]
-    shown = [task for task in tasks if states is None or task.state in states]
-    if shown:
-        return [row(task, href, chosen) for task in shown]
+    matching = [task for task in tasks if states is None or task.state in states]
+    if matching:
+        return [row(task, href, chosen) for task in matching]
     if tasks:
         ways = [link_button("Show all tasks", href(state=None, task=None), "list-check")]
         return [empty("filter", "No task is in this state", "Other tasks are hidden by this filter.", ways)]
@@ -263,8 +263,8 @@ def _seen(tasks: list[TaskInfo], query: Query, sentence: str) -> str:
     """Everything that the page shows, in a few bytes: equal texts need no drawing."""
     rows = [(task.id, task.state, round(task.progress, 3), task.message, task.cancelling) for task in tasks]
     times = [(task_card.moment(task.created), task_card.timing(task)) for task in tasks]
-    shown = json.dumps([rows, times, sorted(query.values.items()), sentence])
-    return hashlib.blake2b(shown.encode(), digest_size=8).hexdigest()
+    text = json.dumps([rows, times, sorted(query.values.items()), sentence])
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 @safe_page("Tasks")
@@ -273,12 +273,12 @@ def layout(**values: str) -> Node:
     query = Query("/tasks", values)
     tasks = workspace().tasks.list(LIMIT)
     sentence, warning = _worker()
-    shown: list[Node] = []
+    cards: list[Node] = []
     if chosen := query.get("task"):
         try:
-            shown = detail(workspace().tasks.get(chosen), query)
+            cards = detail(workspace().tasks.get(chosen), query)
         except NotFoundError as error:
-            shown = [problem(error)]
+            cards = [problem(error)]
     clear = button("Clear finished", "trash", **data(act="clear", store=task_card.ACTIONS))
     return [
         page_head("Tasks", html.Span(sentence, id="tasks-worker"), [clear]),
@@ -286,9 +286,9 @@ def layout(**values: str) -> Node:
         html.Div(
             [
                 html.Div(_list(tasks, query), id="tasks-list", className="stack close"),
-                html.Div(shown, id="tasks-detail", className="stack"),
+                html.Div(cards, id="tasks-detail", className="stack"),
             ],
-            className="grid tasks-main with-detail" if shown else "grid tasks-main",
+            className="grid tasks-main with-detail" if cards else "grid tasks-main",
         ),
         dcc.Interval(id="tasks-tick", interval=1000),
         dcc.Store(id="tasks-look"),
@@ -297,15 +297,15 @@ def layout(**values: str) -> Node:
     ]
 
 
-def _refresh(search: str | None, seen: list[Any]) -> tuple[Any, ...]:
+def _refresh(search: str | None, last_seen: list[Any]) -> tuple[Any, ...]:
     query = Query.parse("/tasks", search)
     space = workspace()
     tasks = space.tasks.list(LIMIT)
     sentence, warning = _worker()
     chosen, keep = query.get("task"), dash.no_update
     now, log = _seen(tasks, query, sentence), space.tasks.log(chosen) if chosen else []
-    lines = log_lines(chosen) if chosen and len(log) != seen[1] else keep
-    if now == seen[0] and lines is keep:
+    lines = log_lines(chosen) if chosen and len(log) != last_seen[1] else keep
+    if now == last_seen[0] and lines is keep:
         return keep, keep, keep, keep
     if lines is not keep:
         set_props("tasks-log", {"children": lines})
@@ -331,8 +331,8 @@ def register(app: Dash) -> None:
         State("tasks-seen", "data"),
         prevent_initial_call=True,
     )
-    def follow(_look: int, search: str | None, seen: list[Any]) -> tuple[Any, ...]:
-        return _refresh(search, seen)
+    def follow(_tick: int, search: str | None, last_seen: list[Any]) -> tuple[Any, ...]:
+        return _refresh(search, last_seen)
 
 
 def _waiting() -> int:

@@ -90,8 +90,8 @@ def ask_delete(trace_set: str) -> None:
         button("Keep it", None, "", **does("close")),
         button("Delete for good", "trash", "danger", **does("delete-now", info.id)),
     ]
-    said = html.P([html.B(f"“{info.name}”"), f" ({facts}) will be deleted. This cannot be undone."])
-    set_props("delete-what", {"children": [said, html.Div(buttons, className="row ends")]})
+    question = html.P([html.B(f"“{info.name}”"), f" ({facts}) will be deleted. This cannot be undone."])
+    set_props("delete-what", {"children": [question, html.Div(buttons, className="row ends")]})
     set_props("delete", {"opened": True})
 
 
@@ -125,8 +125,8 @@ def discard(upload: str) -> None:
 
 def separate(upload: str) -> None:
     """Make files that were joined uploads of their own again."""
-    made = workspace().uploads.separate(upload)
-    notify("Continue with each of them in the list.", "info", title=f"{len(made)} files, one by one")
+    uploads = workspace().uploads.separate(upload)
+    notify("Continue with each of them in the list.", "info", title=f"{len(uploads)} files, one by one")
 
 
 def retry(task: str) -> str:
@@ -154,9 +154,9 @@ _CHANGES: dict[str, Callable[[str], None]] = {
 _LEAVES = {"trash": "traces", "discard": "upload", "separate": "upload", "delete-now": "traces"}
 
 
-def act(asked: dict[str, Any], query: dict[str, str], refresh: Callable[[dict[str, str]], None]) -> Any:
+def act(action: dict[str, Any], query: dict[str, str], refresh: Callable[[dict[str, str]], None]) -> Any:
     """Do what a button says; returns the address to go to afterwards, or None to stay."""
-    what, target = asked["act"], asked["id"]
+    what, target = action["act"], action["id"]
     if what in _OPENS:
         _OPENS[what](target)
         return None
@@ -167,9 +167,9 @@ def act(asked: dict[str, Any], query: dict[str, str], refresh: Callable[[dict[st
         return None
     _CHANGES[what](target)
     set_props("changed", {"data": f"{what} {target}"})
-    gone = _gone(what, target, query)
-    if gone:
-        return {key: value for key, value in query.items() if key not in gone}
+    dropped = _gone(what, target, query)
+    if dropped:
+        return {key: value for key, value in query.items() if key not in dropped}
     refresh(query)
     return None
 

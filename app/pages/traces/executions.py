@@ -141,7 +141,7 @@ def _column(name: str, units: Mapping[Role, Unit], *, titled: bool) -> Column:
 
 def _table(info: TraceSetInfo, summary: pd.DataFrame, choice: Choice) -> list[Node]:
     table, event = executions_table(info.id), _OPENING.format(address("/phases", choice))
-    made = grid(
+    rendered = grid(
         GRID,
         _definitions(table, summary),
         [],
@@ -156,7 +156,7 @@ def _table(info: TraceSetInfo, summary: pd.DataFrame, choice: Choice) -> list[No
         getRowId="params.data.execution",
         columnSize=None,
     )
-    return [dcc.Store(id=_DATA, data=packed(summary, [column.key for column in table.titled])), made]
+    return [dcc.Store(id=_DATA, data=packed(summary, [column.key for column in table.titled])), rendered]
 
 
 def _definitions(table: Table, summary: pd.DataFrame) -> list[dict[str, Any]]:
@@ -179,10 +179,10 @@ def _definitions(table: Table, summary: pd.DataFrame) -> list[dict[str, Any]]:
     return sorted(column_definitions(table, added), key=lambda each: each["field"] in _QUANTITIES)
 
 
-def _width(texts: pd.Series, least: int, most: int) -> int:
+def _width(texts: pd.Series, min_width: int, max_width: int) -> int:
     """Room for the longest of some texts, within bounds, in pixels."""
     longest = int(texts.str.len().max()) if len(texts) else 0
-    return min(max(least, 36 + round(7.1 * longest)), most)
+    return min(max(min_width, 36 + round(7.1 * longest)), max_width)
 
 
 def packed(table: pd.DataFrame, fields: Sequence[str]) -> dict[str, list[Any]]:
@@ -192,8 +192,8 @@ def packed(table: pd.DataFrame, fields: Sequence[str]) -> dict[str, list[Any]]:
 
 def _plain(values: pd.Series) -> list[Any]:
     if values.dtype.kind != "f":
-        found: list[Any] = values.tolist()
-        return found
+        plain: list[Any] = values.tolist()
+        return plain
     numbers = np.round(values.to_numpy(), 4)
     if np.isnan(numbers).any():
         return [None if number != number else number for number in numbers.tolist()]  # noqa: PLR0124 - NaN

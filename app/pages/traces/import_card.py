@@ -115,7 +115,7 @@ def report_view(report: Report) -> html.Div:
 _EVERY_MS = 1000
 
 
-def import_card(task_id: str, known: bool = True) -> Node:
+def import_card(task_id: str, is_known: bool = True) -> Node:
     """The card of an import (or of loading the sample), which follows the task until it ends."""
     try:
         task = workspace().tasks.get(task_id)
@@ -123,7 +123,7 @@ def import_card(task_id: str, known: bool = True) -> Node:
         return notice("info", error.hint, strong=error.message)
     return html.Div(
         [
-            dcc.Interval(id="import-tick", interval=_EVERY_MS, disabled=task.state.ended and known),
+            dcc.Interval(id="import-tick", interval=_EVERY_MS, disabled=task.state.ended and is_known),
             dcc.Store(id="import-task", data=task.id),
             dcc.Store(id="import-made"),
             html.Section(inside(task), id="import-card", className="card importcard"),
@@ -141,9 +141,9 @@ def inside(task: TaskInfo) -> list[Node]:
 
 def trace_set_of(task: TaskInfo) -> TraceSetInfo | None:
     """The trace set that the task made, if it is (still) there."""
-    made = (task.result or {}).get("trace_set")
+    trace_set_id = (task.result or {}).get("trace_set")
     try:
-        return workspace().traces.get(made) if made else None
+        return workspace().traces.get(trace_set_id) if trace_set_id else None
     except NotFoundError:
         return None
 
@@ -151,8 +151,8 @@ def trace_set_of(task: TaskInfo) -> TraceSetInfo | None:
 def unfinished_import() -> str | None:
     """The newest import that waits or runs, for people who come back to the page."""
     under_way = (TaskState.QUEUED, TaskState.RUNNING)
-    found = workspace().tasks.list(1, under_way, task_card.importing())
-    return found[0].id if found else None
+    imports = workspace().tasks.list(1, under_way, task_card.importing())
+    return imports[0].id if imports else None
 
 
 def upload_of(task_id: str | None) -> str | None:
@@ -224,12 +224,12 @@ def _done(task: TaskInfo) -> list[Node]:
             [_finding(following), html.Div([executions], className="row wrap")], className="stack"
         )
     report = workspace().traces.report(info.id)
-    said = notice("ok", summary(report), strong=f"Imported “{info.name}”")
+    message = notice("ok", summary(report), strong=f"Imported “{info.name}”")
     if not report.faultless:
-        said = _to_look_at(info, report, str(task.params.get("upload", "")))
+        message = _to_look_at(info, report, str(task.params.get("upload", "")))
     if not report.problems:
-        return [said, steps]
-    return [said, steps, problem_table(report.problems, "Problems found in the file")]
+        return [message, steps]
+    return [message, steps, problem_table(report.problems, "Problems found in the file")]
 
 
 def _finding(task: TaskInfo) -> Node:
@@ -248,23 +248,23 @@ def _finding(task: TaskInfo) -> Node:
 
 def next_of(task: TaskInfo) -> TaskInfo | None:
     """The search for phases that an import began, or None."""
-    found = (task.result or {}).get("next")
+    next_id = (task.result or {}).get("next")
     try:
-        return workspace().tasks.get(found) if found else None
+        return workspace().tasks.get(next_id) if next_id else None
     except NotFoundError:
         return None
 
 
 def _to_look_at(info: TraceSetInfo, report: Report, upload: str) -> Node:
     """That numbers were dropped, merged or assumed: which, how many, why, and what to choose instead."""
-    found = [html.Li([html.B(one.message), " ", one.hint]) for one in report.harmful[:5]]
+    doubts = [html.Li([html.B(one.message), " ", one.hint]) for one in report.harmful[:5]]
     ways = (
         [link_button("Choose other columns", f"/traces?upload={upload}", "adjustments-horizontal", "small")]
         if upload and _is_there(upload)
         else []
     )
     strong = f"Imported “{info.name}”, but look at this first."
-    return notice("warn", html.Div([summary(report), html.Ul(found)]), strong=strong, actions=ways)
+    return notice("warn", html.Div([summary(report), html.Ul(doubts)]), strong=strong, actions=ways)
 
 
 def _ways_out(task: TaskInfo) -> list[Node]:
@@ -291,5 +291,5 @@ def _why(task: TaskInfo) -> list[Node]:
     lines = [text for _, text in workspace().tasks.log(task.id)]
     if len(lines) < 2:
         return []
-    found = html.Ul([html.Li(line) for line in lines], className="found")
-    return [html.Details([html.Summary(f"See all {len(lines)} lines of its log"), found])]
+    log_lines = html.Ul([html.Li(line) for line in lines], className="found")
+    return [html.Details([html.Summary(f"See all {len(lines)} lines of its log"), log_lines])]

@@ -67,9 +67,9 @@ _COLUMNS = (
 
 def set_list(chosen: str | None) -> html.Section:
     """All trace sets that are not in the trash; the chosen one is marked."""
-    found = workspace().traces.list()
+    sets = workspace().traces.list()
     table = html_table(
-        Table("trace-sets", _COLUMNS, found),
+        Table("trace-sets", _COLUMNS, sets),
         "Trace sets",
         heads={"menu": html.Th(unseen("Actions"), className="menu", scope="col")},
         cells={
@@ -83,7 +83,7 @@ def set_list(chosen: str | None) -> html.Section:
         look="plain sets",
         fit="tall",
     )
-    return card("Trace sets", table, note=f"{len(found):,}", flush=True)
+    return card("Trace sets", table, note=f"{len(sets):,}", flush=True)
 
 
 def _name(info: TraceSetInfo) -> Node:
@@ -151,8 +151,8 @@ def nothing_yet() -> html.Section:
 
 def trash_list() -> html.Section:
     """The sets in the trash, with the ways back and the way out."""
-    found = workspace().traces.list(trashed=True)
-    if not found:
+    trashed_sets = workspace().traces.list(trashed=True)
+    if not trashed_sets:
         back = [link_button("Back to trace sets", "/traces", "arrow-back-up")]
         return card(
             None,
@@ -163,8 +163,8 @@ def trash_list() -> html.Section:
                 back,
             ),
         )
-    rows: Sequence[Node] = [_trash_row(info) for info in found]
-    return card("Trash", *rows, note=f"{len(found):,}, kept until you delete them", flush=True)
+    rows: Sequence[Node] = [_trash_row(info) for info in trashed_sets]
+    return card("Trash", *rows, note=f"{len(trashed_sets):,}, kept until you delete them", flush=True)
 
 
 def _trash_row(info: TraceSetInfo) -> html.Div:

@@ -84,16 +84,16 @@ def waiting_uploads(but: str | None = None) -> list[UploadInfo]:
     """The files that have arrived and that no task is reading."""
     space = workspace()
     unfinished = space.tasks.list(_MOST_TASKS, [TaskState.QUEUED, TaskState.RUNNING])
-    taken = {task.params.get("upload") for task in unfinished} | {but}
-    return [info for info in space.uploads.list() if info.id not in taken]
+    excluded = {task.params.get("upload") for task in unfinished} | {but}
+    return [info for info in space.uploads.list() if info.id not in excluded]
 
 
 def pending(but: str | None = None) -> list[Node]:
     """The files that wait for their columns to be chosen, and those whose import asked to be looked at."""
-    found = waiting_uploads(but)
-    sets = _sets_of_uploads() if found else {}
-    new = [info for info in found if info.id not in sets]
-    again = [info for info in found if info.id in sets]
+    uploads = waiting_uploads(but)
+    sets = _sets_of_uploads() if uploads else {}
+    new = [info for info in uploads if info.id not in sets]
+    again = [info for info in uploads if info.id in sets]
     cards: list[Node] = []
     if new:
         several = len(new) > 1
@@ -112,22 +112,22 @@ def pending(but: str | None = None) -> list[Node]:
 
 def _sets_of_uploads() -> dict[str, str]:
     """The name of the trace set that was last made of each upload."""
-    done = workspace().tasks.list(_MOST_TASKS, [TaskState.DONE], task_card.importing())
-    found = {task.params.get("upload"): trace_set_of(task) for task in reversed(done)}
-    return {str(upload): info.name for upload, info in found.items() if info is not None}
+    imports = workspace().tasks.list(_MOST_TASKS, [TaskState.DONE], task_card.importing())
+    sets = {task.params.get("upload"): trace_set_of(task) for task in reversed(imports)}
+    return {str(upload): info.name for upload, info in sets.items() if info is not None}
 
 
 def joined(uploads: Sequence[str]) -> list[str]:
     """Make one upload of files that belong together, and say which do not and why; the new ids."""
-    found, reasons = workspace().uploads.join(uploads)
+    joined_ids, reasons = workspace().uploads.join(uploads)
     if reasons:
         notify(
             html.Ul([html.Li(reason) for reason in reasons[:4]]), "warn", title="Not all files were joined"
         )
-    return found
+    return joined_ids
 
 
-def _row(info: UploadInfo, way: str, became: str = "", ticked: bool = False) -> html.Div:
+def _row(info: UploadInfo, link_text: str, became: str = "", ticked: bool = False) -> html.Div:
     """A file with the way on, and what became of it before; those that can be `ticked` can be joined."""
     box = dmc.Checkbox(
         id={"type": PICKED, "upload": info.id}, checked=False, size="xs", **aria(label=f"Pick {info.name}")
@@ -147,11 +147,11 @@ def _row(info: UploadInfo, way: str, became: str = "", ticked: bool = False) -> 
                 className="grow",
             ),
             link_button(
-                way,
+                link_text,
                 f"/traces?upload={info.id}",
                 "arrow-right",
                 "small",
-                title=f"{way}: {info.name}",
+                title=f"{link_text}: {info.name}",
             ),
             button(
                 "Discard",
@@ -223,7 +223,7 @@ def _adding(query: Query) -> list[Node]:
     if upload:
         parts.append(mapping.mapping_view(upload, query.get("as") == "table"))
     if task and not upload:
-        parts.append(import_card(task, known="traces" in query))
+        parts.append(import_card(task, is_known="traces" in query))
     parts.append(html.Div(_pending(query), id="traces-pending", className="stack"))
     return parts
 
@@ -289,23 +289,23 @@ def register(app: Dash) -> None:
     )(choose)
 
 
-def act(asked: dict[str, Any] | None, search: str | None) -> Any:
+def act(action: dict[str, Any] | None, search: str | None) -> Any:
     """Do what a button of the lists asks for; returns the address to go to."""
-    if not asked:
+    if not action:
         return dash.no_update
-    after = actions.act(asked, query_of(search), refresh)
+    after = actions.act(action, query_of(search), refresh)
     return dash.no_update if after is None else search_of(after)
 
 
-def arrived(done: dict[str, Any] | None, search: str | None) -> Any:
+def arrived(arrival: dict[str, Any] | None, search: str | None) -> Any:
     """Show the form of what arrived, of files that belong together one; behind another form, list it."""
-    if not done:
+    if not arrival:
         return dash.no_update
-    query, found = query_of(search), list(done["ids"])
-    if len(found) > 1:
-        found = joined(found)
+    query, upload_ids = query_of(search), list(arrival["ids"])
+    if len(upload_ids) > 1:
+        upload_ids = joined(upload_ids)
     if not query.get("upload"):
-        return search_of({"upload": found[0]})
+        return search_of({"upload": upload_ids[0]})
     set_props("traces-pending", {"children": _pending(query)})
     return dash.no_update
 
@@ -343,9 +343,9 @@ def _goes_on(task: TaskInfo) -> bool:
     return info is not None and workspace().traces.report(info.id).faultless
 
 
-def choose(made: str | None) -> Any:
+def choose(trace_set_id: str | None) -> Any:
     """Choose the set through a store of the page: an answer that comes after leaving it changes nothing."""
-    return made or dash.no_update
+    return trace_set_id or dash.no_update
 
 
 def _made(task: TaskInfo, query: Query) -> Any:

@@ -207,6 +207,6 @@ def test_the_card_of_a_comparison_leads_to_what_it_made(place, evaluated, model)
 def test_a_comparison_that_failed_or_that_no_address_can_say_has_no_link(place, evaluated, model):
     done = place.tasks.list(1)[0]
     assert task_card.result_link(replace(done, result=None)) is None
-    own = {**done.params, "own_settings": {"vpa": {"margin": 0.2}}}
-    assert task_card.result_link(replace(done, params=own)) is None
+    own_settings = {**done.params, "own_settings": {"vpa": {"margin": 0.2}}}
+    assert task_card.result_link(replace(done, params=own_settings)) is None
     assert task_card.result_link(replace(done, params={"settings": {"cycle": -1}, "trace_set": "x"})) is None

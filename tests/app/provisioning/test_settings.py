@@ -68,22 +68,24 @@ def test_every_setting_of_every_policy_is_in_the_form_and_defaults_change_nothin
     assert [each["name"] for each in ids] == [spec.name for spec in describe(POLICIES[name].settings)]
     given = policy_settings.entered(ids, values, checked)
     assert list(given) == [name]
-    assert policy_settings.read_own(given) == ({}, {})
+    assert policy_settings.read_own_settings(given) == ({}, {})
 
 
 def test_a_setting_of_a_policy_goes_from_the_form_into_the_address_and_the_question(evaluated):
     ids, values, checked = own_fields("vpa")
     values[[each["name"] for each in ids].index("margin")] = "0.3"
-    own, wrong = policy_settings.read_own(policy_settings.entered(ids, values, checked))
-    assert (own, wrong) == ({"vpa": {"margin": 0.3}}, {})
-    query = {"policies": "vpa", "own": policy_settings.own_text(own) or ""}
+    own_settings, wrong = policy_settings.read_own_settings(policy_settings.entered(ids, values, checked))
+    assert (own_settings, wrong) == ({"vpa": {"margin": 0.3}}, {})
+    query = {"policies": "vpa", "own": policy_settings.own_settings_text(own_settings) or ""}
     view = View.read(Query("/provisioning", query))
-    assert (view.own, view.problem) == (own, None)
-    assert results.question(chosen(), EvaluationSettings(), ("vpa",), own).own_settings == own
+    assert (view.own_settings, view.problem) == (own_settings, None)
+    assert (
+        results.question(chosen(), EvaluationSettings(), ("vpa",), own_settings).own_settings == own_settings
+    )
 
 
 def test_what_a_policy_may_not_be_set_to_is_said_at_its_field_and_of_the_address():
-    wrong = policy_settings.read_own({"vpa": {"margin": "much", "growth": 0.1}})[1]
+    wrong = policy_settings.read_own_settings({"vpa": {"margin": "much", "growth": 0.1}})[1]
     assert list(wrong) == [("policy vpa", "margin")]
     view = View.read(Query("/provisioning", {"policies": "vpa", "own": "vpa.margin=much"}))
     assert view.problem is not None
