@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _cache = Cache()
-_MOST_ENTRIES = 500
+_MAX_ENTRIES = 500
 T = TypeVar("T")
 
 
@@ -46,7 +46,7 @@ def install(server: Flask, settings: Settings) -> None:
         config |= {
             "CACHE_TYPE": "FileSystemCache",
             "CACHE_DIR": str(settings.home / "cache"),
-            "CACHE_THRESHOLD": _MOST_ENTRIES,
+            "CACHE_THRESHOLD": _MAX_ENTRIES,
         }
     _cache.init_app(server, config)
 

@@ -133,7 +133,7 @@ def _write_private(path: Path, data: bytes) -> None:
 
 _LOOPBACK_NAMES = {"localhost", "127.0.0.1", "::1"}
 _OPEN_PATHS = {"/healthz", "/login"}
-_MOST_TRIES, _TRIES_WINDOW = 10, 60.0
+_MAX_TRIES, _TRIES_WINDOW = 10, 60.0
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
@@ -239,7 +239,7 @@ class Gate:
     def _too_often(self) -> bool:
         while self._tries and self._tries[0] < time.monotonic() - _TRIES_WINDOW:
             self._tries.popleft()
-        return len(self._tries) >= _MOST_TRIES
+        return len(self._tries) >= _MAX_TRIES
 
 
 def _is_open(path: str) -> bool:

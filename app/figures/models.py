@@ -141,13 +141,13 @@ def _range(values: Sequence[float]) -> list[float]:
     return [low - room, high + room * 1.5]
 
 
-MOST = 12
+MAX_TRIALS = 12
 
 
 def trials(labels: Sequence[str], held_out: Sequence[float], training: Sequence[float]) -> go.Figure:
     """Draw the best trials."""
-    names = [f"{place + 1}. {label}" for place, label in enumerate(labels[:MOST])]
-    held_out_errors, training_errors = list(held_out[:MOST]), list(training[:MOST])
+    names = [f"{place + 1}. {label}" for place, label in enumerate(labels[:MAX_TRIALS])]
+    held_out_errors, training_errors = list(held_out[:MAX_TRIALS]), list(training[:MAX_TRIALS])
     gaps = [
         _gap(here, there, label)
         for here, there, label in zip(held_out_errors, training_errors, names, strict=True)

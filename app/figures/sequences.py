@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray, IntArray
 
 
-_MOST_POINTS = 600
+_MAX_POINTS = 600
 
 
 def leaving(times: FloatArray, left_by: FloatArray, phase: int, height: int = 128) -> go.Figure:
@@ -36,11 +36,11 @@ def leaving(times: FloatArray, left_by: FloatArray, phase: int, height: int = 12
 
 
 def _thinned(times: FloatArray, left_by: FloatArray, end: float) -> tuple[FloatArray, FloatArray]:
-    """The corners to draw from 0 to `end`, at most about `_MOST_POINTS`."""
+    """The corners to draw from 0 to `end`, at most about `_MAX_POINTS`."""
     if not len(times):
         return np.array([0.0, end]), np.zeros(2)
     inside = times <= end
-    chosen = np.unique(np.linspace(0, max(int(inside.sum()) - 1, 0), _MOST_POINTS).astype(int))
+    chosen = np.unique(np.linspace(0, max(int(inside.sum()) - 1, 0), _MAX_POINTS).astype(int))
     y = np.concatenate([[0.0], left_by[inside][chosen]])
     return np.concatenate([[0.0], times[inside][chosen], [end]]), np.append(y, y[-1])
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ROOM_FOR_NAME = 0.03
 """The share of the visible time that a run needs to have room for its name."""
-MOST_RUNS = 1_200
+MAX_RUNS = 1_200
 """The most runs drawn in one figure; a screen has not many more columns."""
 BETWEEN_SEGMENTS = -2
 """Stands for no phase: nothing was sampled."""
@@ -51,7 +51,7 @@ class Runs:
         edges = np.insert(np.append(begin, end[-1]), gaps, end[gaps - 1])
         return cls(edges, np.insert(phases, gaps, BETWEEN_SEGMENTS))
 
-    def within(self, start: float, end: float, max_runs: int = MOST_RUNS) -> Runs:
+    def within(self, start: float, end: float, max_runs: int = MAX_RUNS) -> Runs:
         """The runs to draw in a stretch of time: all of them, or only the phases that prevail.
 
         Where more than `most` runs would have to share the width of a screen, each of `most` equal
@@ -139,11 +139,11 @@ def names(runs: Runs, yaxis: str, visible_range: tuple[float, float]) -> go.Scat
     )
 
 
-MOST_POINTS = 4_000
+MAX_POINTS = 4_000
 """The most samples drawn of one line."""
 
 
-def minmax_indices(values: FloatArray, max_points: int = MOST_POINTS) -> IntArray:
+def minmax_indices(values: FloatArray, max_points: int = MAX_POINTS) -> IntArray:
     """Indices of the samples to draw, ascending, at most `most` (and two more for the ends).
 
     Samples are cut into equal stretches; each keeps its smallest and its largest value, so that every spike
@@ -185,11 +185,11 @@ class Series:
     #: The limit that was set, shape (n,), or None.
     limit: FloatArray | None = None
     #: What a policy would have given, shape (n,), or None.
-    given: FloatArray | None = None
+    allocation: FloatArray | None = None
     #: That policy's name.
     policy: str = ""
     #: Further lines of the lane by name, each of shape (n,): those of further GPUs.
-    further: Sequence[tuple[str, FloatArray]] = ()
+    other_lines: Sequence[tuple[str, FloatArray]] = ()
     #: What the first line is called; `title` when left out.
     name: str = ""
     #: What the axis shows it in; as fits the values when left out.
@@ -198,14 +198,14 @@ class Series:
     sparse: bool = False
 
     @property
-    def shown_in(self) -> Scale:
+    def axis_scale(self) -> Scale:
         """The scale of the axis."""
         return self.scale or unit_scale(self.unit, self.values)
 
     @property
     def lines(self) -> list[tuple[str, FloatArray]]:
         """Every line of usage by its name."""
-        return [(self.name or self.title, self.values), *self.further]
+        return [(self.name or self.title, self.values), *self.other_lines]
 
 
 def timeline(
@@ -222,7 +222,7 @@ def timeline(
     end = float(runs.edges[-1]) if runs is not None and banded else float(elapsed[-1])
     full = (0.0, end or 1.0)
     visible_range = window or full
-    thinned = len(elapsed) > MOST_POINTS
+    thinned = len(elapsed) > MAX_POINTS
     if runs is not None and thinned:
         runs = runs.within(*visible_range)
     figure = go.Figure(layout=_layout(series, visible_range, band=runs is not None))
@@ -268,7 +268,7 @@ def _layout(series: Sequence[Series], visible_range: tuple[float, float], *, ban
         layout[f"yaxis{number}"] = theme.value_axis(
             domain=[max(top - lane / inside, 0), min(top, 1)], range=_extent(entry), nticks=5
         )
-        label = entry.shown_in.label
+        label = entry.axis_scale.label
         text = f"{entry.title}, {label}" if label else entry.title
         titles += [theme.quantity_title(text, y=top + 2 / inside), *_line_names(entry, top + 2 / inside)]
     if band:
@@ -282,7 +282,7 @@ def _line_names(entry: Series, y: float) -> list[dict[str, Any]]:
     lines = entry.lines
     if len(lines) == 1:
         far = _far_limit(entry)
-        text = "" if far is None else f"limit {entry.shown_in.with_unit(far)} ↑"
+        text = "" if far is None else f"limit {entry.axis_scale.with_unit(far)} ↑"
         return [theme.quantity_title(text, x=1.0, y=y, xanchor="right")] if text else []
     labels, right = [], 0
     brief = _brief([name for name, _ in lines])
@@ -306,11 +306,11 @@ def _brief(names: Sequence[str]) -> list[str]:
 
 def _extent(entry: Series) -> list[float]:
     """The range of a lane's axis, in its unit: around use, limit and allocation, and zero."""
-    size = entry.shown_in.size
+    size = entry.axis_scale.size
     ends = [_ends(values) for _, values in entry.lines]
     lowest, highest = min(low for low, _ in ends), max(high for _, high in ends)
     top = highest * 1.08 if highest > 0 else size
-    for other in (entry.limit if _far_limit(entry) is None else None, entry.given):
+    for other in (entry.limit if _far_limit(entry) is None else None, entry.allocation):
         if other is not None and len(other):
             top = max(top, _ends(other)[1] * 1.04)
     return [min(lowest, 0.0) * 1.04 / size, top / size]
@@ -320,7 +320,7 @@ def _far_limit(entry: Series) -> float | None:
     """The least that a limit is, if all else would be a flat line below it: such as the host's memory."""
     if entry.limit is None or not np.isfinite(entry.limit).any():
         return None
-    others = [values for _, values in entry.lines] + ([] if entry.given is None else [entry.given])
+    others = [values for _, values in entry.lines] + ([] if entry.allocation is None else [entry.allocation])
     highest = max(_ends(values)[1] for values in others)
     lowest = _ends(entry.limit)[0]
     return lowest if 0 < _FAR * highest < lowest else None
@@ -336,14 +336,14 @@ def _lines(
     elapsed: FloatArray, entry: Series, number: int, visible_range: tuple[float, float], breaks: IntArray
 ) -> list[go.Scatter]:
     """Limit, allocation and use of a quantity, where there are any, thinned to what is shown."""
-    scale = entry.shown_in
+    scale = entry.axis_scale
     low, high = np.searchsorted(elapsed, visible_range)
     inside = slice(max(int(low) - 1, 0), int(high) + 1)
     limit = {"color": theme.ink("line_strong"), "width": 1.25, "dash": "4px,3px", "shape": "hv"}
     allocation = {"color": theme.ink("accent"), "width": 1.5, "shape": "hv"}
     lines: list[tuple[str, str, FloatArray | None, dict[str, Any]]] = [
         (f"{entry.title} limit", "Limit", entry.limit, limit),
-        (f"{entry.policy} allocation", f"{entry.policy} allocation", entry.given, allocation),
+        (f"{entry.policy} allocation", f"{entry.policy} allocation", entry.allocation, allocation),
     ]
     for place, (name, values) in enumerate(entry.lines):
         shade, dash = _SHADES[place % len(_SHADES)]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _RECENT = 50
 _OF_A_SET = 8
-_MOST = 14
+_MAX_HITS = 14
 
 
 def window() -> dmc.Modal:
@@ -45,7 +45,7 @@ def window() -> dmc.Modal:
     )
 
 
-class Found(NamedTuple):
+class SearchHit(NamedTuple):
     """One thing that a search finds: its icon and name, what or whose it is, and where it is."""
 
     icon: str
@@ -54,19 +54,19 @@ class Found(NamedTuple):
     href: str
 
 
-def found(text: str, pages: Sequence[Page], choice: Choice) -> list[Found]:
+def find_hits(text: str, pages: Sequence[Page], choice: Choice) -> list[SearchHit]:
     """Everything whose name has a text in it; executions of the chosen trace set before those of others."""
     pattern = text.strip().lower()
     space = workspace()
     things = [
-        *(Found(page.icon, page.name, "page", address(page.path, choice)) for page in pages),
+        *(SearchHit(page.icon, page.name, "page", address(page.path, choice)) for page in pages),
         *(_to_phases("database", info.name, "traces", Choice(info, None)) for info in space.traces.list()),
         *(
             _to_phases("stack-2", info.name, "model", Choice(choice.traces, info))
             for info in space.models.list()
         ),
         *(
-            Found("player-play", info.name, "run", address("/runs", choice, experiment=info.id))
+            SearchHit("player-play", info.name, "run", address("/runs", choice, experiment=info.id))
             for info in space.runs.experiments(_RECENT)
         ),
     ]
@@ -74,21 +74,21 @@ def found(text: str, pages: Sequence[Page], choice: Choice) -> list[Found]:
     return matching + (_executions(pattern, choice) if pattern else [])
 
 
-def _to_phases(picture: str, name: str, kind: str, choice: Choice) -> Found:
-    return Found(picture, name, kind, address("/phases", choice))
+def _to_phases(picture: str, name: str, kind: str, choice: Choice) -> SearchHit:
+    return SearchHit(picture, name, kind, address("/phases", choice))
 
 
-def _executions(pattern: str, choice: Choice) -> list[Found]:
+def _executions(pattern: str, choice: Choice) -> list[SearchHit]:
     """Executions by name, a few of each trace set, the chosen one first."""
     sets = workspace().traces.list()
     chosen = choice.traces.id if choice.traces is not None else None
-    hits: list[Found] = []
+    hits: list[SearchHit] = []
     for info in sorted(sets, key=lambda each: each.id != chosen):
         names = workspace().traces.summary(info.id)["execution"]
         here = choice if info.id == chosen else Choice(info, None)
         kind = "execution" if info.id == chosen else f"in {info.name}"
         hits += [
-            Found("timeline", name, kind, address("/phases", here, execution=name))
+            SearchHit("timeline", name, kind, address("/phases", here, execution=name))
             for name in names[names.str.contains(pattern, case=False, regex=False)].head(_OF_A_SET)
         ]
     return hits
@@ -105,7 +105,7 @@ def register(app: Dash, pages: Sequence[Page], choice_of: Callable[[str | None],
         prevent_initial_call=True,
     )
     def find(text: str | None, opened: bool, search: str | None) -> Node:
-        return results(found(text or "", pages, choice_of(search))) if opened else dash.no_update
+        return results(find_hits(text or "", pages, choice_of(search))) if opened else dash.no_update
 
     app.clientside_callback(
         ClientsideFunction("shell", "openSearch"),
@@ -117,7 +117,7 @@ def register(app: Dash, pages: Sequence[Page], choice_of: Callable[[str | None],
     )
 
 
-def results(every: Sequence[Found]) -> Node:
+def results(every: Sequence[SearchHit]) -> Node:
     """What was found as links; Enter goes to the first."""
     if not every:
         return html.Div("No match in any trace set. Type less of the name.", className="hint")
@@ -131,9 +131,9 @@ def results(every: Sequence[Found]) -> Node:
             href=each.href,
             className="on" if position == 0 else "",
         )
-        for position, each in enumerate(every[:_MOST])
+        for position, each in enumerate(every[:_MAX_HITS])
     ]
-    more = len(every) - _MOST
+    more = len(every) - _MAX_HITS
     if more > 0:
         links.append(html.Div(f"and {more:,} more. Type more of the name.", className="hint"))
     return links

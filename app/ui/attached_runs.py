@@ -13,7 +13,7 @@ from core.tables import Column, Table
 from core.units import format_count
 from core.workspace.records import NO_EXPERIMENT
 
-_MOST = 50
+_MAX_RUNS = 50
 _STATES = {
     "queued": ("waiting", "", "clock"),
     "running": ("running", "accent", "loader-2"),
@@ -36,7 +36,7 @@ def address(run: str) -> str:
 
 def attached_card() -> html.Section | None:
     """The newest of them, or None where no policy was attached yet."""
-    attached_runs = workspace().runs.list(_MOST, experiment=NO_EXPERIMENT)
+    attached_runs = workspace().runs.list(_MAX_RUNS, experiment=NO_EXPERIMENT)
     if not attached_runs:
         return None
     table = html_table(

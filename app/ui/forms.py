@@ -95,7 +95,9 @@ def _unit(spec: FieldSpec) -> dict[str, Any]:
     return {"rightSection": html.Span(spec.unit, className="unit"), "rightSectionWidth": 62}
 
 
-def _named(names: Callable[[], list[Any]], without: str) -> Callable[[FieldSpec, Any, dict[str, Any]], Node]:
+def _select_by_name(
+    names: Callable[[], list[Any]], without: str
+) -> Callable[[FieldSpec, Any, dict[str, Any]], Node]:
     """A choice among things that have names, which may be left empty where `without` says what that means."""
 
     def made(_spec: FieldSpec, value: Any, common: dict[str, Any]) -> dmc.Select:
@@ -129,7 +131,7 @@ def _provisioning() -> list[Any]:
     return [{"group": family, "items": names} for family, names in grouped.items() if names]
 
 
-def named(spec: FieldSpec, value: object) -> str:
+def referenced_name(spec: FieldSpec, value: object) -> str:
     """The name of the model or trace set that a setting has the id of; empty where it is no such setting."""
     infos: Sequence[ModelInfo | TraceSetInfo]
     match spec.kind:
@@ -146,9 +148,9 @@ _MAKERS: dict[str, Callable[[FieldSpec, Any, dict[str, Any]], Node]] = {
     "choice": _choice,
     "bool": _switch,
     "int": _whole_number,
-    "model": _named(_models, "Without phases"),
-    "traces": _named(_trace_sets, "What the model was trained on"),
-    "provisioning": _named(_provisioning, ""),
+    "model": _select_by_name(_models, "Without phases"),
+    "traces": _select_by_name(_trace_sets, "What the model was trained on"),
+    "provisioning": _select_by_name(_provisioning, ""),
 }
 """What makes the control of each kind of setting; all others are fields of text."""
 

@@ -88,7 +88,7 @@ PHASE_CELLS = {
 }
 
 
-MOST_IN_A_ROW = 5
+MAX_IN_A_ROW = 5
 
 
 def live(statistics: Sequence[PhaseStatistics]) -> list[PhaseStatistics]:
@@ -102,7 +102,7 @@ def usual_lanes(statistics: Sequence[PhaseStatistics]) -> tuple[Lane, ...]:
     return default_lanes(list_lanes([Feature(each.name, each.role, each.unit) for each in features]))
 
 
-def balanced(count: int, max_columns: int = MOST_IN_A_ROW) -> int:
+def balanced(count: int, max_columns: int = MAX_IN_A_ROW) -> int:
     """How many cards stand in a row, at most `most`, so that the rows are about equally long."""
     rows = -(-count // max_columns)
     return -(-count // max(rows, 1))
@@ -112,7 +112,7 @@ def phase_cards(
     statistics: Sequence[PhaseStatistics],
     lanes: Sequence[Lane],
     expand: Callable[[int], str] | None = None,
-    max_columns: int = MOST_IN_A_ROW,
+    max_columns: int = MAX_IN_A_ROW,
 ) -> html.Div:
     """The cards in the order of the phases' numbers."""
     phases = live(statistics)
@@ -209,7 +209,7 @@ _NARROWEST = 6
 """The narrowest stretch of a strip, in thousandths of its length; less cannot be seen."""
 
 
-def labelled(trace_set_id: str, model_id: str, dwell: float = 0.0) -> tuple[Labelling, tuple[str, ...]]:
+def load_labelling(trace_set_id: str, model_id: str, dwell: float = 0.0) -> tuple[Labelling, tuple[str, ...]]:
     """The labelling of a trace set under a model, and the fingerprints of both, for cache keys."""
     labelling = workspace().labels.get(trace_set_id, model_id, dwell)
     return labelling, _prints(trace_set_id, model_id, dwell)
@@ -256,7 +256,7 @@ def execution_rows(trace_set_id: str, model_id: str, dwell: float = 0.0) -> str:
     numbers takes longer than all the rest of the page. A strip is ``[width in thousandths, phase,
     width, phase, …]``.
     """
-    labelling, prints = labelled(trace_set_id, model_id, dwell)
+    labelling, prints = load_labelling(trace_set_id, model_id, dwell)
     space = workspace()
     table, strange = space.traces.summary(trace_set_id), space.labels.strange_shares(trace_set_id, model_id)
     return cached(lambda: orjson.dumps(_rows(table, labelling, strange.tolist())).decode(), "rows", *prints)

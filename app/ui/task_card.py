@@ -66,7 +66,7 @@ def lasts(task: TaskInfo) -> bool:
     return kind is not None and kind.lasting
 
 
-def kept(task: TaskInfo) -> str:
+def kept_work(task: TaskInfo) -> str:
     """What became of the work of a cancelled task."""
     kind = _kind(task)
     return NOTHING_KEPT if kind is None else kind.kept
@@ -143,7 +143,7 @@ def progress_bar(task: TaskInfo) -> html.Div:
     return bar(task.progress, _BARS.get(task.state, ""), f"Progress of {task.title}")
 
 
-def moment(when: datetime, now: datetime | None = None) -> str:
+def time_text(when: datetime, now: datetime | None = None) -> str:
     """A time as people say it: ``just now``, ``4 min ago``, ``18:02``, ``yesterday 18:02``, ``14 Nov``."""
     now = now or datetime.now(UTC)
     ago = (now - when).total_seconds()
@@ -234,7 +234,7 @@ def failure(task: TaskInfo) -> Node:
 def when(time: datetime) -> html.Time:
     """How long ago an aware time was."""
     exact = time.astimezone(UTC)
-    return html.Time(moment(time), dateTime=exact.isoformat(), title=f"{exact:%Y-%m-%d %H:%M:%S} UTC")
+    return html.Time(time_text(time), dateTime=exact.isoformat(), title=f"{exact:%Y-%m-%d %H:%M:%S} UTC")
 
 
 # A task on the screen: what it is, its progress, the time left, its live curve, and what can be done.
@@ -279,13 +279,13 @@ def _outcome(task: TaskInfo) -> Node:
         return None
     parts: list[Node] = [failure(task)]
     if task.state is TaskState.DONE:
-        parts.append(OUTCOMES.get(task.kind, _done)(task))
+        parts.append(OUTCOMES.get(task.kind, _result)(task))
     elif task.state is TaskState.CANCELLED:
-        parts.append(notice("info", kept(task), strong="Cancelled."))
+        parts.append(notice("info", kept_work(task), strong="Cancelled."))
     return [part for part in parts if part is not None]
 
 
-def _done(task: TaskInfo) -> Node:
+def _result(task: TaskInfo) -> Node:
     """A task's result; for a model also the links to it."""
     result = html.Div(outcome(task))
     return (

@@ -117,7 +117,7 @@ def test_settings_out_of_range_are_said_at_their_fields_and_counted(place, trace
 
 def test_the_address_fills_the_form():
     query = Query.parse("/models", "?view=train&phases=6&hidden=20&traces=x")
-    assert train.filled(query) == {"phases": "6", "hidden": "20"}
+    assert train.initial_values(query) == {"phases": "6", "hidden": "20"}
 
 
 def test_a_running_training_is_found_again(place, traces):

@@ -14,7 +14,7 @@ from app.main import create_app
 from app.pages.sequences import page
 from app.pages.sequences.cards import next_view, tree_figure, tree_nodes
 from app.pages.sequences.graph import elements
-from app.pages.sequences.query import View, behind, default_after, state_of, written
+from app.pages.sequences.query import View, default_after, matching_executions, state_of, written
 from app.pages.sequences.tables import edge_rows
 from app.ui.links import Query
 from core.errors import NotFoundError
@@ -138,10 +138,10 @@ def test_every_pick_that_the_page_offers_has_executions_behind_it(server, view):
         picks += [f"path:{path.node}" for path in analysis.paths]
         picks += [f"tree:{node.number}" for node in tree_nodes(analysis.tree)]
         for pick in picks:
-            assert len(behind(view, pick).executions) > 0
+            assert len(matching_executions(view, pick).executions) > 0
         for pick in ("node:77x", "edge:0", "edge:0:1:2", "path:-1", "tree:999999", "", "other:1"):
             with pytest.raises(NotFoundError):
-                behind(view, pick)
+                matching_executions(view, pick)
 
 
 @pytest.mark.parametrize("pick", ["tree:999999999", "node:nothing", "nonsense"])

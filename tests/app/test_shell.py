@@ -8,7 +8,7 @@ from plotly.utils import PlotlyJSONEncoder
 from app.context import Choice, address
 from app.pages import PAGES
 from app.shell.first_look import layout as not_found
-from app.shell.search import found, results
+from app.shell.search import find_hits, results
 from tests.builders import small_traces
 
 HOST = "http://127.0.0.1:8050"
@@ -48,20 +48,22 @@ def test_a_search_finds_executions_of_every_set_the_chosen_one_first(place):
     second = place.traces.add(small_traces(3, seed=2), None, name="Morning")
     name = small_traces(3).ids[1]
     for chosen, other in ((first, second), (second, first)):
-        matching = [each for each in found(name.upper(), EVERY, Choice(chosen, None)) if each.name == name]
+        matching = [
+            each for each in find_hits(name.upper(), EVERY, Choice(chosen, None)) if each.name == name
+        ]
         assert [each.kind for each in matching] == ["execution", f"in {other.name}"]
         assert [each.href for each in matching] == [
             address("/phases", traces=info.id, execution=name) for info in (chosen, other)
         ]
-    few = [each.kind for each in found("-", EVERY, Choice(first, None))]
+    few = [each.kind for each in find_hits("-", EVERY, Choice(first, None))]
     assert few.count("in Morning") == 3
-    assert found("no such thing", EVERY, Choice(first, None)) == []
+    assert find_hits("no such thing", EVERY, Choice(first, None)) == []
 
 
 def test_what_is_not_shown_of_a_search_is_counted(place, sentence):
     for number in range(18):
         place.traces.add(small_traces(1), None, name=f"shift {number}")
-    every = found("shift", EVERY, Choice(None, None))
+    every = find_hits("shift", EVERY, Choice(None, None))
     links = results(every)
     assert len(every) == 18
     assert [link.href for link in links[:-1]] == [each.href for each in every[:14]]

@@ -93,7 +93,7 @@ def test_the_page_is_drawn_again_only_when_something_changed(place):
     train(place)
     tasks, (sentence, _) = place.tasks.list(), page._worker()
     query = page.Query.parse("/tasks", "")
-    seen = [page._seen(tasks, query, sentence), 0]
+    seen = [page._page_digest(tasks, query, sentence), 0]
     assert page._refresh("", seen) == (dash.no_update,) * 4
     train(place)
     assert page._refresh("", seen)[0] is not dash.no_update
@@ -109,14 +109,14 @@ def test_the_page_is_drawn_again_only_when_something_changed(place):
 )
 def test_moments_are_said_as_people_say_them(ago, said):
     now = datetime(2026, 11, 20, 18, 2, tzinfo=UTC)
-    assert task_card.moment(now - ago, now) == said
+    assert task_card.time_text(now - ago, now) == said
 
 
 def test_moments_long_ago_have_a_date():
     now = datetime(2026, 11, 20, 18, 2, tzinfo=UTC)
-    assert task_card.moment(now - timedelta(days=10), now) == "10 Nov"
-    assert task_card.moment(now - timedelta(days=400), now) == "16 Oct 2025"
-    assert task_card.moment(now - timedelta(days=1), now).startswith("yesterday ")
+    assert task_card.time_text(now - timedelta(days=10), now) == "10 Nov"
+    assert task_card.time_text(now - timedelta(days=400), now) == "16 Oct 2025"
+    assert task_card.time_text(now - timedelta(days=1), now).startswith("yesterday ")
 
 
 @pytest.mark.parametrize(

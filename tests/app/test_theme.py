@@ -136,7 +136,7 @@ def test_every_line_says_what_it_is_and_in_which_unit():
     n = np.arange(50) * 1.0
     lanes = [
         Series("CPU", n / 50, Unit.CORES, n, n, "vpa"),
-        Series("GPU", n / 50, Unit.SHARE, further=[("GPU 1", n / 100)], name="GPU 0"),
+        Series("GPU", n / 50, Unit.SHARE, other_lines=[("GPU 1", n / 100)], name="GPU 0"),
     ]
     figure = timeline(n, lanes, Runs(np.array([0.0, 50]), np.array([1])), {0: "Idle", 1: "Busy"}, title="job")
     said = [dict(line.meta) for line in figure.data if line.meta and "lane" in line.meta]

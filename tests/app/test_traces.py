@@ -305,7 +305,7 @@ def send(place, name, text):
 
 
 def test_files_dropped_at_once_become_one_set(place):
-    found = page.arrived({"ids": two_files(place)}, "")
+    found = page.show_arrival({"ids": two_files(place)}, "")
     (joined,) = place.uploads.list()
     assert found == f"?upload={joined.id}"
     text = shown(page.layout(upload=joined.id))
@@ -327,7 +327,7 @@ def test_files_dropped_at_once_become_one_set(place):
 def test_files_that_do_not_belong_together_wait_one_by_one_with_the_reason(place, monkeypatch):
     said = []
     monkeypatch.setattr("app.pages.traces.page.notify", lambda node, *_, **__: said.append(shown(node)))
-    found = page.arrived({"ids": two_files(place, shift=1)}, "")
+    found = page.show_arrival({"ids": two_files(place, shift=1)}, "")
     assert len(place.uploads.list()) == 2
     assert found is not None
     assert "upload=" in found

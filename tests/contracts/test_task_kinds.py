@@ -93,7 +93,7 @@ def test_it_is_shown_by_what_it_declares(kind):
     task = next(tasks_of(kind))
     assert (task_card.title(task), task_card.icon_name(task)) == (kind.title, kind.icon)
     assert task_card.outcome(task) == kind.outcome(task)
-    assert task_card.kept(task) == kind.kept
+    assert task_card.kept_work(task) == kind.kept
 
 
 def test_a_new_kind_is_shown_without_another_line(monkeypatch):

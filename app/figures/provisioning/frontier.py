@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _LOSS, _GAIN = -0.6, 0.6
-_LEAST = 0.08
+_MIN_REACH = 0.08
 _GAINS_ROOM = 1.15
 
 
@@ -63,8 +63,8 @@ def track(savings: Iterable[tuple[float, float | None, float | None]]) -> Track:
     """The track that fits the rows' (saving, low, high); the largest losses may lie off it."""
     values = [bound for row in savings for bound in row if bound is not None and _LOSS <= bound <= _GAIN]
     return Track(
-        min([-_LEAST, *(value * _GAINS_ROOM for value in values)]),
-        max([_LEAST, *(value * _GAINS_ROOM for value in values)]),
+        min([-_MIN_REACH, *(value * _GAINS_ROOM for value in values)]),
+        max([_MIN_REACH, *(value * _GAINS_ROOM for value in values)]),
     )
 
 
@@ -124,7 +124,7 @@ def _line(part: str) -> dict[str, Any]:
             return {"color": theme.ink("line_strong"), "width": 0.8}
 
 
-def apart(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+def spread_apart(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """Move positions apart until neighbours are at least `gap` apart; their order is kept."""
     order = sorted(range(len(places)), key=lambda i: places[i])
     moved = [min(max(place, low), high) for place in places]
@@ -268,7 +268,7 @@ def _labels(curves: Sequence[Curve], top: float) -> list[dict[str, Any]]:
         if curve.part != OTHER and (visible_points := _within(curve.points)) and visible_points[-1][1] <= top
     ]
     per_pixel = top / (_HEIGHT - _TOP - _BOTTOM)
-    places = apart([y for _, y in ends], _LABEL_PX * per_pixel, 6 * per_pixel, top)
+    places = spread_apart([y for _, y in ends], _LABEL_PX * per_pixel, 6 * per_pixel, top)
     colours = {OURS: "accent", BEST: "ink"}
     return [
         {

@@ -33,7 +33,7 @@ _LINES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class AllocationTotal:
     """What one policy gave all containers together: its values, shape (n,), and how it is drawn."""
 
     name: str
@@ -47,14 +47,15 @@ def _line(part: str) -> dict[str, Any]:
 
 
 def totals(
-    age: FloatArray, demand: FloatArray, allocations: Sequence[Given], unit: Unit, quantity: str
+    age: FloatArray, demand: FloatArray, allocations: Sequence[AllocationTotal], unit: Unit, quantity: str
 ) -> go.Figure:
     """Draw totals over the containers' age."""
     scale, label = unit_scale(unit, demand)
     hover = f"%{{y:,.2f}} {label}"
     title = f"{quantity}, {label}" if label else quantity
     lines = [
-        _given(age, each, scale, hover) for each in sorted(allocations, key=lambda one: one.part == OURS)
+        _allocation_line(age, each, scale, hover)
+        for each in sorted(allocations, key=lambda one: one.part == OURS)
     ]
     layout = _layout(float(age[-1]) if len(age) else 1.0, _highest(demand, allocations) / scale, title)
     return go.Figure([*lines, _demand(age, demand / scale, hover)], layout)
@@ -73,7 +74,7 @@ def _layout(end: float, highest: float, title: str) -> go.Layout:
     )
 
 
-def _given(age: FloatArray, allocation: Given, scale: float, hover: str) -> go.Scatter:
+def _allocation_line(age: FloatArray, allocation: AllocationTotal, scale: float, hover: str) -> go.Scatter:
     return go.Scatter(
         x=age,
         y=allocation.values / scale,
@@ -97,7 +98,7 @@ def _demand(age: FloatArray, values: FloatArray, hover: str) -> go.Scatter:
     )
 
 
-def _highest(demand: FloatArray, allocations: Sequence[Given]) -> float:
+def _highest(demand: FloatArray, allocations: Sequence[AllocationTotal]) -> float:
     """The upper end of the axis; a static line far above all else may be cut off."""
     moving = [each.values for each in allocations if each.part != STATIC]
     fixed = [each.values for each in allocations if each.part == STATIC]

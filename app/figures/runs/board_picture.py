@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ROW_PX, _HEAD_PX, _LETTER_PX = 36, 64, 6.4
-_DOT_PX, _PAD_PX, _LEAST_PX = 110, 16, 44
+_DOT_PX, _PAD_PX, _MIN_PX = 110, 16, 44
 _COLOURS = {"better": "ok", "worse": "bad", "open": "ink2"}
 
 
@@ -58,7 +58,7 @@ def _columns(heads: Sequence[str], rows: Sequence[PictureRow]) -> tuple[list[flo
     widths = []
     for at, head in enumerate(heads):
         texts = [head, *(line for row in rows for line in row.cells[at].split("<br>"))]
-        widths.append(max(_LEAST_PX, _LETTER_PX * max(len(text) for text in texts)) + _PAD_PX)
+        widths.append(max(_MIN_PX, _LETTER_PX * max(len(text) for text in texts)) + _PAD_PX)
     ends = [widths[0] + _DOT_PX + _PAD_PX]
     for width in widths[1:]:
         ends.append(ends[-1] + width)
@@ -68,7 +68,7 @@ def _columns(heads: Sequence[str], rows: Sequence[PictureRow]) -> tuple[list[flo
 def _dots_at(heads: Sequence[str], rows: Sequence[PictureRow]) -> float:
     """The left end of the dots: behind the longest name."""
     longest = max([len(heads[0]), *(len(row.cells[0]) for row in rows)])
-    return max(_LEAST_PX, _LETTER_PX * longest) + _PAD_PX
+    return max(_MIN_PX, _LETTER_PX * longest) + _PAD_PX
 
 
 def _dots(rows: Sequence[PictureRow], dots_left: float) -> tuple[list[dict[str, Any]], list[go.Scatter]]:

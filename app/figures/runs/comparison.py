@@ -87,7 +87,7 @@ def arm_styles(titles: Sequence[str], baseline: int, lit: int) -> list[ArmStyle]
 
 _HEIGHT, _LINES_PX = 240, 92
 _LETTER_PX, _LINE_PX = 5.7, 13
-_MOST_LETTERS = 20
+_MAX_LETTERS = 20
 
 
 def arm_lines(curves: Sequence[Curve], quantity: str, end: float, top: float | None = None) -> go.Figure:
@@ -172,7 +172,7 @@ def _spread_labels(lasts: Sequence[float], gap: float) -> list[float]:
 
 
 def _short_title(title: str) -> str:
-    return title if len(title) <= _MOST_LETTERS else f"{title[: _MOST_LETTERS - 1]}…"
+    return title if len(title) <= _MAX_LETTERS else f"{title[: _MAX_LETTERS - 1]}…"
 
 
 _LOADS_HEIGHT, _TOP, _BOTTOM = 320, 24, 44

@@ -119,8 +119,8 @@ def _makespan(at: float, end: float) -> dict[str, Any]:
 # Stacked by job; a band is named where it is high enough for longest.
 
 _AREA_SHADES = ("weight1", "weight3", "weight2")
-_LEAST_PX, _LEAST_SHARE = 12.0, 0.05
-_STACK_PX, _MOST_STEPS = 220, 160
+_MIN_PX, _MIN_SHARE = 12.0, 0.05
+_STACK_PX, _MAX_STEPS = 220, 160
 _LETTER = 5.6 / 440  # of the narrowest usual chart
 
 
@@ -135,7 +135,7 @@ def job_areas(
     for at, job in enumerate(jobs):
         if job not in series["jobs"]:
             continue
-        edges_, cores = rebin(bounds, np.nan_to_num(line(series, job, "cpu")), _MOST_STEPS)
+        edges_, cores = rebin(bounds, np.nan_to_num(line(series, job, "cpu")), _MAX_STEPS)
         x, y = stairs(edges_, cores)
         colour = theme.ink("accent" if job == lit else _AREA_SHADES[at % len(_AREA_SHADES)])
         traces.append(
@@ -162,7 +162,7 @@ def _band_name(
     job: str, bounds: Any, cores: Any, below: Any, end: float, top: float
 ) -> dict[str, Any] | None:
     """A job's name in the longest stretch in which its band is high enough for it, or None."""
-    need = top / (_STACK_PX - 50) * _LEAST_PX
+    need = top / (_STACK_PX - 50) * _MIN_PX
     best, start = (0.0, 0, 0), None
     under = np.broadcast_to(below, cores.shape)
     for at in range(len(cores) + 1):
@@ -171,7 +171,7 @@ def _band_name(
         elif start is not None:
             best = max(best, (float(bounds[at] - bounds[start]), start, at))
             start = None
-    if best[0] < max(_LEAST_SHARE, _LETTER * len(job)) * end:
+    if best[0] < max(_MIN_SHARE, _LETTER * len(job)) * end:
         return None
     middle = (bounds[best[1]] + bounds[best[2]]) / 2
     at = int(np.clip(np.searchsorted(bounds, middle) - 1, best[1], best[2] - 1))
@@ -193,7 +193,7 @@ def _stack_layout(height: int, end: float, top: float) -> go.Layout:
 # Where threads follow cores, both are steps: the cores that a job is given in the accent, its threads dotted.
 
 _ROW_PX = 66
-_MOST = 400
+_MAX_INTERVALS = 400
 _IDLE = ("waiting", "paused")
 
 
@@ -300,7 +300,7 @@ def _visible_part(row: Row, bounds: FloatArray, start: float, end: float) -> tup
 
 
 def _traces(row: Row, bounds: FloatArray, axis: str) -> list[go.Scatter]:
-    x, y = stairs(*rebin(bounds, np.nan_to_num(row.used), _MOST))
+    x, y = stairs(*rebin(bounds, np.nan_to_num(row.used), _MAX_INTERVALS))
     traces = [
         go.Scatter(
             x=x,

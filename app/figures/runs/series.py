@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from core.traces.model import FloatArray, IntArray
 
-MOST_INTERVALS = 600
+MAX_INTERVALS = 600
 HEAVY_TO_LIGHT = (
     ("NL", "WL", "CL"),
     ("PC", "WC", "CC"),
@@ -127,7 +127,7 @@ def total_limits(series: Mapping[str, Any]) -> FloatArray:
 
 
 def rebin(
-    bounds: FloatArray, values: FloatArray, max_intervals: int = MOST_INTERVALS
+    bounds: FloatArray, values: FloatArray, max_intervals: int = MAX_INTERVALS
 ) -> tuple[FloatArray, FloatArray]:
     """The same line in at most `most` intervals: their means, so that areas are preserved."""
     if len(values) <= max_intervals:

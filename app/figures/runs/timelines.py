@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 # By worker: a bar is a job's time there, an arrow a migration (SpeCon, workload distribution).
 
-_MOST_STAYS = 1_500
-_MOST_LANES = 110
-_MOST_WORKERS = 200
+_MAX_STAYS = 1_500
+_MAX_LANES = 110
+_MAX_WORKERS = 200
 _GAP = 1.0
 
 
@@ -79,7 +79,7 @@ def has_bars(series: Mapping[str, Any]) -> bool:
 
 
 def _fits_bars(all_stays: Sequence[Stay], lanes: Mapping[str, int]) -> bool:
-    return len(all_stays) <= _MOST_STAYS and sum(lanes.values()) <= _MOST_LANES
+    return len(all_stays) <= _MAX_STAYS and sum(lanes.values()) <= _MAX_LANES
 
 
 def lanes_height(series: Mapping[str, Any]) -> int:
@@ -200,7 +200,7 @@ def _lanes_layout(
 
 def _counts(series: Mapping[str, Any], end: float) -> go.Figure:
     """How many jobs each of the first workers has, as a heat map."""
-    names, rows, bounds = list(series["workers"])[:_MOST_WORKERS], [], edges(series)
+    names, rows, bounds = list(series["workers"])[:_MAX_WORKERS], [], edges(series)
     for name in names:
         bounds, values = rebin(edges(series), np.asarray(series["workers"][name]["jobs"], dtype=float), 300)
         rows.append(values)
@@ -231,15 +231,15 @@ def heat(names: Sequence[str], bounds: Any, rows: Sequence[Any], end: float, hov
 
 # By job: the states of each, and how many wait.
 
-MOST_ROWS = 160
-_HEIGHTS = ((16, 22.0), (40, 14.0), (80, 8.0), (MOST_ROWS, 4.5))
+MAX_ROWS = 160
+_HEIGHTS = ((16, 22.0), (40, 14.0), (80, 8.0), (MAX_ROWS, 4.5))
 _NAMED, _WORDS = 40, 16
 _TOP_PX, _GAP_PX, _FOOT_PX = 54, 34, 26
 
 
 def lives_height(n_jobs: int) -> int:
     """The pixels that the figure of so many jobs needs."""
-    return round(_TOP_PX + _GAP_PX + _FOOT_PX + 12 + _row_px(n_jobs) * max(min(n_jobs, MOST_ROWS), 1))
+    return round(_TOP_PX + _GAP_PX + _FOOT_PX + 12 + _row_px(n_jobs) * max(min(n_jobs, MAX_ROWS), 1))
 
 
 def _row_px(n_jobs: int) -> float:
@@ -248,7 +248,7 @@ def _row_px(n_jobs: int) -> float:
 
 def lives(series: Mapping[str, Any], jobs: Sequence[str], end: float, time: float | None = None) -> go.Figure:
     """Draw how many jobs wait over time and, under it, a row for each job."""
-    visible_jobs = list(jobs[:MOST_ROWS])
+    visible_jobs = list(jobs[:MAX_ROWS])
     height = lives_height(len(visible_jobs))
     foot = (height - _FOOT_PX - _TOP_PX - _GAP_PX - 12) / (height - _FOOT_PX - 12)
     waits = counts(series, "waiting")
@@ -439,7 +439,7 @@ def _lives_layout(
 
 # By list: a row per job.
 
-_MOST_INTERVALS = 300
+_MAX_INTERVALS = 300
 _ROW_PX = 13
 
 
@@ -457,8 +457,8 @@ def _places(
     """The edges of what is drawn, shape (n + 1,), and the index in `names` of each job's label, (jobs, n)."""
     bounds = edges(series)
     coarse = np.unique(bounds)
-    if len(coarse) > _MOST_INTERVALS + 1:
-        coarse = np.linspace(bounds[0], bounds[-1], _MOST_INTERVALS + 1)
+    if len(coarse) > _MAX_INTERVALS + 1:
+        coarse = np.linspace(bounds[0], bounds[-1], _MAX_INTERVALS + 1)
     middles = (coarse[:-1] + coarse[1:]) / 2
     at = np.clip(np.searchsorted(bounds, middles, side="left") - 1, 0, len(bounds) - 2)
     return coarse, np.array([labels(series, job, names)[at] for job in jobs]).reshape(len(jobs), len(at))

@@ -44,7 +44,7 @@ def panel(queue: Queue, now: float) -> Node:
         return None
     axis = _Axis.of(jobs)
     rows = html.Ol([_row(job, axis, now) for job in jobs], className="duelist")
-    ticks = [moment(each, style={"left": axis.at(each)}) for each in axis.ticks()]
+    ticks = [time_element(each, style={"left": axis.at(each)}) for each in axis.ticks()]
     head = html.Div(ticks, className="dueaxis num", **aria(hidden="true"))
     span = data(duebegin=f"{axis.begin:.1f}", dueend=f"{axis.end:.1f}")
     return card(
@@ -64,7 +64,7 @@ def panel(queue: Queue, now: float) -> Node:
     )
 
 
-def moment(at: float, **more: Any) -> html.Time:
+def time_element(at: float, **more: Any) -> html.Time:
     """A moment, which the page's script writes in the browser's time zone."""
     return html.Time(time.strftime("%H:%M", time.localtime(at)), **data(at=f"{at:.0f}"), **more)
 
@@ -188,7 +188,7 @@ def _is_late(stands: Standing | None) -> bool:
 def _verdict(job: QueuedJob, now: float) -> tuple[str, str, list[Any]]:
     """How a job is doing: the kind and the word of its badge, and more in words."""
     until, stands = job.spec.deadline or 0.0, job.stands
-    due = ["due ", moment(until)]
+    due = ["due ", time_element(until)]
     if job.state.over:
         return _outcome(job, until, due)
     if job.overdue(now):
@@ -197,7 +197,7 @@ def _verdict(job: QueuedJob, now: float) -> tuple[str, str, list[Any]]:
     if stands is None or stands.ends is None:
         return (*plain, due)
     spare = until - stands.ends
-    more = [*due, ", expected ", moment(stands.ends), _spare(spare)]
+    more = [*due, ", expected ", time_element(stands.ends), _spare(spare)]
     if _is_late(stands) or (spare < 0 and not job.promised):
         return "bad", "will be late", more
     if spare < 0 or (stands.latest is not None and stands.latest > until):

@@ -13,7 +13,7 @@ from app.figures.live import freed_figure
 from app.pages.live.state import does, is_control, list_badge
 from app.ui import attached_runs
 from app.ui.basics import Node, aria, button, card, data, icon, notice, state_badge
-from app.ui.forms import controls, named
+from app.ui.forms import controls, referenced_name
 from app.ui.graph import graph
 from app.ui.tables import html_table
 from core.sampling.values import Mode
@@ -251,7 +251,9 @@ def _facts(attached: AttachedPolicy) -> html.Dl:
             value = chosen.get(spec.name, spec.default)
             if value in (None, ""):
                 continue
-            facts.append((spec.label, named(spec, value) or _value(value, dict(spec.choices), spec.unit)))
+            facts.append(
+                (spec.label, referenced_name(spec, value) or _value(value, dict(spec.choices), spec.unit))
+            )
     resizes = f"{attached.resizes:,}" + ("" if attached.mode is Mode.CONTROL else " not applied")
     facts += [
         ("Next", html.Span(**data(moving="wake"))),

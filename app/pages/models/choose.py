@@ -12,7 +12,7 @@ from dash import ALL, Dash, Input, Output, State, dcc, html, set_props
 
 from app.context import workspace
 from app.figures.models import criterion
-from app.pages.models.train import MAIN, filled, no_traces
+from app.pages.models.train import MAIN, initial_values, no_traces
 from app.ui import task_card
 from app.ui.basics import Node, button, card, icon, link_button, notice
 from app.ui.forms import ORDER, controls, errors_for, field_id, read, select, values_of
@@ -49,7 +49,7 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
 
 
 def _form(query: Query, traces: TraceSetInfo) -> html.Section:
-    values = {"epochs": 30} | filled(query)
+    values = {"epochs": 30} | initial_values(query)
     start = button("Compare k = 2 to 12", "player-play", "primary", id="choose-start")
     return card(
         "Choose k",

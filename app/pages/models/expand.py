@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from core.phases import PhaseModel
     from core.workspace.records import ModelInfo
 
-MOST = 16
+MAX_PARTS = 16
 
 
 def _option(model: PhaseModel, phase: int) -> tuple[str, str]:
@@ -46,7 +46,7 @@ def _fields(info: ModelInfo, model: PhaseModel, chosen: str | None, preset: int 
             label="Into",
             value=2,
             min=2,
-            max=MOST,
+            max=MAX_PARTS,
             size="xs",
             className="field",
             clampBehavior="none",
@@ -116,9 +116,9 @@ def submit(model_id: str, phase: str | None, into: Any, trace_set_id: str | None
     """
     if trace_set_id is None or phase is None:
         raise InputError("No trace set is chosen.", "Choose the traces whose samples define the new phases.")
-    if not isinstance(into, int) or not 2 <= into <= MOST:
+    if not isinstance(into, int) or not 2 <= into <= MAX_PARTS:
         raise InputError(
-            f"A phase cannot be divided into “{into}”.", f"Enter a whole number from 2 to {MOST}."
+            f"A phase cannot be divided into “{into}”.", f"Enter a whole number from 2 to {MAX_PARTS}."
         )
     space = workspace()
     info = space.models.get(model_id)

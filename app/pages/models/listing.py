@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ACTIONS = "model-act"
 _ENCODERS = {"crbm": "CRBM", "window": "Window", "pca": "PCA"}
-_MOST_BADGES = 12
+_MAX_BADGES = 12
 
 
 def action(label: str, act: str, model_id: str, icon_name: str, kind: str = "") -> html.Button:
@@ -50,9 +50,9 @@ def origin_badges(info: ModelInfo) -> list[Node]:
 
 def phase_badges(info: ModelInfo) -> list[Node]:
     """The model's phases, the first of many."""
-    more = len(info.phases) - _MOST_BADGES
+    more = len(info.phases) - _MAX_BADGES
     tail = [html.Span(f"and {more} more", className="small ink3")] if more > 0 else []
-    return [*(phase_badge(phase) for phase in info.phases[:_MOST_BADGES]), *tail]
+    return [*(phase_badge(phase) for phase in info.phases[:_MAX_BADGES]), *tail]
 
 
 def _item(info: ModelInfo, query: Query, chosen: str | None, *, fits: bool) -> html.Div:

@@ -38,12 +38,12 @@ VIEWS = {
     "compare": "Compare",
     "import": "Import",
 }
-_KEPT = ("traces", "model")
+_CHOICE = ("traces", "model")
 
 
 def _tabs(query: Query, view: str) -> html.Nav:
     links = [
-        dcc.Link(label, href=query.only(*_KEPT, view=key or None), className="on" if key == view else "")
+        dcc.Link(label, href=query.only(*_CHOICE, view=key or None), className="on" if key == view else "")
         for key, label in VIEWS.items()
     ]
     return html.Nav(links, className="tabs", **aria(label="What to do with models"))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FORM = "train"
 _LONGEST_NAME = 110
 MAIN = ("phases", "encoder", "hidden", "history", "epochs", "learning_rate")
-FURTHER = ("solver", "batch_size", "patience", "warmup", "seed")
+FOLDED = ("solver", "batch_size", "patience", "warmup", "seed")
 _NOT_BY_DEFAULT = (Role.CPU_LIMIT, Role.MEMORY_LIMIT, Role.LOSS, Role.PHASE)
 _ABOUT = {
     "Quick": "30 epochs: a first look within seconds.",
@@ -44,7 +44,7 @@ def default_features(features: Sequence[Feature]) -> list[str]:
     return [feature.name for feature in features if feature.role not in _NOT_BY_DEFAULT]
 
 
-def filled(query: Query) -> dict[str, Any]:
+def initial_values(query: Query) -> dict[str, Any]:
     """What the form starts with: the settings of the address's task, then those in the address itself."""
     names = {spec.name for spec in describe(PhaseSettings)}
     entries: dict[str, Any] = {}
@@ -120,8 +120,8 @@ def no_traces() -> html.Section:
 
 def form(query: Query, traces: TraceSetInfo) -> html.Section:
     """The form, filled with what the address says."""
-    values = filled(query)
-    grown = any(name in values for name in FURTHER)
+    values = initial_values(query)
+    grown = any(name in values for name in FOLDED)
     return card(
         "Train a model",
         html.Div(
@@ -132,7 +132,7 @@ def form(query: Query, traces: TraceSetInfo) -> html.Section:
                 html.Details(
                     [
                         html.Summary([icon("chevron-right", "sm"), "More settings"]),
-                        html.Div(controls(FORM, PhaseSettings, values, FURTHER), className="formgrid"),
+                        html.Div(controls(FORM, PhaseSettings, values, FOLDED), className="formgrid"),
                     ],
                     className="more",
                     open=grown,

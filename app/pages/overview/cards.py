@@ -16,7 +16,7 @@ from app.ui.engines import STATE_WORDS, title_of
 from app.ui.evaluations import KIND
 from app.ui.graph import graph
 from app.ui.nothing_yet import train_a_model
-from app.ui.phases import attributes, labelled
+from app.ui.phases import attributes, load_labelling
 from app.ui.tables import export_menu
 from core.bootstrap_intervals import LEAST_UNITS
 from core.errors import NotFoundError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from core.workspace.records import ModelInfo, TaskInfo, TraceSetInfo
 
 
-_MOST = 6
+_MAX_ROWS = 6
 _WARN = "alert-triangle warn"
 
 
@@ -55,7 +55,7 @@ def next_steps(choice: Choice, tasks: Sequence[TaskInfo], sets: Sequence[TraceSe
     pressing = list(attention(tasks))
     steps = [*pressing, *_own_traces(sets), *_with_model(choice)]
     note = f"{plural(len(pressing), 'thing')} to look at" if pressing else None
-    return card("What to do next", *(_row(step) for step in steps[:_MOST]), note=note, flush=True)
+    return card("What to do next", *(_row(step) for step in steps[:_MAX_ROWS]), note=note, flush=True)
 
 
 def attention(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
@@ -164,7 +164,7 @@ def _row(step: Step) -> html.Div:
 
 def group_shares(trace_set_id: str, model_id: str, max_groups: int = 7) -> tuple[list[Group], list[int], str]:
     """The share of time in each phase for the largest groups of executions."""
-    labelling, prints = labelled(trace_set_id, model_id)
+    labelling, prints = load_labelling(trace_set_id, model_id)
     table = workspace().traces.summary(trace_set_id)
     return cached(lambda: _group_shares(table, labelling, max_groups), "groups", max_groups, *prints)
 
@@ -415,13 +415,13 @@ def _task_row(task: TaskInfo) -> html.Div:
         [
             html.Div([title, state_badge(word, kind, picture)], className="row"),
             bar(task.progress, "", task.title) if running else None,
-            html.Div(_said(task), className="ink3 small truncate"),
+            html.Div(_task_text(task), className="ink3 small truncate"),
         ],
         className="item stack tight",
     )
 
 
-def _said(task: TaskInfo) -> str:
+def _task_text(task: TaskInfo) -> str:
     """A task's error, else its result, else its latest message."""
     return task.error[0] if task.error else task_card.outcome(task) or task.message
 

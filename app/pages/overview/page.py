@@ -93,7 +93,7 @@ _WAYS_IN: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, str, str]], ...
 
 def fresh_start(*, loading: bool = False, failed: TaskInfo | None = None) -> list[Node]:
     """The page before there is anything."""
-    ways = html.Div([_way(*each) for each in _WAYS_IN], className="grid cols-3")
+    ways = html.Div([_entry_card(*each) for each in _WAYS_IN], className="grid cols-3")
     hero = card(None, html.Div([_start_with_samples(loading=loading), _example_strips()], className="hero"))
     problems = [] if failed is None or loading else [_problem(failed)]
     return [*problems, hero, _heading("Three ways in"), ways, _heading("Found on this machine"), _machine()]
@@ -136,7 +136,9 @@ def _example_strips() -> html.Div:
     )
 
 
-def _way(picture: str, title: str, text: str, steps: tuple[str, ...], link: tuple[str, str, str]) -> Node:
+def _entry_card(
+    picture: str, title: str, text: str, steps: tuple[str, ...], link: tuple[str, str, str]
+) -> Node:
     return card(
         None,
         html.Div(icon(picture, "lg"), style={"color": "var(--accent)"}),
@@ -156,9 +158,13 @@ def _machine() -> Node:
     engines = workspace().live.engines.all()
     real = [each for each in engines if not is_demo(each)]
     tiles = [
-        _found("Simulator", "Ready. Needs nothing."),
+        _machine_tile("Simulator", "Ready. Needs nothing."),
         *(_docker(each, alone=len(real) == 1, demo=len(engines) > len(real)) for each in real[:_ENGINES]),
-        *(_found(title_of(each), "Ready. Nothing on it is real.") for each in engines if is_demo(each)),
+        *(
+            _machine_tile(title_of(each), "Ready. Nothing on it is real.")
+            for each in engines
+            if is_demo(each)
+        ),
         _worker(),
     ]
     return card(None, html.Div(tiles, className="grid cols-4"))
@@ -169,12 +175,12 @@ def _docker(engine: EngineInfo, *, alone: bool, demo: bool) -> html.Div:
     if engine.state is EngineState.READY:
         control = "on" if workspace().live.engines.control else "off"
         name = f"{'Docker' if alone else engine.name} {engine.version}".strip()
-        return _found(name, f"{format_number(engine.cores or 0, 0)} cores. Control is {control}.")
+        return _machine_tile(name, f"{format_number(engine.cores or 0, 0)} cores. Control is {control}.")
     sentence = state_sentence(engine, alone=alone)
     if engine.state is not EngineState.MISSING:
-        return _found(sentence, engine.hint, "alert-triangle", "warn")
+        return _machine_tile(sentence, engine.hint, "alert-triangle", "warn")
     text = "Live opens the demo instead." if demo else engine.hint
-    return _found(sentence, text, "circle-dashed", "ink3")
+    return _machine_tile(sentence, text, "circle-dashed", "ink3")
 
 
 def _worker() -> html.Div:
@@ -182,13 +188,13 @@ def _worker() -> html.Div:
     worker = space.tasks.worker()
     if not worker.alive:
         text = "No worker is running, so tasks do not start. Start one: phasedock worker"
-        return _found("Worker", text, "alert-triangle", "warn")
+        return _machine_tile("Worker", text, "alert-triangle", "warn")
     busy = f"{worker.queued} queued, {worker.running} running"
     waiting = busy if worker.queued + worker.running else "queue is empty"
-    return _found("Worker", f"{space.settings.task_threads} tasks at a time, {waiting}.")
+    return _machine_tile("Worker", f"{space.settings.task_threads} tasks at a time, {waiting}.")
 
 
-def _found(name: str, text: str, picture: str = "circle-check", kind: str = "ok") -> html.Div:
+def _machine_tile(name: str, text: str, picture: str = "circle-check", kind: str = "ok") -> html.Div:
     return html.Div(
         [
             html.Span(icon(picture), className=kind),
@@ -199,7 +205,7 @@ def _found(name: str, text: str, picture: str = "circle-check", kind: str = "ok"
     )
 
 
-_MOST = 7
+_MAX_NEWS = 7
 
 
 class News(NamedTuple):
@@ -220,17 +226,17 @@ def news_card(sets: Sequence[TraceSetInfo], models: Sequence[ModelInfo]) -> Node
     tools = [link_button(f"All {len(sets)} trace sets", "/traces", "arrow-right", "small quiet")]
     if len(sets) == 1:
         tools = [link_button("Traces", "/traces", "arrow-right", "small quiet")]
-    return card("What is new", *(_row(each) for each in news[:_MOST]), tools=tools, flush=True)
+    return card("What is new", *(_row(each) for each in news[:_MAX_NEWS]), tools=tools, flush=True)
 
 
 def _sets(sets: Sequence[TraceSetInfo]) -> Iterable[News]:
-    for info in sets[:_MOST]:
+    for info in sets[:_MAX_NEWS]:
         words, href = plural(info.n_executions, "execution"), address("/phases", Choice(info, None))
         yield News(info.created, "database", "Trace set", info.name, words, href, info.sample)
 
 
 def _models(models: Sequence[ModelInfo]) -> Iterable[News]:
-    for info in models[:_MOST]:
+    for info in models[:_MAX_NEWS]:
         href = address("/models", Choice(None, info))
         yield News(
             info.created, "stack-2", "Model", info.name, plural(len(info.phases), "phase"), href, info.sample
@@ -238,7 +244,7 @@ def _models(models: Sequence[ModelInfo]) -> Iterable[News]:
 
 
 def _experiments() -> Iterable[News]:
-    for info in workspace().runs.experiments(_MOST):
+    for info in workspace().runs.experiments(_MAX_NEWS):
         policies = f"{len(info.experiment.policies)} policies"
         state = policies if info.report is not None else f"not finished: {policies}"
         yield News(
@@ -247,7 +253,7 @@ def _experiments() -> Iterable[News]:
 
 
 def _attached() -> Iterable[News]:
-    for run in workspace().runs.list(_MOST, experiment=NO_EXPERIMENT):
+    for run in workspace().runs.list(_MAX_NEWS, experiment=NO_EXPERIMENT):
         words = f"{plural(run.ticks, 'decision')}, {attached_runs.state_words(run.state)[0]}"
         yield News(run.created, "activity", "Attached policy", run.name, words, attached_runs.address(run.id))
 

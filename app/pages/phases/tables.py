@@ -91,13 +91,13 @@ def timeline_table(trace_set_id: str, model_id: str) -> Table:
 
 def _lines(lane: Series) -> Iterator[tuple[str, FloatArray]]:
     """The lines of a lane with their titles and units, in the unit that is shown."""
-    scale = lane.shown_in
+    scale = lane.axis_scale
     unit = f" ({scale.label})" if scale.label else ""
     yield from ((f"{name}{unit}", values / scale.size) for name, values in lane.lines)
     if lane.limit is not None:
         yield f"{lane.title} limit{unit}", lane.limit / scale.size
-    if lane.given is not None:
-        yield f"{lane.title}, {lane.policy} allocation{unit}", lane.given / scale.size
+    if lane.allocation is not None:
+        yield f"{lane.title}, {lane.policy} allocation{unit}", lane.allocation / scale.size
 
 
 def _cells(column: FloatArray) -> list[float | None]:

@@ -12,14 +12,14 @@ from dash import ALL, ClientsideFunction, Input, Output, State, dcc, html, set_p
 from app.context import LOCATION, chosen
 from app.pages.provisioning import results
 from app.pages.provisioning.policy_settings import (
-    entered,
+    entered_values,
     every_field,
     own_settings_text,
     policy_controls,
     read_own_settings,
     section,
 )
-from app.pages.provisioning.results import PATH, TAKEN, View
+from app.pages.provisioning.results import PATH, POLICY_PARAMETERS, View
 from app.ui.basics import Node, aria, button, icon, notice
 from app.ui.evaluations import ALL_POLICIES, USUAL, address_values
 from app.ui.forms import ORDER, control, controls, field_id, read, select, text_of, values_of
@@ -257,7 +257,7 @@ def _read_form(
         values_of(names, [checked[place] for place in mine]),
     )
     settings, faults = read(EvaluationSettings, entries)
-    there = entered(ids, values, checked)
+    there = entered_values(ids, values, checked)
     own_settings, wrong = read_own_settings(there) if there else (otherwise, {})
     wrong |= {(FORM, name): sentence for name, sentence in faults.items()}
     return (None if wrong else settings), own_settings, wrong
@@ -331,7 +331,7 @@ def start(
         return _errors(ids, {}), refusal, keep, keep
     own_settings = {name: each for name, each in own_settings.items() if name in names}
     policies, choice = policies_asked(names), chosen(about["traces"], about["model"])
-    where = _asked(settings, policies, own_settings, about, Query.parse(PATH, search))
+    where = _comparison_query(settings, policies, own_settings, about, Query.parse(PATH, search))
     again = dash.ctx.triggered_id == "evaluate-again"
     stored = None if again else results.find(choice, View.read(where))
     if stored and not stored.earlier:
@@ -344,7 +344,7 @@ def start(
     return _errors(ids, {}), None, keep, f"?{where.search(task=task)}"
 
 
-def _asked(
+def _comparison_query(
     settings: EvaluationSettings,
     policies: tuple[str, ...],
     own_settings: OwnSettings,
@@ -354,7 +354,7 @@ def _asked(
     """The address of the comparison that the form asks for."""
     pair = {name: about[name] for name in ("traces", "model")}
     values = {**pair, **address_values(settings, policies), "own": own_settings_text(own_settings)}
-    return Query.parse(PATH, query.search(**values, task=None, **dict.fromkeys(TAKEN.values())))
+    return Query.parse(PATH, query.search(**values, task=None, **dict.fromkeys(POLICY_PARAMETERS.values())))
 
 
 def read_prices(ids: list[dict[str, str]], values: list[Any]) -> tuple[PriceSettings | None, dict[str, str]]:
@@ -409,4 +409,4 @@ def _register_own(app: Dash) -> None:
         opened = clicks or shown or about["own"]
         if not opened or (shown and dash.ctx.triggered_id == "evaluate-own-details"):
             return dash.no_update
-        return policy_controls(names or (), {**about["own"], **entered(ids, values, checked)})
+        return policy_controls(names or (), {**about["own"], **entered_values(ids, values, checked)})

@@ -102,7 +102,7 @@ def _notes(report: Mapping[str, Any]) -> Node:
     return card("Caveats", html.Ul([html.Li(each) for each in notes], className="notes"))
 
 
-def _shown(result: Result, view: View, choice: Choice) -> list[Node]:
+def _result_cards(result: Result, view: View, choice: Choice) -> list[Node]:
     """The result in cards."""
     split = result.report["split"]
     held_out = len(split["held_out"]) if split.get("tested", True) else 0
@@ -168,7 +168,7 @@ def body(query: Query) -> list[Node]:
         _form(choice, choice.traces, view, result),
         _outdated() if result and result.earlier and not results.running(choice) else None,
         html.Div(live, id="evaluate-live", className="stack spaced"),
-        html.Div(_shown(result, view, choice) if result else [], className="stack"),
+        html.Div(_result_cards(result, view, choice) if result else [], className="stack"),
     ]
 
 

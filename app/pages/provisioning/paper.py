@@ -94,7 +94,7 @@ def _row(each: Mapping[str, Any]) -> PaperRow:
     )
 
 
-def given_of(values: Values, chosen: str | None) -> list[totals.Given]:
+def allocation_totals(values: Values, chosen: str | None) -> list[totals.AllocationTotal]:
     """The paper's five and ours or the chosen one, as they were published or at matched violation."""
     there: Mapping[str, Any] = values.part["totals"]["policies"]
     factor = {
@@ -106,7 +106,7 @@ def given_of(values: Values, chosen: str | None) -> list[totals.Given]:
         {ours: totals.OURS} if ours else {}
     )
     return [
-        totals.Given(name, look, np.asarray(there[name], dtype=float) * (factor[name] or 1.0))
+        totals.AllocationTotal(name, look, np.asarray(there[name], dtype=float) * (factor[name] or 1.0))
         for name, look in looks.items()
         if name in there
     ]
@@ -114,7 +114,7 @@ def given_of(values: Values, chosen: str | None) -> list[totals.Given]:
 
 def paper_card(values: Values, view: View, containers: int, files: Mapping[str, str]) -> html.Section:
     """The figure, its key, and the table of the headline."""
-    allocations = given_of(values, view.policy)
+    allocations = allocation_totals(values, view.policy)
     resource, part = RESOURCES[view.resource], values.part["totals"]
     figure = totals.totals(
         np.asarray(part["age_s"], dtype=float),

@@ -66,7 +66,11 @@ def policy_controls(policies: Sequence[str], own_settings: Mapping[str, Mapping[
 
 def _fields(policy: Policy, values: Mapping[str, Any]) -> html.Fieldset:
     fields = [
-        control(f"{_PREFIX}{policy.name}", _shown(spec), values.get(spec.name, default_of(policy, spec)))
+        control(
+            f"{_PREFIX}{policy.name}",
+            _optional_if_common(spec),
+            values.get(spec.name, default_of(policy, spec)),
+        )
         for spec in describe(policy.settings)
     ]
     return html.Fieldset(
@@ -78,7 +82,7 @@ def _fields(policy: Policy, values: Mapping[str, Any]) -> html.Fieldset:
     )
 
 
-def _shown(spec: FieldSpec) -> FieldSpec:
+def _optional_if_common(spec: FieldSpec) -> FieldSpec:
     """A setting that the comparison has too may be left empty."""
     if spec.name not in COMMON:
         return spec
@@ -90,7 +94,7 @@ def default_of(policy: Policy, spec: FieldSpec) -> Any:
     return "" if spec.name in COMMON else policy.defaults.get(spec.name, spec.default)
 
 
-def entered(
+def entered_values(
     ids: Sequence[Mapping[str, str]], values: Sequence[Any], checked: Sequence[bool | None]
 ) -> dict[str, dict[str, Any]]:
     """What the controls hold, by policy and setting, of all controls of the page."""
@@ -112,7 +116,7 @@ def read_own_settings(
     wrong: dict[tuple[str, str], str] = {}
     for name, values in entries.items():
         policy = POLICIES[name]
-        filled = {each: value for each, value in values.items() if not _left(each, value)}
+        filled = {each: value for each, value in values.items() if not _is_left_empty(each, value)}
         settings, faults = read(policy.settings, filled)
         wrong |= {(f"{_PREFIX}{name}", field): sentence for field, sentence in faults.items()}
         if settings is not None:
@@ -124,7 +128,7 @@ def read_own_settings(
     return own_settings, wrong
 
 
-def _left(name: str, value: Any) -> bool:
+def _is_left_empty(name: str, value: Any) -> bool:
     return name in COMMON and (value is None or not str(value).strip())
 
 

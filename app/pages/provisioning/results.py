@@ -47,9 +47,9 @@ SCALES = {MATCHED: "Matched", PUBLISHED: "As published"}
 SORTS = ("policy", "kind", "over", "under", "resizes", "saving")
 FORMATS = {name: each.title for name, each in manifests.FORMATS.items()}
 """The formats of the verdict and their titles."""
-TAKEN = {"cpu": "policy", "memory": "memory_policy"}
+POLICY_PARAMETERS = {"cpu": "policy", "memory": "memory_policy"}
 """The parameter of the address that says which policy is taken for a resource."""
-SHOWN_BY = ("resource", "scale", "sort", "format", *TAKEN.values(), *PRICES)
+SHOWN_BY = ("resource", "scale", "sort", "format", *POLICY_PARAMETERS.values(), *PRICES)
 """The parameters that say how a result is looked at; all others say what was compared."""
 
 
@@ -72,7 +72,7 @@ class View(PageState):
     #: Settings of single policies that the address gives.
     own_settings: OwnSettings = field(default_factory=OwnSettings)
     #: The policies that a person chose, by resource.
-    taken: Mapping[Resource, str] = field(default_factory=dict)
+    chosen_policies: Mapping[Resource, str] = field(default_factory=dict)
     #: What an hour costs.
     prices: PriceSettings = field(default_factory=PriceSettings)
 
@@ -82,7 +82,9 @@ class View(PageState):
         names = tuple(name for name in (query.get("policies") or USUAL).split(",") if name)
         parts: dict[str, Any] = {
             "policies": names or (USUAL,),
-            "taken": {Resource(key): name for key, each in TAKEN.items() if (name := query.get(each))},
+            "chosen_policies": {
+                Resource(key): name for key, each in POLICY_PARAMETERS.items() if (name := query.get(each))
+            },
         }
         values = {name: query.values[name] for name in FIELDS if name in query.values}
         try:
@@ -104,18 +106,18 @@ class View(PageState):
             Resource(resource): {row["policy"] for row in part["policies"]}
             for resource, part in report["resources"].items()
         }
-        selected = {each: name for each, name in self.taken.items() if name in there.get(each, ())}
-        return replace(self, taken=selected)
+        selected = {each: name for each, name in self.chosen_policies.items() if name in there.get(each, ())}
+        return replace(self, chosen_policies=selected)
 
     @property
     def policy(self) -> str | None:
         """The policy that a person chose for the resource that is looked at."""
-        return self.taken.get(Resource(self.resource))
+        return self.chosen_policies.get(Resource(self.resource))
 
     @property
     def takes(self) -> str:
         """The parameter of the address that chooses it."""
-        return TAKEN[self.resource]
+        return POLICY_PARAMETERS[self.resource]
 
     @property
     def matched(self) -> bool:
@@ -160,7 +162,7 @@ class Values:
     #: Whether figures are those at matched violation, or those of the policies as published.
     matched: bool
     #: The policy that the verdict takes, or None.
-    taken: str | None = None
+    verdict_policy: str | None = None
 
     @property
     def best(self) -> str | None:
@@ -181,8 +183,8 @@ class Values:
         """Our own policy; else the one that is taken, or the least wasteful one that is no simple rule."""
         rows = [row for row in self.rows() if row.kind not in WITHOUT_SAVING and row.over is not None]
         our_policy = next((row.policy for row in self.rows() if row.kind == PolicyKind.OURS), None)
-        if our_policy is not None or self.taken in self.names():
-            return our_policy or self.taken
+        if our_policy is not None or self.verdict_policy in self.names():
+            return our_policy or self.verdict_policy
         plain = tuple(kind for kind in PolicyKind if kind.plain)
         rows = [row for row in rows if row.kind not in plain] or [row for row in rows if not row.best]
         return min(rows, key=lambda row: row.over or 0.0).policy if rows else None
@@ -367,7 +369,7 @@ def typical_seconds(trace_set_id: str) -> float:
 
 def verdict_of(result: Result, view: View) -> Verdict | None:
     """The verdict of a comparison with the policies and prices of an address; None for one of long ago."""
-    return verdict(result.report, view.taken, view.prices)
+    return verdict(result.report, view.chosen_policies, view.prices)
 
 
 def values_of(result: Result, view: View) -> Values:
@@ -394,6 +396,6 @@ def manifest(choice: Choice, result: Result, view: View, style: str) -> str:
 
 def manifest_address(choice: Choice, result: Result, view: View, style: str) -> str:
     """Where that file can be downloaded."""
-    chosen = {name: view.query.get(name) for name in (*TAKEN.values(), *PRICES)}
+    chosen = {name: view.query.get(name) for name in (*POLICY_PARAMETERS.values(), *PRICES)}
     query = {**choice.query(), **{name: value for name, value in chosen.items() if value}}
     return f"/api/provisioning/{result.id}/verdict/{style}?{urlencode(query)}"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from app.pages.provisioning.results import Values, View
 
 
-SHOWN = 12
+MAX_WORST = 12
 
 
 def worst_table(values: Values, policies: Sequence[str], resource: str) -> Table:
@@ -57,7 +57,7 @@ def worst_card(
     policy = view.policy if view.policy in values.names() else values.ours()
     worst = worst_table(values, [policy] if policy else [], view.resource)
     if worst.rows:
-        few = replace(worst, rows=list(worst.rows)[:SHOWN])
+        few = replace(worst, rows=list(worst.rows)[:MAX_WORST])
         cells = {
             "execution": lambda row: _link(row["execution"], choice, row["policy"], evaluation),
             "under_time_0": lambda row: _under(row["under_time_0"]),

@@ -17,7 +17,7 @@ from app.figures.runs.board_picture import PictureRow, board_picture
 from app.pages.runs import stored
 from app.pages.runs.measures import EXCEPT, describe_difference, format_measure, kind_of
 from app.pages.runs.query import COLUMNS, LEDGER, join_keys
-from app.pages.runs.selection import MOST_DRAWN, toggled
+from app.pages.runs.selection import MAX_DRAWN, toggle_policy
 from app.pages.runs.stored import format_relative
 from app.ui.basics import Node, aria, card, data, gain_dot, icon, notice, scrolling
 from app.ui.graph import graph
@@ -490,10 +490,10 @@ def _line(at: int, line: Line) -> Node:
 
 def _switch(side: Side, style: ArmStyle | None, of: _Board) -> Node:
     """The swatch that a policy has in the figures, which takes it out of them or puts it in."""
-    arms = toggled(of.selection, side)
+    arms = toggle_policy(of.selection, side)
     swatch = html.Span(className=f"swatch {style.swatch if style is not None else 'off'}")
     if arms is None:
-        why = f"At most {MOST_DRAWN} policies are drawn" if style is None else "The only one that is drawn"
+        why = f"At most {MAX_DRAWN} policies are drawn" if style is None else "The only one that is drawn"
         return html.Span([swatch, html.Span(why, className="sr")], title=why, className="switch")
     text = f"{'Hide' if style is not None else 'Draw'} {side.title} in the figures"
     return link(swatch, of.view.query(arms=arms), className="switch", title=text, **aria(label=text))

@@ -95,7 +95,7 @@ def first_draft(source: str | None) -> dict[str, Any]:
 # A trace set's executions as jobs.
 
 TRACES = "trace-jobs"
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 _KEPT_FIELDS = ("engine", "docker", "policies", "baseline", "seeds")
 
 
@@ -161,8 +161,8 @@ def describe_jobs(converted: ConvertedJobs) -> list[Node]:
     if converted.notes:
         parts.append(notice("warn", " ".join(converted.notes), strong="Uncertain."))
     if converted.left_out:
-        named = " ".join(each.reason for each in converted.left_out[:_MOST_NAMED])
-        more = len(converted.left_out) - _MOST_NAMED
+        named = " ".join(each.reason for each in converted.left_out[:_MAX_NAMED])
+        more = len(converted.left_out) - _MAX_NAMED
         others = f" And {more:,} more." if more > 0 else ""
         parts.append(notice("warn", f"{named}{others}", strong=f"{len(converted.left_out):,} left out."))
     return parts
@@ -170,7 +170,7 @@ def describe_jobs(converted: ConvertedJobs) -> list[Node]:
 
 # The page.
 
-_MOST_LINES = 400
+_MAX_LINES = 400
 _KEEP_OPTIONS = [
     {"value": Keep.FIRST.value, "label": "First seed"},
     {"value": Keep.ALL.value, "label": "All seeds"},
@@ -255,20 +255,20 @@ def preview(text: str) -> list[Node]:
         )
     elif problem is not None:
         message = notice("bad", problem.hint, strong=problem.message)
-    return [message, numbered(text, problem.line if problem else None)]
+    return [message, numbered_lines(text, problem.line if problem else None)]
 
 
-def numbered(text: str, wrong: int | None) -> html.Div:
+def numbered_lines(text: str, wrong: int | None) -> html.Div:
     """A text with numbered lines, one of them marked as wrong; a long one is cut around it."""
     lines = text.splitlines()
-    first = max(0, (wrong or 1) - _MOST_LINES // 2) if len(lines) > _MOST_LINES else 0
+    first = max(0, (wrong or 1) - _MAX_LINES // 2) if len(lines) > _MAX_LINES else 0
     rows = [
         html.Div(
             [html.Span(str(at), className="n"), html.Code(line or " ")],
             className="line bad" if at == wrong else "line",
             **(aria(label=f"Line {at} is wrong") | {"role": "group"} if at == wrong else {}),
         )
-        for at, line in enumerate(lines[first : first + _MOST_LINES], first + 1)
+        for at, line in enumerate(lines[first : first + _MAX_LINES], first + 1)
     ]
     return html.Div(
         rows, className="yaml", tabIndex="0", role="region", **aria(label="The experiment as YAML")

@@ -57,8 +57,8 @@ def _key(each: DrawnRun, style: ArmStyle, view: View, kind: str) -> html.Span | 
     return link(label, view.query(lit=each.side.key), className="armkey", title=text, **aria(label=text))
 
 
-_MOST_GROUPED, _MOST_OF_POLICY = 160, 6
-_MOST_JOBS = 400
+_MAX_GROUPED, _MAX_OF_POLICY = 160, 6
+_MAX_JOBS = 400
 
 
 def times(each: DrawnRun, jobs: Sequence[str], measure: str) -> Times:
@@ -69,9 +69,9 @@ def times(each: DrawnRun, jobs: Sequence[str], measure: str) -> Times:
 
 def usual_bars(jobs: int, arms: int) -> str:
     """How so many jobs and policies are best drawn."""
-    if jobs <= _MOST_OF_POLICY and arms > jobs:
+    if jobs <= _MAX_OF_POLICY and arms > jobs:
         return "policy"
-    return "job" if jobs * arms <= _MOST_GROUPED and arms <= _MOST_OF_POLICY else "rows"
+    return "job" if jobs * arms <= _MAX_GROUPED and arms <= _MAX_OF_POLICY else "rows"
 
 
 def jobs_card(
@@ -83,11 +83,11 @@ def jobs_card(
     published: Sequence[PublishedFigure],
 ) -> html.Section:
     """The card."""
-    jobs = runs[0].jobs[:_MOST_JOBS]
+    jobs = runs[0].jobs[:_MAX_JOBS]
     how = view.bars or usual_bars(len(jobs), len(runs))
     arms = [(style, times(each, jobs, view.measure)) for each, style in zip(runs, styles, strict=True)]
     before: Times = times(base, jobs, view.measure) if base is not None else [None] * len(jobs)
-    cut = f", the first {_MOST_JOBS:,}" if len(runs[0].jobs) > _MOST_JOBS else ""
+    cut = f", the first {_MAX_JOBS:,}" if len(runs[0].jobs) > _MAX_JOBS else ""
     keys = arm_keys(zip(runs, styles, strict=True), view) if how == "job" else []
     tools: list[Node] = [_forms(view, how)]
     if how == "table":

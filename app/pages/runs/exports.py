@@ -31,7 +31,7 @@ def _requested(experiment: str) -> tuple[ExperimentInfo, View]:
     return workspace().runs.experiment(experiment), View.read(Query(PATH, values))
 
 
-def _drawn(info: ExperimentInfo, view: View) -> list[DrawnRun]:
+def _runs_on_page(info: ExperimentInfo, view: View) -> list[DrawnRun]:
     selection = select(info, view)
     runs = drawn_runs(selection.drawn, drawn_seed(view, selection.seeds)) if selection.seeds else []
     if not runs:
@@ -70,14 +70,14 @@ def export_loads(experiment: str) -> Table:
 def export_completion(experiment: str) -> Table:
     """What is drawn of every job, a column for each policy; seconds."""
     info, view = _requested(experiment)
-    return completion.jobs_table(info.name, _drawn(info, view), view.measure)
+    return completion.jobs_table(info.name, _runs_on_page(info, view), view.measure)
 
 
 @table_route(blueprint, "/api/experiments/<experiment>/learning.csv")
 def export_learning(experiment: str) -> Table:
     """Loss and growth: a row for each policy, job and interval; without a job, those of all together."""
     info, view = _requested(experiment)
-    runs = [each for each in _drawn(info, view) if each.facts is not None]
+    runs = [each for each in _runs_on_page(info, view) if each.facts is not None]
     if not runs:
         raise NotFoundError("Time series were not saved for this seed.", "Choose the first seed.")
     columns = _columns("policy", "job", "from_s", "to_s", "loss_at_end", "growth_per_s")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from core.runs.values import ExperimentInfo, RunInfo
     from core.workspace.ledgers import Tick
 
-_MOST_SIDES = 5
+_MAX_SIDES = 5
 _FIGURES: dict[str, Any] = {**figure_id(""), "name": ALL}
 
 
@@ -52,7 +52,7 @@ def ledger_page(info: ExperimentInfo, view: View) -> list[Node]:
         view.query(look=None, of=None, tick=None, job=None, page=None),
         "chevron-left",
     )
-    near = with_runs if len(with_runs) <= _MOST_SIDES else selection.drawn
+    near = with_runs if len(with_runs) <= _MAX_SIDES else selection.drawn
     options = {each.key: each.title for each in near} | {side.key: side.title}
     run = side.runs.get(view.seed if view.seed is not None else min(side.runs, default=0))
     ticks = workspace().runs.ledgers.ticks(run) if run else []
@@ -168,7 +168,7 @@ def _queue_card(series: Mapping[str, Any], end: float, time: float | None, run: 
     states = ["waiting", "running"]
     if any(span.state == "paused" for span in spans(series)):
         states.append("paused")
-    cut = f", the first {timelines.MOST_ROWS} of {len(jobs):,}" if len(jobs) > timelines.MOST_ROWS else ""
+    cut = f", the first {timelines.MAX_ROWS} of {len(jobs):,}" if len(jobs) > timelines.MAX_ROWS else ""
     keys = state_keys(*states)
     if any("due" in lines for lines in series["jobs"].values()):
         keys.append(html.Span("deadline", className="key until"))
@@ -189,7 +189,7 @@ def _queue_card(series: Mapping[str, Any], end: float, time: float | None, run: 
 
 def _cores_card(series: Mapping[str, Any], time: float, run: str, view: View) -> html.Section:
     """Cores given and used, and threads, of a few jobs over the time in which they are there."""
-    chosen, jobs, view = _chosen(series, time, view)
+    chosen, jobs, view = _choose_jobs(series, time, view)
     rows = cpu.core_rows(series, chosen)
     top = cpu.highest(rows)
     start, end = _window(series, chosen)
@@ -216,7 +216,7 @@ def _cores_card(series: Mapping[str, Any], time: float, run: str, view: View) ->
     )
 
 
-def _chosen(series: Mapping[str, Any], time: float, view: View) -> tuple[list[str], list[str], View]:
+def _choose_jobs(series: Mapping[str, Any], time: float, view: View) -> tuple[list[str], list[str], View]:
     """The jobs that are drawn and those that they are among; without a page, those that run at the tick."""
     jobs = [str(view.job)] if view.job in series["jobs"] else list(series["jobs"])
     if view.query.get("page") is None:

@@ -12,7 +12,7 @@ from app.context import cached, workspace
 from app.figures.runs.comparison import LoadPoint, arm_styles, load_lines
 from app.pages.runs import stored
 from app.pages.runs.query import ACT
-from app.pages.runs.selection import MOST_DRAWN
+from app.pages.runs.selection import MAX_DRAWN
 from app.ui.basics import Node, button, card, data
 from app.ui.graph import graph
 from app.ui.tables import export_menu
@@ -71,7 +71,9 @@ def loads_card(info: ExperimentInfo, selection: Selection, csv: str) -> Node:
     if info.experiment.arrivals.by != "load":
         return None
     by_load = experiments_at_loads(info)
-    curves = [(style, deadlines_met_at_loads(side.label, by_load)) for side, style in _drawn(selection)]
+    curves = [
+        (style, deadlines_met_at_loads(side.label, by_load)) for side, style in _policies_on_loads(selection)
+    ]
     curves = [(style, points) for style, points in curves if points]
     if not curves:
         return None
@@ -96,9 +98,9 @@ def loads_card(info: ExperimentInfo, selection: Selection, csv: str) -> Node:
     )
 
 
-def _drawn(selection: Selection) -> list[tuple[Side, ArmStyle]]:
+def _policies_on_loads(selection: Selection) -> list[tuple[Side, ArmStyle]]:
     """All policies, or those that are drawn elsewhere, too, where they are too many."""
-    sides = selection.sides if len(selection.sides) <= MOST_DRAWN else selection.drawn
+    sides = selection.sides if len(selection.sides) <= MAX_DRAWN else selection.drawn
     lit = next(
         (
             side.key

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 ENDS = "| done, × failed or refused"
 """The marks at the ends of the lives of jobs."""
 _FEW_WORKERS = 8
-_MOST_BANDS, _MOST_LISTED = 40, 200
-_MOST_JOBS = 300
+_MAX_BANDS, _MAX_LISTED = 40, 200
+_MAX_JOBS = 300
 
 
 def over_time_cards(runs: Sequence[DrawnRun], styles: Sequence[ArmStyle], view: View, csv: str) -> list[Node]:
@@ -168,8 +168,8 @@ def _lists_card(each: DrawnRun, end: float) -> Node:
         return None
     return _run_card(
         each, "bands", "Lists", "The list of each job over time",
-        lambda: timelines.label_bands(each.series, names, each.jobs[:_MOST_LISTED], end), end,
-        note=f"one row is one job{_first_of(each.jobs, _MOST_LISTED)}", tools=_label_keys(names),
+        lambda: timelines.label_bands(each.series, names, each.jobs[:_MAX_LISTED], end), end,
+        note=f"one row is one job{_first_of(each.jobs, _MAX_LISTED)}", tools=_label_keys(names),
     )  # fmt: skip
 
 
@@ -179,7 +179,7 @@ def _queue_card(each: DrawnRun, end: float) -> html.Section:
     return _run_card(
         each, "queue", "Queue", "Jobs waiting over time and the life of each job",
         lambda: timelines.lives(each.series, jobs, end), end,
-        note=f"a row is a job{_first_of(jobs, timelines.MOST_ROWS)}; {ENDS}",
+        note=f"a row is a job{_first_of(jobs, timelines.MAX_ROWS)}; {ENDS}",
         tools=state_keys("waiting", "running", *(["paused"] if each.result.pauses else [])),
     )  # fmt: skip
 
@@ -207,7 +207,7 @@ def _workers_card(each: DrawnRun, end: float) -> html.Section:
 
     def make() -> go.Figure:
         series = each.series
-        rows = cpu.worker_rows(series)[:_MOST_LISTED]
+        rows = cpu.worker_rows(series)[:_MAX_LISTED]
         if few:
             return cpu.cpu_rows(series, rows, end, each.facts.largest if each.facts else 1.0)
         bounds, values = cpu.coarsen(series, [row.used for row in rows])
@@ -222,11 +222,11 @@ def _workers_card(each: DrawnRun, end: float) -> html.Section:
 
 def _bands_card(each: DrawnRun, view: View, end: float, top: float) -> html.Section:
     """CPU of every job of one run in one chart."""
-    jobs = each.jobs[:_MOST_BANDS]
+    jobs = each.jobs[:_MAX_BANDS]
     return _run_card(
         each, "stack", "CPU per job", "CPU of every job",
         lambda: cpu.job_areas(each.series, jobs, end, top, view.job), end, top, view.job,
-        note=f"a band is a job{_first_of(each.jobs, _MOST_BANDS)}",
+        note=f"a band is a job{_first_of(each.jobs, _MAX_BANDS)}",
     )  # fmt: skip
 
 
@@ -294,8 +294,8 @@ def learning_curves(run: str, step: float, end: float) -> LearningCurves | None:
 def _learning_cards(pairs: Sequence[tuple[DrawnRun, ArmStyle]], view: View, csv: str) -> list[Node]:
     """ΣG and the mean loss of all drawn policies, and loss or growth of a few jobs."""
     jobs = pairs[0][0].jobs
-    if len(jobs) > _MOST_JOBS:
-        text = f"Loss and growth are drawn for runs of at most {_MOST_JOBS:,} jobs."
+    if len(jobs) > _MAX_JOBS:
+        text = f"Loss and growth are drawn for runs of at most {_MAX_JOBS:,} jobs."
         return [notice("info", text, strong=f"This run has {len(jobs):,} jobs.")]
     end = common_end([each for each, _ in pairs])
     step = step_for(end / 1.04)

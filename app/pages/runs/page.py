@@ -19,7 +19,7 @@ from app.pages.runs.experiment import experiment_page, has_new_seeds, head, is_p
 from app.pages.runs.ledger import ledger_page, run_page
 from app.pages.runs.listing import list_page
 from app.pages.runs.query import ACT, BUILD, EXPERIMENT, LEDGER, PATH, View, join_keys
-from app.pages.runs.selection import MOST_DRAWN, select
+from app.pages.runs.selection import MAX_DRAWN, select
 from app.ui import task_card
 from app.ui.links import Query
 from app.ui.page import Page, Room, notify, safe_page
@@ -135,7 +135,7 @@ def choose(values: list[str | None], ids: list[dict[str, str]], search: str | No
     current = {"base": selection.base.key, "job": view.job}
     changes = {name: value for name, value in chosen.items() if name in current and value != current[name]}
     if rival := chosen.get("rival"):
-        keys = [side.key for side in selection.drawn][: MOST_DRAWN - 1]
+        keys = [side.key for side in selection.drawn][: MAX_DRAWN - 1]
         changes |= {"arms": join_keys([*keys, rival]), "lit": rival}
     return f"?{view.query.search(**changes)}" if changes else dash.no_update
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from core.experiments.outcome import RunResult
     from core.runs.values import ExperimentInfo
 
-MOST_DRAWN = 8
+MAX_DRAWN = 8
 _FEW = 6
 
 
@@ -59,7 +59,7 @@ def select(info: ExperimentInfo, view: View) -> Selection:
     if base not in ran:
         base = ran[0]
     requested = [every[key] for key in split_keys(view.arms) if key in every and every[key] in ran]
-    drawn_sides = (requested or _usual(ran, base))[:MOST_DRAWN]
+    drawn_sides = (requested or _usual(ran, base))[:MAX_DRAWN]
     lit = every.get(view.lit or "")
     others_drawn = [side for side in drawn_sides if side is not base]
     last = lit if lit in drawn_sides else others_drawn[-1] if others_drawn else None
@@ -84,12 +84,12 @@ def _place(sides: Sequence[Side], side: Side) -> int:
     return next((at for at, each in enumerate(sides) if each.key == side.key), -1)
 
 
-def toggled(selection: Selection, side: Side) -> str | None:
+def toggle_policy(selection: Selection, side: Side) -> str | None:
     """The keys of the drawn policies with one more or one fewer; None where that is not possible."""
     keys = [each.key for each in selection.drawn]
     if side.key in keys:
         return join_keys(key for key in keys if key != side.key) if len(keys) > 1 else None
-    if len(keys) >= MOST_DRAWN:
+    if len(keys) >= MAX_DRAWN:
         return None
     order = [each.key for each in selection.sides if each.key in (*keys, side.key)]
     return join_keys(order)

@@ -95,7 +95,7 @@ def list_policies(experiment: Experiment) -> str:
 
 KIND = "simulate"
 UNDER_WAY = (TaskState.QUEUED, TaskState.RUNNING)
-_APART = "@"
+_SEPARATOR = "@"
 _LOOK_BACK = 500
 
 
@@ -140,7 +140,7 @@ def rivals(info: ExperimentInfo) -> dict[str, Side]:
             continue
         for side in sides(other).values():
             if side.runs:
-                key = f"{side.label}{_APART}{other.id}"
+                key = f"{side.label}{_SEPARATOR}{other.id}"
                 by_key[key] = Side(
                     key, f"{side.label} · {other.name}", side.policy, side.settings, other.id, side.runs
                 )

@@ -189,8 +189,8 @@ def trigger_words(entry: Entry) -> str:
     return f"At {format_duration(time)}: {TRIGGERS.get(trigger, trigger)}."
 
 
-_MOST_ROWS, _TALL = 200, 24
-_MOST_MOMENTS = 60
+_MAX_ROWS, _TALL = 200, 24
+_MAX_MOMENTS = 60
 _HEAVY = {
     "NL": "heavy",
     "PC": "heavy",
@@ -233,8 +233,8 @@ def tick_body(run: str, tick: int, job: str | None) -> list[Node]:
 
 def _jobs(entry: Entry, visible: Sequence[Line], every: int, tick: int) -> html.Section:
     ordered = (
-        sorted(visible, key=lambda each: not each.decided)[:_MOST_ROWS]
-        if len(visible) > _MOST_ROWS
+        sorted(visible, key=lambda each: not each.decided)[:_MAX_ROWS]
+        if len(visible) > _MAX_ROWS
         else visible
     )
     table = html_table(
@@ -312,7 +312,7 @@ def _why(reason: Reason) -> html.Div:
 
 def _decision(entry: Entry, job: str | None) -> html.Section:
     actions = [action for action in entry.actions if job in (None, action.job)]
-    items = [html.Li([icon("arrow-right", "sm"), describe_action(action)]) for action in actions[:_MOST_ROWS]]
+    items = [html.Li([icon("arrow-right", "sm"), describe_action(action)]) for action in actions[:_MAX_ROWS]]
     failed = [
         html.Li([icon("alert-triangle", "sm warn"), f"{describe_action(each.action)}: {each.why}"])
         for each in (*entry.observation.failures, *entry.failures)
@@ -348,7 +348,7 @@ def _workers(entry: Entry) -> html.Section:
         Column("jobs", "Jobs", format_count, lambda worker: counts.get(worker.id, 0)),
         Column("cpu", "CPU", _used_cores, lambda worker: worker),
     )
-    table = Table("workers", columns, entry.observation.workers[:_MOST_ROWS])
+    table = Table("workers", columns, entry.observation.workers[:_MAX_ROWS])
     return card(
         "Workers",
         html_table(table, "Workers", row_heads=True, look="plain ticks", fit="scroll"),
@@ -363,7 +363,7 @@ def _used_cores(worker: Worker) -> str:
 def _history(series: dict[str, Any], job: str, tick: int) -> html.Section:
     changes = history(series, job)
     near = next((at for at, (number, _) in enumerate(changes) if number >= tick), len(changes))
-    first = max(0, min(near - _MOST_MOMENTS // 2, len(changes) - _MOST_MOMENTS))
+    first = max(0, min(near - _MAX_MOMENTS // 2, len(changes) - _MAX_MOMENTS))
     items = [
         html.Button(
             [
@@ -375,7 +375,7 @@ def _history(series: dict[str, Any], job: str, tick: int) -> html.Section:
             className="moment on" if number == tick else "moment",
             **data(tick=number),
         )
-        for number, what in changes[first : first + _MOST_MOMENTS]
+        for number, what in changes[first : first + _MAX_MOMENTS]
     ]
     return card(
         f"Changes of {job}", html.Div(items, className="moments"), note=f"{len(changes):,}", flush=True
@@ -384,7 +384,7 @@ def _history(series: dict[str, Any], job: str, tick: int) -> html.Section:
 
 # Jobs that wait after the tick.
 
-_MOST_WAITING = 50
+_MAX_WAITING = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,7 +436,7 @@ def waiting_card(entry: Entry, series: Mapping[str, Any] | None, job: str | None
     front = _front(reasons, every)
     now = entry.observation.time
     table = html_table(
-        Table("waiting", _WAITING_COLUMNS, visible[:_MOST_WAITING]),
+        Table("waiting", _WAITING_COLUMNS, visible[:_MAX_WAITING]),
         "Jobs that wait",
         cells={
             "waits": lambda each: _waits_cell(each, now),

@@ -14,8 +14,8 @@ from app.context import Choice, address, workspace
 from app.figures.sequences import Node as TreeNode
 from app.figures.sequences import icicle, leaving, matrix, node_link
 from app.pages.sequences.graph import drawn_states, elements, graph_view
-from app.pages.sequences.query import AHEAD, STEPS, name_of, named, written
-from app.pages.sequences.tables import MOST_PATHS, address_of, edge_grid, path_grid
+from app.pages.sequences.query import AHEAD, STEPS, name_of, state_name, written
+from app.pages.sequences.tables import MAX_PATHS, address_of, edge_grid, path_grid
 from app.ui.basics import (
     Node,
     aria,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from core.workspace.sequences import SequenceAnalysis
 
 
-_MOST_NODES, _DEEPEST, _THINNEST, _SMALL_TREE = 400, 7, 0.007, 14
+_MAX_NODES, _DEEPEST, _THINNEST, _SMALL_TREE = 400, 7, 0.007, 14
 
 
 def tree_nodes(tree: PrefixTree) -> list[TreeNode]:
@@ -57,7 +57,7 @@ def tree_nodes(tree: PrefixTree) -> list[TreeNode]:
     total = max(int(tree.count[0]), 1)
     wide = (tree.count >= max(_THINNEST * total, 1)) & (tree.depth <= _DEEPEST)
     chosen = np.flatnonzero(wide)
-    chosen = np.sort(chosen[np.argsort(-tree.count[chosen], kind="stable")][:_MOST_NODES])
+    chosen = np.sort(chosen[np.argsort(-tree.count[chosen], kind="stable")][:_MAX_NODES])
     node_numbers, nodes = {0}, [TreeNode(0, -1, 0, (), "all", int(tree.count[0]))]
     for number in chosen.tolist():
         parent = int(tree.parent[number])
@@ -156,7 +156,7 @@ def after_menu(view: View, after: State) -> Node:
                         state_badges(state),
                         type="button",
                         className=f"btn quiet small{' on' if state == after else ''}",
-                        title=f"{named(state)}: seen {visits:,} times",
+                        title=f"{state_name(state)}: seen {visits:,} times",
                         **data(after=written(state)),
                     )
                     for state, visits in chosen
@@ -195,7 +195,8 @@ def next_view(view: View, after: State) -> Node:
     if outlook.used != after:
         parts.append(
             notice(
-                "info", f"These are too rarely seen together, so what followed {named(outlook.used)} is used."
+                "info",
+                f"These are too rarely seen together, so what followed {state_name(outlook.used)} is used.",
             )
         )
     rows = [_next_row(analysis, outlook, place, descriptions) for place in range(len(outlook.phases))]
@@ -331,7 +332,7 @@ def prototypes_card(view: View, choice: Choice) -> Node:
     return card(
         "Prototypes",
         html.Div(path_grid(view), className="grow"),
-        note=note if paths <= MOST_PATHS else f"{note}; the first {MOST_PATHS} paths, all in the CSV",
+        note=note if paths <= MAX_PATHS else f"{note}; the first {MAX_PATHS} paths, all in the CSV",
         tools=[
             *_other_dwell(view, choice),
             link_button("Skip warm-up" if counts_warmup else "Count warm-up", other, None, "small quiet"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from core.sequences import TransitionGraph
 
 GRAPH = "sequence-graph"
-MOST_STATES = 14
+MAX_STATES = 14
 _MANY_EDGES = 26
 _RADIUS, _WIDER = 150.0, 1.3
 
@@ -32,7 +32,7 @@ _RADIUS, _WIDER = 150.0, 1.3
 def drawn_states(graph: TransitionGraph) -> list[int]:
     """The states to draw, in their order: all, or those seen most often."""
     numbers = sorted(range(len(graph.states)), key=lambda number: (-int(graph.visits[number]), number))
-    chosen = sorted(numbers[:MOST_STATES])
+    chosen = sorted(numbers[:MAX_STATES])
     return sorted(chosen, key=lambda number: tuple(reversed(graph.states[number])))
 
 

@@ -31,7 +31,16 @@ from app.pages.sequences.cards import (
     tree_card,
 )
 from app.pages.sequences.graph import GRAPH, elements
-from app.pages.sequences.query import AHEAD, HIDE, STEPS, View, behind, default_after, state_of, written
+from app.pages.sequences.query import (
+    AHEAD,
+    HIDE,
+    STEPS,
+    View,
+    default_after,
+    matching_executions,
+    state_of,
+    written,
+)
 from app.pages.sequences.tables import EDGES, FILES, address_of, edge_rows
 from app.ui.basics import Node, aria, empty, page_head
 from app.ui.graph import graph, graph_id
@@ -42,10 +51,10 @@ from app.ui.tables import download, grid, page_export
 if TYPE_CHECKING:
     from dash import Dash
 
-    from app.pages.sequences.query import Behind
+    from app.pages.sequences.query import MatchingExecutions
 
 
-_MOST_BEHIND = 2000
+_MAX_BEHIND = 2000
 
 
 def behind_drawer() -> Node:
@@ -65,7 +74,7 @@ def behind_drawer() -> Node:
 
 def behind_view(view: View, pick: str) -> tuple[Node, Node]:
     """The name of what was picked, and the executions behind it."""
-    selection = behind(view, pick)
+    selection = matching_executions(view, pick)
     note = html.Span([selection.note, ". Click a row to open its phases."], className="ink3 small")
     file = download("these executions", address_of(view, "behind"))
     return selection.title, [
@@ -74,8 +83,8 @@ def behind_view(view: View, pick: str) -> tuple[Node, Node]:
     ]
 
 
-def _list(view: View, selection: Behind) -> Node:
-    executions, times = selection.executions[:_MOST_BEHIND].tolist(), selection.times[:_MOST_BEHIND].tolist()
+def _list(view: View, selection: MatchingExecutions) -> Node:
+    executions, times = selection.executions[:_MAX_BEHIND].tolist(), selection.times[:_MAX_BEHIND].tolist()
     if not executions:
         return empty("sitemap", "No execution", "This does not occur in these traces.")
     phases = address("/phases", traces=view.traces, model=view.model)
@@ -287,7 +296,7 @@ def layout(traces: str | None = None, model: str | None = None, **query: str) ->
     view = View.of(pair[0].id, pair[1].id, query)
     if not view.analysis().sequences.n_runs:
         return [page_head("Sequences"), too_short(choice, view.analysis().sequences.n_executions)]
-    after = _after(view)
+    after = _after_state(view)
     cards = [
         prototypes_card(view, choice),
         next_card(view, after),
@@ -307,7 +316,7 @@ def layout(traces: str | None = None, model: str | None = None, **query: str) ->
     ]
 
 
-def _after(view: View) -> tuple[int, ...]:
+def _after_state(view: View) -> tuple[int, ...]:
     """The state of the address if its phases occur; else the one seen most often."""
     after, analysis = state_of(view.after), view.analysis()
     occurs = after and set(after) <= set(analysis.sequences.phases)

@@ -75,7 +75,7 @@ def name_of(phase: int) -> str:
     return "end" if phase == END else phase_name(phase)
 
 
-def named(state: Sequence[int]) -> str:
+def state_name(state: Sequence[int]) -> str:
     """A state as people read it: ``φ3 › φ5``."""
     return " › ".join(name_of(phase) for phase in state)
 
@@ -96,7 +96,7 @@ def default_after(analysis: SequenceAnalysis, memory: int) -> State:
 
 
 @dataclass(frozen=True, slots=True)
-class Behind:
+class MatchingExecutions:
     """The executions behind something that was picked: what it is, who they are, how often each did it."""
 
     title: str
@@ -105,7 +105,7 @@ class Behind:
     times: IntArray
 
 
-def behind(view: View, pick: str) -> Behind:
+def matching_executions(view: View, pick: str) -> MatchingExecutions:
     """Find the executions behind a pick.
 
     Raises
@@ -115,14 +115,16 @@ def behind(view: View, pick: str) -> Behind:
     """
     kind, _, target = pick.partition(":")
     selection = (
-        _behind_state(view, kind, target) if kind in {"node", "edge"} else _behind_tree(view, kind, target)
+        _executions_of_state(view, kind, target)
+        if kind in {"node", "edge"}
+        else _executions_of_node(view, kind, target)
     )
     if selection is None:
         raise NotFoundError("What this address points to is not in these sequences.", "Click something else.")
     return selection
 
 
-def _behind_state(view: View, kind: str, states: str) -> Behind | None:
+def _executions_of_state(view: View, kind: str, states: str) -> MatchingExecutions | None:
     text, _, target = states.partition(":")
     state, to = state_of(text), state_of(target) if kind == "edge" else ()
     if not state or (kind == "edge" and len(to) != 1):
@@ -130,13 +132,17 @@ def _behind_state(view: View, kind: str, states: str) -> Behind | None:
     graph, analysis = view.analysis().graph(view.memory, view.step), view.analysis()
     if state == (END,):
         last = np.flatnonzero(np.diff(analysis.sequences.offsets) > 0)
-        return Behind("The end", _said(len(last), len(last), analysis), last, np.ones_like(last))
+        return MatchingExecutions(
+            "The end", _describe_counts(len(last), len(last), analysis), last, np.ones_like(last)
+        )
     executions, times = graph.executions(state, to[0] if to else None)
-    title = f"{named(state)} → {name_of(to[0])}" if to else named(state)
-    return Behind(title, _said(len(executions), int(times.sum()), analysis), executions, times)
+    title = f"{state_name(state)} → {name_of(to[0])}" if to else state_name(state)
+    return MatchingExecutions(
+        title, _describe_counts(len(executions), int(times.sum()), analysis), executions, times
+    )
 
 
-def _behind_tree(view: View, kind: str, number: str) -> Behind | None:
+def _executions_of_node(view: View, kind: str, number: str) -> MatchingExecutions | None:
     analysis = view.analysis()
     tree = analysis.tree
     if kind not in {"path", "tree"} or not number.isdigit() or int(number) >= tree.n_nodes:
@@ -145,15 +151,15 @@ def _behind_tree(view: View, kind: str, number: str) -> Behind | None:
     executions = np.flatnonzero(tree.end == node) if kind == "path" else tree.executions(node)
     title = written_path(tree.path(node)) if node or kind == "path" else "All executions"
     more = " and what follows" if kind == "tree" and node else ""
-    return Behind(
+    return MatchingExecutions(
         f"{title}{more}",
-        _said(len(executions), len(executions), analysis),
+        _describe_counts(len(executions), len(executions), analysis),
         executions,
         np.ones_like(executions),
     )
 
 
-def _said(executions: int, times: int, analysis: SequenceAnalysis) -> str:
+def _describe_counts(executions: int, times: int, analysis: SequenceAnalysis) -> str:
     share = format_share(executions / max(analysis.sequences.n_executions, 1))
     often = f", {times:,} times" if times > executions else ""
     return f"{executions:,} execution{'' if executions == 1 else 's'} ({share}){often}"

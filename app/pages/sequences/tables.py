@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from flask import Blueprint, request
 
 from app.context import cached, workspace
-from app.pages.sequences.query import View, behind, name_of, named, state_of, written, written_path
+from app.pages.sequences.query import (
+    View,
+    matching_executions,
+    name_of,
+    state_name,
+    state_of,
+    written,
+    written_path,
+)
 from app.ui.phases import strips
 from app.ui.tables import grid_rows, table_grid, table_route
 from core.errors import InputError
@@ -21,9 +29,9 @@ if TYPE_CHECKING:
     from core.sequences import TransitionGraph, TreePath
 
 PATHS, EDGES = "sequence-paths", "sequence-edges"
-MOST_PATHS = 600
+MAX_PATHS = 600
 GRAPH_HEIGHT = 336
-_MOST_ELEMENTS = 14
+_MAX_ELEMENTS = 14
 
 blueprint = Blueprint("sequences", __name__)
 _BASE = "/api/traces/<trace_set_id>/sequences/<model_id>"
@@ -94,7 +102,7 @@ def path_rows(view: View) -> list[dict[str, Any]]:
 
 
 def _path_rows(view: View) -> list[dict[str, Any]]:
-    top_paths = view.analysis().paths[:MOST_PATHS]
+    top_paths = view.analysis().paths[:MAX_PATHS]
     largest = top_paths[0].count if top_paths else 1
     examples = strips(workspace().labels.get(view.traces, view.model), [path.example for path in top_paths])
 
@@ -102,13 +110,13 @@ def _path_rows(view: View) -> list[dict[str, Any]]:
         elements = row.path.elements
         return {
             "pick": f"path:{row.path.node}",
-            "elements": [[*each.phases] for each in elements[:_MOST_ELEMENTS]],
-            "more": max(len(elements) - _MOST_ELEMENTS, 0),
+            "elements": [[*each.phases] for each in elements[:_MAX_ELEMENTS]],
+            "more": max(len(elements) - _MAX_ELEMENTS, 0),
             "strip": examples[row.number - 1],
             "width": row.path.count / largest,
         }
 
-    return grid_rows(paths_table(view, MOST_PATHS), parts)
+    return grid_rows(paths_table(view, MAX_PATHS), parts)
 
 
 def path_grid(view: View) -> Node:
@@ -160,11 +168,11 @@ class _Edge(NamedTuple):
 
 
 _EDGE_COLUMNS = (
-    Column("from", "From", value=lambda edge: named(edge.source)),
+    Column("from", "From", value=lambda edge: state_name(edge.source)),
     Column("next_phase", "To", value=lambda edge: name_of(edge.phase)),
     Column("probability", "Probability", partial(format_number, digits=3)),
     Column("count", "Times", format_count, lambda edge: edge.times),
-    Column("to", value=lambda edge: named(edge.target)),
+    Column("to", value=lambda edge: state_name(edge.target)),
 )
 
 
@@ -275,7 +283,7 @@ def next_phases(trace_set_id: str, model_id: str) -> Table:
         ("next", name_of(each.phase), "", each.probability, each.count) for each in outlook.phases
     ]
     rows += [
-        ("left by", named(outlook.used), float(t), float(p), int(n))
+        ("left by", state_name(outlook.used), float(t), float(p), int(n))
         for t, p, n in zip(stays.times, stays.share_left_by, stays.counts, strict=True)
     ]
     return Table(_name(view, "next"), _columns("what", "phase", "seconds", "probability", "count"), rows)
@@ -285,7 +293,7 @@ def next_phases(trace_set_id: str, model_id: str) -> Table:
 def executions_behind(trace_set_id: str, model_id: str) -> Table:
     """The executions behind what was picked."""
     view = _view(trace_set_id, model_id)
-    selection = behind(view, view.pick or "")
+    selection = matching_executions(view, view.pick or "")
     ids = view.analysis().sequences.ids
     pairs = zip(selection.executions.tolist(), selection.times.tolist(), strict=True)
     rows = [(ids[place], times) for place, times in pairs]

@@ -92,7 +92,7 @@ def counts_of(tasks: Sequence[TaskInfo]) -> dict[str, int]:
 def row(task: TaskInfo, href: Query, chosen: str | None) -> html.Div:
     """One task of the list."""
     line = task.error[0] if task.error else task_card.outcome(task) or task.message
-    times = [html.Span(task_card.moment(task.created))]
+    times = [html.Span(task_card.time_text(task.created))]
     if spent := task_card.timing(task):
         times.append(html.Span(spent, className="ink3"))
     ways = list(task_card.actions(task))
@@ -177,11 +177,11 @@ def _name_of(key: str, value: Any) -> Node:
     return dcc.Link(info.name, href=f"{page}={info.id}", className="link")
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, (list, tuple)):
-        return ", ".join(_shown(each) for each in value) or "none"
+        return ", ".join(_value_text(each) for each in value) or "none"
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_shown(each)}" for key, each in value.items())
+        return ", ".join(f"{key} {_value_text(each)}" for key, each in value.items())
     return (
         "default" if value is None else "yes" if value is True else "no" if value is False else text_of(value)
     )
@@ -194,14 +194,14 @@ def parameters(params: Mapping[str, Any]) -> Iterator[tuple[str, Node]]:
             yield from _settings(value)
         else:
             label = _LABELS.get(key, key.replace("_", " ").capitalize())
-            yield label, _name_of(key, value) or _shown(value)
+            yield label, _name_of(key, value) or _value_text(value)
 
 
 def _settings(values: Mapping[str, Any]) -> Iterator[tuple[str, Node]]:
     for spec in describe(PhaseSettings):
         if spec.name in values:
             value = values[spec.name]
-            yield spec.label, dict(spec.choices).get(value) or f"{_shown(value)} {spec.unit}".strip()
+            yield spec.label, dict(spec.choices).get(value) or f"{_value_text(value)} {spec.unit}".strip()
 
 
 _PARAMETERS = (Column("setting", "Setting"), Column("value", "Value"))
@@ -259,10 +259,10 @@ def _worker() -> tuple[str, Node]:
     return sentence, task_card.no_worker(worker)
 
 
-def _seen(tasks: list[TaskInfo], query: Query, sentence: str) -> str:
+def _page_digest(tasks: list[TaskInfo], query: Query, sentence: str) -> str:
     """Everything that the page shows, in a few bytes: equal texts need no drawing."""
     rows = [(task.id, task.state, round(task.progress, 3), task.message, task.cancelling) for task in tasks]
-    times = [(task_card.moment(task.created), task_card.timing(task)) for task in tasks]
+    times = [(task_card.time_text(task.created), task_card.timing(task)) for task in tasks]
     text = json.dumps([rows, times, sorted(query.values.items()), sentence])
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
@@ -292,7 +292,7 @@ def layout(**values: str) -> Node:
         ),
         dcc.Interval(id="tasks-tick", interval=1000),
         dcc.Store(id="tasks-look"),
-        dcc.Store(id="tasks-seen", data=[_seen(tasks, query, sentence), 0]),
+        dcc.Store(id="tasks-seen", data=[_page_digest(tasks, query, sentence), 0]),
         *task_card.plumbing(),
     ]
 
@@ -303,7 +303,7 @@ def _refresh(search: str | None, last_seen: list[Any]) -> tuple[Any, ...]:
     tasks = space.tasks.list(LIMIT)
     sentence, warning = _worker()
     chosen, keep = query.get("task"), dash.no_update
-    now, log = _seen(tasks, query, sentence), space.tasks.log(chosen) if chosen else []
+    now, log = _page_digest(tasks, query, sentence), space.tasks.log(chosen) if chosen else []
     lines = log_lines(chosen) if chosen and len(log) != last_seen[1] else keep
     if now == last_seen[0] and lines is keep:
         return keep, keep, keep, keep

@@ -167,14 +167,14 @@ def act(action: dict[str, Any], query: dict[str, str], refresh: Callable[[dict[s
         return None
     _CHANGES[what](target)
     set_props("changed", {"data": f"{what} {target}"})
-    dropped = _gone(what, target, query)
+    dropped = _stale_parameters(what, target, query)
     if dropped:
         return {key: value for key, value in query.items() if key not in dropped}
     refresh(query)
     return None
 
 
-def _gone(what: str, target: str, query: dict[str, str]) -> set[str]:
+def _stale_parameters(what: str, target: str, query: dict[str, str]) -> set[str]:
     """The parameters of the address that stand for what is no longer there."""
     if what == "discard" and upload_of(query.get("task")) == target:
         return {"task"}

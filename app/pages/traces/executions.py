@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 blueprint = Blueprint("traces", __name__)
 
 GRID = "executions-grid"
-_MOST_ATTRIBUTES = 4
+_MAX_ATTRIBUTES = 4
 _SHORT = 15
 _LARGE = 1e7
 _DATA = "executions-data"
@@ -123,7 +123,7 @@ def executions_table(trace_set_id: str) -> Table:
     units = {feature.role: feature.unit for feature in reversed(info.features)}
     attributes = [name for name in summary.columns if name not in ("execution", *_QUANTITIES, *_FILE_ONLY)]
     columns = [
-        _column(name, units, titled=name in {"execution", *attributes[:_MOST_ATTRIBUTES]})
+        _column(name, units, titled=name in {"execution", *attributes[:_MAX_ATTRIBUTES]})
         for name in summary.columns
     ]
     return Table(info.name, columns, summary.itertuples(index=False, name=None))

@@ -198,7 +198,7 @@ def _running(task: TaskInfo) -> list[Node]:
 
 def _ended(task: TaskInfo) -> list[Node]:
     if task.state is TaskState.DONE:
-        return _done(task)
+        return _finished(task)
     if task.state is TaskState.CANCELLED:
         return [notice("info", "Nothing was imported.", strong="Cancelled.", actions=_ways_out(task))]
     message, hint = task.error or ("The import failed.", "Try again.")
@@ -206,7 +206,7 @@ def _ended(task: TaskInfo) -> list[Node]:
     return [notice(kind, hint, strong=message, actions=_ways_out(task)), *_why(task)]
 
 
-def _done(task: TaskInfo) -> list[Node]:
+def _finished(task: TaskInfo) -> list[Node]:
     info = trace_set_of(task)
     if info is None:
         return [notice("info", "The trace set has been deleted since.", strong="Imported.")]

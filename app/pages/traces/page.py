@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from core.workspace.records import TaskInfo, UploadInfo
 
 
-_MOST_TASKS = 200
+_MAX_TASKS = 200
 PICKED = "picked-upload"
 """The type in the ids of the boxes that pick waiting files."""
 
@@ -83,7 +83,7 @@ def upload_list() -> list[Node]:
 def waiting_uploads(but: str | None = None) -> list[UploadInfo]:
     """The files that have arrived and that no task is reading."""
     space = workspace()
-    unfinished = space.tasks.list(_MOST_TASKS, [TaskState.QUEUED, TaskState.RUNNING])
+    unfinished = space.tasks.list(_MAX_TASKS, [TaskState.QUEUED, TaskState.RUNNING])
     excluded = {task.params.get("upload") for task in unfinished} | {but}
     return [info for info in space.uploads.list() if info.id not in excluded]
 
@@ -112,12 +112,12 @@ def pending(but: str | None = None) -> list[Node]:
 
 def _sets_of_uploads() -> dict[str, str]:
     """The name of the trace set that was last made of each upload."""
-    imports = workspace().tasks.list(_MOST_TASKS, [TaskState.DONE], task_card.importing())
+    imports = workspace().tasks.list(_MAX_TASKS, [TaskState.DONE], task_card.importing())
     sets = {task.params.get("upload"): trace_set_of(task) for task in reversed(imports)}
     return {str(upload): info.name for upload, info in sets.items() if info is not None}
 
 
-def joined(uploads: Sequence[str]) -> list[str]:
+def join_files(uploads: Sequence[str]) -> list[str]:
     """Make one upload of files that belong together, and say which do not and why; the new ids."""
     joined_ids, reasons = workspace().uploads.join(uploads)
     if reasons:
@@ -259,7 +259,7 @@ def register(app: Dash) -> None:
     mapping.register(app)
     executions.register(app)
     actions.register(app, refresh, query_of)
-    for callback, stores in ((act, "traces-act"), (arrived, "upload-done")):
+    for callback, stores in ((act, "traces-act"), (show_arrival, "upload-done")):
         app.callback(
             Output(LOCATION, "search", allow_duplicate=True),
             Input(stores, "data"),
@@ -297,13 +297,13 @@ def act(action: dict[str, Any] | None, search: str | None) -> Any:
     return dash.no_update if after is None else search_of(after)
 
 
-def arrived(arrival: dict[str, Any] | None, search: str | None) -> Any:
+def show_arrival(arrival: dict[str, Any] | None, search: str | None) -> Any:
     """Show the form of what arrived, of files that belong together one; behind another form, list it."""
     if not arrival:
         return dash.no_update
     query, upload_ids = query_of(search), list(arrival["ids"])
     if len(upload_ids) > 1:
-        upload_ids = joined(upload_ids)
+        upload_ids = join_files(upload_ids)
     if not query.get("upload"):
         return search_of({"upload": upload_ids[0]})
     set_props("traces-pending", {"children": _pending(query)})
@@ -318,7 +318,7 @@ def join_picked(clicks: int | None, checked: list[bool], ids: list[dict[str, str
     if len(picked) < 2:
         notify("Tick two or more of them.", "info", title="Nothing to join yet")
         return dash.no_update
-    return search_of({"upload": joined(picked)[0]})
+    return search_of({"upload": join_files(picked)[0]})
 
 
 def follow(_ticks: int, task_id: str, search: str | None) -> tuple[Any, bool, Any]:
@@ -334,7 +334,7 @@ def follow(_ticks: int, task_id: str, search: str | None) -> tuple[Any, bool, An
         path, _, query = (task_card.result_link(following) or "/traces").partition("?")
         set_props(LOCATION, {"pathname": path, "search": f"?{query}"})
         return inside(task), True, dash.no_update
-    return inside(task), True, _made(task, query_of(search))
+    return inside(task), True, _address_after_import(task, query_of(search))
 
 
 def _goes_on(task: TaskInfo) -> bool:
@@ -348,7 +348,7 @@ def choose(trace_set_id: str | None) -> Any:
     return trace_set_id or dash.no_update
 
 
-def _made(task: TaskInfo, query: Query) -> Any:
+def _address_after_import(task: TaskInfo, query: Query) -> Any:
     """The address of the imported set; where the address has moved on to something else, that is kept."""
     info = trace_set_of(task)
     if info is not None and query.get("task") == task.id:

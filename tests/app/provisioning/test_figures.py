@@ -73,7 +73,7 @@ def test_rows_are_sorted_and_the_unknown_comes_last():
 
 @given(st.lists(st.floats(0, 100), max_size=12), st.floats(0.1, 8))
 def test_labels_are_moved_apart_in_their_order(places, gap):
-    moved = frontier.apart(places, gap, 0.0, 100.0)
+    moved = frontier.spread_apart(places, gap, 0.0, 100.0)
     order = sorted(range(len(places)), key=lambda i: places[i])
     for before, here in pairwise(order):
         assert moved[here] - moved[before] >= gap - 1e-9
@@ -147,8 +147,8 @@ def test_totals_draw_demand_last_and_ours_over_rivals():
         age,
         np.full(4, 2 * 2.0**30),
         [
-            totals.Given("ours", totals.OURS, np.full(4, 3 * 2.0**30)),
-            totals.Given("rule", totals.RIVAL, np.full(4, 4 * 2.0**30)),
+            totals.AllocationTotal("ours", totals.OURS, np.full(4, 3 * 2.0**30)),
+            totals.AllocationTotal("rule", totals.RIVAL, np.full(4, 4 * 2.0**30)),
         ],
         Unit.BYTES,
         "Memory",

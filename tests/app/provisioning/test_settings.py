@@ -66,7 +66,7 @@ def own_fields(policy):
 def test_every_setting_of_every_policy_is_in_the_form_and_defaults_change_nothing(name):
     ids, values, checked = own_fields(name)
     assert [each["name"] for each in ids] == [spec.name for spec in describe(POLICIES[name].settings)]
-    given = policy_settings.entered(ids, values, checked)
+    given = policy_settings.entered_values(ids, values, checked)
     assert list(given) == [name]
     assert policy_settings.read_own_settings(given) == ({}, {})
 
@@ -74,7 +74,9 @@ def test_every_setting_of_every_policy_is_in_the_form_and_defaults_change_nothin
 def test_a_setting_of_a_policy_goes_from_the_form_into_the_address_and_the_question(evaluated):
     ids, values, checked = own_fields("vpa")
     values[[each["name"] for each in ids].index("margin")] = "0.3"
-    own_settings, wrong = policy_settings.read_own_settings(policy_settings.entered(ids, values, checked))
+    own_settings, wrong = policy_settings.read_own_settings(
+        policy_settings.entered_values(ids, values, checked)
+    )
     assert (own_settings, wrong) == ({"vpa": {"margin": 0.3}}, {})
     query = {"policies": "vpa", "own": policy_settings.own_settings_text(own_settings) or ""}
     view = View.read(Query("/provisioning", query))

@@ -16,7 +16,7 @@ from app.pages.runs.builder import traces_part
 from app.pages.runs.completion import usual_bars
 from app.pages.runs.measures import kind_of
 from app.pages.runs.query import View, join_keys, split_keys
-from app.pages.runs.selection import select, toggled
+from app.pages.runs.selection import select, toggle_policy
 from app.pages.runs.stored import format_relative
 from app.ui.links import Query
 from core.bootstrap import worker_for
@@ -81,9 +81,9 @@ def test_who_is_drawn_is_in_the_address(place, experiment):
     some = select(info, asked(arms=keys, base="las", lit="fewest"))
     assert [side.key for side in some.drawn] == ["las", "fewest"]
     assert [style.swatch for style in some.styles] == ["base", "lit"]
-    more = toggled(some, usual_.sides[1])
+    more = toggle_policy(some, usual_.sides[1])
     assert split_keys(more) == ["fewest", "half", "las"]
-    assert toggled(select(info, asked(arms="las")), usual_.sides[3]) is None
+    assert toggle_policy(select(info, asked(arms="las")), usual_.sides[3]) is None
     assert select(info, asked(arms="nobody", base="nobody")) == usual_
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from app.figures.runs.comparison import TimeRow, scale, time_bars
 from app.figures.runs.series import counts, edges, endings, expected_ends, queues, spans
-from app.figures.runs.timelines import MOST_ROWS, lives, lives_height
+from app.figures.runs.timelines import MAX_ROWS, lives, lives_height
 from core.experiments.series import Series
 from core.experiments.spec_reader import read_experiment
 from core.runs.runner import run_arm
@@ -81,7 +81,7 @@ def test_many_jobs_have_thin_rows_without_names(turns):
     figure = lives(many, list(many["jobs"]), 100.0)
     assert figure.layout.height == lives_height(300) < 900
     assert len(figure.layout.yaxis2.tickvals) == 0
-    assert len({y for trace in figure.data if trace.type == "bar" for y in trace.y}) <= MOST_ROWS
+    assert len({y for trace in figure.data if trace.type == "bar" for y in trace.y}) <= MAX_ROWS
 
 
 def test_nobody_waits_where_all_start_at_once():
