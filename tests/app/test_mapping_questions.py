@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from app.pages.traces import mapping, mapping_values, page
 from app.pages.traces.mapping_values import answered, mapping_of, suggested
+from app.ui.links import Query
 from core.errors import InputError
 from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import Role
@@ -122,7 +123,7 @@ def test_a_table_whose_columns_are_no_executions_can_be_read_as_it_is_written(pl
     assert "Read it as series" in shown(page.layout(upload=made, **{"as": "table"}))
     at = {"id": made, "as_written": True}
     values = suggested(place.uploads.inspect(made, as_written=True).mapping)
-    task = page.query_of(mapping.start(1, None, values, "Racks", at))["task"]
+    task = Query.parse("", mapping.start(1, None, values, "Racks", at)).values["task"]
     run(place, task)
     (info,) = place.traces.list()
     assert (info.n_executions, [one.name for one in info.features]) == (1, ["rack-1", "rack-2"])

@@ -9,10 +9,12 @@ import pytest
 
 from app.pages.traces import import_card, mapping, page
 from app.pages.traces.import_card import problem_table, summary
+from app.pages.traces.listing import View
 from app.pages.traces.mapping import miniatures
 from app.pages.traces.mapping_form import marks, recognised
 from app.pages.traces.mapping_values import FIELDS, NOTHING, mapping_of, needs_machine, suggested
 from app.pages.traces.page import PICKED, waiting_uploads
+from app.ui.links import Query
 from app.ui.phases import titles
 from core.bootstrap import worker_for
 from core.errors import InputError
@@ -249,14 +251,18 @@ def test_a_file_whose_import_has_doubts_is_not_called_not_imported(place):
     assert "Continue: a.csv" in shown(page.layout())
 
 
+def chosen_by(traces):
+    return View.read(Query("", {"traces": traces})).choice()
+
+
 def test_a_set_in_the_trash_is_not_chosen(place):
     run(place, place.uploads.accept(upload(place, GOOD), None, "One"))
     run(place, place.uploads.accept(upload(place, GOOD), None, "Two"))
     two, one = place.traces.list()
-    assert page.choice_in({"traces": one.id}).traces == one
+    assert chosen_by(one.id).traces == one
     place.traces.trash(one.id)
-    assert page.choice_in({"traces": one.id}).traces == place.traces.get(two.id)
-    assert page.choice_in({"traces": "0" * 16}).traces == place.traces.get(two.id)
+    assert chosen_by(one.id).traces == place.traces.get(two.id)
+    assert chosen_by("0" * 16).traces == place.traces.get(two.id)
     assert "One" in shown(page.layout(show="trash"))
 
 
@@ -316,7 +322,7 @@ def test_files_dropped_at_once_become_one_set(place):
     at = {"id": joined.id, "as_written": False}
     assert mapping.follow(values, at)["blocked"] is False
     search = mapping.start(1, None, values, "", at)
-    task = page.query_of(search)["task"]
+    task = Query.parse("", search).values["task"]
     run(place, task)
     (info,) = place.traces.list()
     assert (info.name, info.n_executions, info.n_samples) == ("cpu + memory", 1, 9)

@@ -14,8 +14,9 @@ from dash import Input, Output, State, dcc, html, set_props
 
 from app.context import LOCATION, workspace
 from app.pages.traces.import_card import report_view, upload_of
-from app.pages.traces.listing import ACTIONS, does
+from app.pages.traces.listing import ACTIONS, View, does
 from app.ui.basics import Node, button, contents, data
+from app.ui.links import Query
 from app.ui.page import notify, sentences
 from core.errors import PhaseDockError
 from core.units import format_bytes
@@ -154,35 +155,35 @@ _CHANGES: dict[str, Callable[[str], None]] = {
 _LEAVES = {"trash": "traces", "discard": "upload", "separate": "upload", "delete-now": "traces"}
 
 
-def act(action: dict[str, Any], query: dict[str, str], refresh: Callable[[dict[str, str]], None]) -> Any:
-    """Do what a button says; returns the address to go to afterwards, or None to stay."""
+def act(action: dict[str, Any], view: View, refresh: Callable[[View], None]) -> Any:
+    """Do what a button says; returns the search part to go to afterwards."""
     what, target = action["act"], action["id"]
     if what in _OPENS:
         _OPENS[what](target)
-        return None
+        return dash.no_update
     _close()
     if what in _TASKS:
-        return {"task": _TASKS[what](target)}
+        return f"?task={_TASKS[what](target)}"
     if what not in _CHANGES:
-        return None
+        return dash.no_update
     _CHANGES[what](target)
     set_props("changed", {"data": f"{what} {target}"})
-    dropped = _stale_parameters(what, target, query)
+    dropped = _stale_parameters(what, target, view)
     if dropped:
-        return {key: value for key, value in query.items() if key not in dropped}
-    refresh(query)
-    return None
+        return view.query(**dict.fromkeys(dropped))
+    refresh(view)
+    return dash.no_update
 
 
-def _stale_parameters(what: str, target: str, query: dict[str, str]) -> set[str]:
+def _stale_parameters(what: str, target: str, view: View) -> set[str]:
     """The parameters of the address that stand for what is no longer there."""
-    if what == "discard" and upload_of(query.get("task")) == target:
+    if what == "discard" and upload_of(view.task) == target:
         return {"task"}
     key = _LEAVES.get(what)
-    return {key, "model"} if key and query.get(key) == target else set()
+    return {key, "model"} if key and view.query.get(key) == target else set()
 
 
-def register(app: Dash, refresh: Callable[[dict[str, str]], None], query_of: Callable[[Any], Any]) -> None:
+def register(app: Dash, refresh: Callable[[View], None]) -> None:
     """Connect the window for a new name."""
 
     @app.callback(
@@ -204,5 +205,5 @@ def register(app: Dash, refresh: Callable[[dict[str, str]], None], query_of: Cal
         _close()
         notify("Its models and links still work.", "ok", title=f"Renamed to “{info.name}”")
         set_props("changed", {"data": f"rename {of} {info.name}"})
-        refresh(query_of(search))
+        refresh(View.read(Query.parse("", search)))
         return None

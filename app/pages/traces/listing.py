@@ -1,13 +1,14 @@
-"""The list of trace sets and the trash, with what can be done to a set."""
+"""The list of trace sets and the trash, with what can be done to a set, and what an address shows of them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from app.context import Choice, address, workspace
+from app.context import Choice, address, chosen, workspace
 from app.ui.basics import (
     Node,
     button,
@@ -21,8 +22,10 @@ from app.ui.basics import (
     state_badge,
     unseen,
 )
+from app.ui.links import PageState, free_text, parameter
 from app.ui.tables import html_table
 from app.ui.task_card import when
+from core.errors import NotFoundError
 from core.tables import Column, Table
 from core.traces.model import Resampling
 from core.units import format_bytes, format_count, format_duration
@@ -36,6 +39,30 @@ _RULES = {Resampling.HOLD: "last value held", Resampling.MEAN: "mean", Resamplin
 
 
 ACTIONS = "traces-act"
+
+
+@dataclass(frozen=True, slots=True)
+class View(PageState):
+    """The choices of the page."""
+
+    #: The set whose executions are listed, and the model that its links name.
+    traces: str | None = free_text()
+    model: str | None = free_text()
+    #: The file whose form is open, and whether it is read as it is written.
+    upload: str | None = free_text()
+    as_written: bool = parameter(lambda value: value == "table", "as")
+    #: The import that is followed.
+    task: str | None = free_text()
+    #: Whether the trash is open.
+    is_trash: bool = parameter(lambda value: value == "trash", "show")
+
+    def choice(self) -> Choice:
+        """The set and the model; a set that is gone or in the trash falls back to the newest."""
+        try:
+            choice = chosen(self.traces, self.model)
+        except NotFoundError:
+            return chosen()
+        return chosen() if choice.traces is not None and choice.traces.trashed else choice
 
 
 def does(act: str, target: str = "") -> dict[str, Any]:

@@ -6,14 +6,14 @@ import under way, ``show=trash`` the trash, and ``traces`` the set whose executi
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlencode
 
 import dash
 import dash_mantine_components as dmc
 from dash import Input, Output, State, dcc, html, set_props
 
-from app.context import LOCATION, Choice, chosen, workspace
+from app.context import LOCATION, workspace
 from app.pages.traces import actions, executions, mapping
 from app.pages.traces.import_card import (
     import_card,
@@ -23,12 +23,12 @@ from app.pages.traces.import_card import (
     unfinished_import,
     upload_of,
 )
-from app.pages.traces.listing import does, nothing_yet, set_list, trash_list
+from app.pages.traces.listing import View, does, nothing_yet, set_list, trash_list
 from app.ui import task_card
 from app.ui.basics import Node, aria, button, card, data, icon, link_button, page_head
+from app.ui.links import Query
 from app.ui.page import Page, Room, notify, safe_page
 from app.ui.task_card import when
-from core.errors import NotFoundError
 from core.units import format_bytes
 from core.workspace.records import TaskState
 from core.workspace.trace_uploads import readable, readable_suffixes
@@ -165,100 +165,72 @@ def _row(info: UploadInfo, link_text: str, became: str = "", ticked: bool = Fals
     )
 
 
-Query = dict[str, str]
-
-
-def query_of(search: str | None) -> Query:
-    """The parameters of an address."""
-    return {key: values[0] for key, values in parse_qs((search or "").lstrip("?")).items()}
-
-
-def search_of(query: Query) -> str:
-    """The parameters as the search part of an address."""
-    return f"?{urlencode(query)}" if query else ""
-
-
-def choice_in(query: Query) -> Choice:
-    """What an address is about; a set that is gone or in the trash falls back to the newest."""
-    try:
-        choice = chosen(query.get("traces"), query.get("model"))
-    except NotFoundError:
-        return chosen()
-    return chosen() if choice.traces is not None and choice.traces.trashed else choice
-
-
 @safe_page("Traces")
-def layout(**query: str) -> Node:
+def layout(**values: str) -> Node:
     """Lay the page out."""
+    view = View.read(Query("", values))
+    parts = [*_adding(view), html.Div(_main(view), id="traces-main", className="stack")]
     return [
-        html.Div(_head(query), id="traces-head"),
-        html.Div(
-            [
-                *_adding(query),
-                html.Div(_main(query), id="traces-main", className="stack"),
-            ],
-            className="stack",
-        ),
+        html.Div(_head(view), id="traces-head"),
+        html.Div(parts, className="stack"),
         *actions.plumbing(),
     ]
 
 
-def _head(query: Query) -> Node:
+def _head(view: View) -> Node:
     space = workspace()
-    if query.get("show") == "trash" or query.get("upload"):
-        lead = "deleted trace sets" if query.get("show") else "choose what the columns are"
+    if view.is_trash or view.upload:
+        lead = "deleted trace sets" if view.is_trash else "choose what the columns are"
         return page_head("Traces", lead, [link_button("All trace sets", "/traces", "arrow-back-up", "small")])
     thrown = len(space.traces.list(trashed=True))
     trash = link_button(f"Trash, {thrown}", "/traces?show=trash", "trash", "small") if thrown else None
     return page_head("Traces", "samples of CPU and memory, execution by execution", [trash] if trash else [])
 
 
-def _adding(query: Query) -> list[Node]:
+def _adding(view: View) -> list[Node]:
     """Everything about files that are not trace sets yet."""
-    upload, task = query.get("upload"), query.get("task") or unfinished_import()
+    upload, task = view.upload, view.task or unfinished_import()
     parts: list[Node] = []
-    if not upload and query.get("show") != "trash":
+    if not upload and not view.is_trash:
         parts.append(drop_zone(workspace().settings.max_upload))
     parts += upload_list()
     if upload:
-        parts.append(mapping.mapping_view(upload, query.get("as") == "table"))
+        parts.append(mapping.mapping_view(upload, view.as_written))
     if task and not upload:
-        parts.append(import_card(task, is_known="traces" in query))
-    parts.append(html.Div(_pending(query), id="traces-pending", className="stack"))
+        parts.append(import_card(task, is_known=view.traces is not None))
+    parts.append(html.Div(_pending(view), id="traces-pending", className="stack"))
     return parts
 
 
-def _main(query: Query) -> list[Node]:
+def _main(view: View) -> list[Node]:
     """The lists of what is stored."""
-    if query.get("upload"):
+    if view.upload:
         return []
-    if query.get("show") == "trash":
+    if view.is_trash:
         return [trash_list()]
-    choice = choice_in(query)
+    choice = view.choice()
     if choice.traces is None:
-        return [] if query.get("task") else [nothing_yet()]
+        return [] if view.task else [nothing_yet()]
     return [set_list(choice.traces.id), html.Div(executions.executions_card(choice), id="trace-executions")]
 
 
-def refresh(query: Query) -> None:
+def refresh(view: View) -> None:
     """Redraw the lists; to be called in a callback."""
-    set_props("traces-main", {"children": _main(query)})
-    set_props("traces-pending", {"children": _pending(query)})
-    set_props("traces-head", {"children": _head(query)})
+    set_props("traces-main", {"children": _main(view)})
+    set_props("traces-pending", {"children": _pending(view)})
+    set_props("traces-head", {"children": _head(view)})
 
 
-def _pending(query: Query) -> list[Node]:
+def _pending(view: View) -> list[Node]:
     """The files that wait, except the one that the screen already shows."""
-    if query.get("show") == "trash":
-        return []
-    return pending(query.get("upload") or upload_of(query.get("task")))
+    return [] if view.is_trash else pending(view.upload or upload_of(view.task))
 
 
 def register(app: Dash) -> None:
     """Connect the callbacks."""
     mapping.register(app)
     executions.register(app)
-    actions.register(app, refresh, query_of)
+    actions.register(app, refresh)
     for callback, stores in ((act, "traces-act"), (show_arrival, "upload-done")):
         app.callback(
             Output(LOCATION, "search", allow_duplicate=True),
@@ -291,22 +263,20 @@ def register(app: Dash) -> None:
 
 def act(action: dict[str, Any] | None, search: str | None) -> Any:
     """Do what a button of the lists asks for; returns the address to go to."""
-    if not action:
-        return dash.no_update
-    after = actions.act(action, query_of(search), refresh)
-    return dash.no_update if after is None else search_of(after)
+    view = View.read(Query.parse("", search))
+    return actions.act(action, view, refresh) if action else dash.no_update
 
 
 def show_arrival(arrival: dict[str, Any] | None, search: str | None) -> Any:
     """Show the form of what arrived, of files that belong together one; behind another form, list it."""
     if not arrival:
         return dash.no_update
-    query, upload_ids = query_of(search), list(arrival["ids"])
+    view, upload_ids = View.read(Query.parse("", search)), list(arrival["ids"])
     if len(upload_ids) > 1:
         upload_ids = join_files(upload_ids)
-    if not query.get("upload"):
-        return search_of({"upload": upload_ids[0]})
-    set_props("traces-pending", {"children": _pending(query)})
+    if not view.upload:
+        return f"?upload={upload_ids[0]}"
+    set_props("traces-pending", {"children": _pending(view)})
     return dash.no_update
 
 
@@ -318,7 +288,7 @@ def join_picked(clicks: int | None, checked: list[bool], ids: list[dict[str, str
     if len(picked) < 2:
         notify("Tick two or more of them.", "info", title="Nothing to join yet")
         return dash.no_update
-    return search_of({"upload": join_files(picked)[0]})
+    return f"?upload={join_files(picked)[0]}"
 
 
 def follow(_ticks: int, task_id: str, search: str | None) -> tuple[Any, bool, Any]:
@@ -334,7 +304,7 @@ def follow(_ticks: int, task_id: str, search: str | None) -> tuple[Any, bool, An
         path, _, query = (task_card.result_link(following) or "/traces").partition("?")
         set_props(LOCATION, {"pathname": path, "search": f"?{query}"})
         return inside(task), True, dash.no_update
-    return inside(task), True, _address_after_import(task, query_of(search))
+    return inside(task), True, _address_after_import(task, View.read(Query.parse("", search)))
 
 
 def _goes_on(task: TaskInfo) -> bool:
@@ -348,12 +318,12 @@ def choose(trace_set_id: str | None) -> Any:
     return trace_set_id or dash.no_update
 
 
-def _address_after_import(task: TaskInfo, query: Query) -> Any:
+def _address_after_import(task: TaskInfo, view: View) -> Any:
     """The address of the imported set; where the address has moved on to something else, that is kept."""
     info = trace_set_of(task)
-    if info is not None and query.get("task") == task.id:
-        return search_of({"task": task.id, "traces": info.id})
-    refresh(query | {"task": task.id})
+    if info is not None and view.task == task.id:
+        return f"?task={task.id}&traces={info.id}"
+    refresh(replace(view, task=task.id))
     return dash.no_update
 
 
