@@ -8,6 +8,7 @@ import pytest
 
 from app.pages.tasks import page
 from app.ui import task_card
+from app.ui.links import Query
 from core.bootstrap import worker_for
 from core.errors import ConflictError
 from core.workspace.records import TaskState, WorkerInfo
@@ -92,8 +93,8 @@ def test_a_poll_of_a_cleared_task_ends(place):
 def test_the_page_is_drawn_again_only_when_something_changed(place):
     train(place)
     tasks, (sentence, _) = place.tasks.list(), page._worker()
-    query = page.Query.parse("/tasks", "")
-    seen = [page._page_digest(tasks, query, sentence), 0]
+    view = page.View.read(Query("/tasks", {}))
+    seen = [page._page_digest(tasks, view, sentence), 0]
     assert page._refresh("", seen) == (dash.no_update,) * 4
     train(place)
     assert page._refresh("", seen)[0] is not dash.no_update

@@ -15,9 +15,9 @@ from app.pages.live import policy as live_policy
 from app.pages.live import queue as live_queue
 from app.pages.live import record as live_record
 from app.pages.live.layout import PANELS
-from app.pages.live.state import ACT, PATH, Queue, does, model_of, notices
+from app.pages.live.state import ACT, PATH, LiveAddress, Queue, does, notices
 from app.ui.basics import Node, button, card, notice, plain_table, unseen
-from app.ui.engines import beside_demo, engine_named, is_demo
+from app.ui.engines import beside_demo, is_demo
 from app.ui.forms import errors_for, field_id, read, values_of
 from app.ui.graph import figure_id
 from app.ui.links import Query
@@ -96,11 +96,15 @@ def _act(act: str, of: str, label: str, control: bool) -> Node:
 _FIELDS = field_id(live_policy.FORM, ALL)
 
 
+def _address(search: str | None) -> LiveAddress:
+    return LiveAddress.read(Query.parse(PATH, search))
+
+
 def view_of(search: str | None) -> LiveView | None:
     """The engine that an address is about, as it is now."""
-    query = Query.parse(PATH, search)
-    engine = engine_named(query.get("engine"))
-    return None if engine is None else workspace().live.view.request_view(engine.name, model_of(query))
+    address = _address(search)
+    live = workspace().live.view
+    return None if address.engine is None else live.request_view(address.engine.name, address.model)
 
 
 def render_panel(view: LiveView, name: str) -> Any:
@@ -298,13 +302,12 @@ def show_policy(policy: str | None, search: str | None = None) -> tuple[Any, Any
     """The settings of the chosen policy, and its description."""
     if policy is None or policy not in POLICIES:
         return dash.no_update, dash.no_update
-    model = model_of(Query.parse(PATH, search))
-    return live_policy.settings_form(policy, model), POLICIES[policy].about
+    return live_policy.settings_form(policy, _address(search).model), POLICIES[policy].about
 
 
 def show_mode(mode: str, search: str | None = None) -> str:
     """The chosen mode's effect on the engine of an address, in words."""
-    engine, live = engine_named(Query.parse(PATH, search).get("engine")), workspace().live
+    engine, live = _address(search).engine, workspace().live
     control = live.engines.control if engine is None else live.engines.may_change(engine.name)
     return live_policy.mode_words(mode, control=control)
 

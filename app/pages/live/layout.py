@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from app.pages.live.state import ACT, does, model_of
+from app.pages.live.state import ACT, EVERY, MEASURES, does
 from app.ui.basics import Node, aria, button, card, data, icon, icon_button
 from app.ui.engines import title_of
 from app.ui.tables import grid
@@ -15,7 +15,7 @@ from app.ui.tables import grid
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from app.ui.links import Query
+    from app.pages.live.state import LiveAddress
     from core.sampling.values import EngineInfo
 
 
@@ -171,21 +171,12 @@ def _table() -> Node:
     )
 
 
-EVERY = (1, 2, 5, 10, 30)
-"""Seconds between two ticks that can be chosen."""
 PANELS = ("notice", "policy", "record", "others", "queue", "deadlines")
-MEASURES = {"cpu": "CPU", "memory": "Memory"}
 _KPIS = (("cpu", "CPU used"), ("memory", "Memory used"), ("throttled", "CPU throttled"),
          ("containers", "Containers"))  # fmt: skip
 
 
-def every(query: Query) -> int:
-    """The seconds between two ticks that an address asks for."""
-    value = query.get("every") or ""
-    return int(value) if value.isdecimal() and int(value) in EVERY else EVERY[0]
-
-
-def head(seconds: int) -> html.Div:
+def head(seconds: str) -> html.Div:
     """The page's title, how old its data is, and its controls."""
     age = html.Span([icon("clock"), html.Span(id="live-age")], className="age", id="live-age-line")
     return html.Div(
@@ -198,11 +189,11 @@ def head(seconds: int) -> html.Div:
     )
 
 
-def _every(seconds: int) -> dmc.Select:
+def _every(seconds: str) -> dmc.Select:
     return dmc.Select(
         id="live-every",
-        data=[{"value": str(each), "label": f"Every {each} s"} for each in EVERY],
-        value=str(seconds),
+        data=[{"value": each, "label": f"Every {each} s"} for each in EVERY],
+        value=seconds,
         allowDeselect=False,
         size="xs",
         w=104,
@@ -292,12 +283,11 @@ def _small_card(measure: str) -> html.Section:
     )
 
 
-def body(engine: EngineInfo, query: Query) -> list[Node]:
+def body(engine: EngineInfo, address: LiveAddress) -> list[Node]:
     """The page of one engine."""
-    seconds, measure = every(query), query.get("measure") or "cpu"
-    measure = measure if measure in MEASURES else "cpu"
+    main = [table_card(address.text), _side(), _small_card(address.measure)]
     parts = [
-        head(seconds),
+        head(address.every),
         html.Div(id="live-late", className="lv-slot", role="status"),
         html.Div(id="live-notice", className="lv-slot"),
         html.Div([_kpi(*each) for each in _KPIS], className="grid cols-4 kpis"),
@@ -307,13 +297,17 @@ def body(engine: EngineInfo, query: Query) -> list[Node]:
             className="lv-slot lv-queue",
         ),
         html.Div(id="live-deadlines", className="lv-slot lv-deadlines"),
-        html.Div([table_card(query.get("text") or ""), _side(), _small_card(measure)], className="live-main"),
+        html.Div(main, className="live-main"),
         html.Div(id="live-others", className="lv-slot"),
     ]
     attributes = data(
-        engine=engine.name, called=title_of(engine), every=seconds, paused="0", model=model_of(query) or ""
+        engine=engine.name,
+        called=title_of(engine),
+        every=address.every,
+        paused="0",
+        model=address.model or "",
     )
-    chosen = data(measure=measure, all=query.get("all") or "0")
+    chosen = data(measure=address.measure, all=address.all_charts)
     return [
         html.Div(parts, id="live", className="live waiting", **attributes, **chosen),
         *plumbing(),

@@ -18,9 +18,9 @@ from flask import Blueprint, Response, request
 from app.context import workspace
 from app.pages.live import callbacks
 from app.pages.live.layout import body, plumbing
-from app.pages.live.state import NO_QUEUE, PATH, Queue, capabilities, is_control, signatures
+from app.pages.live.state import NO_QUEUE, PATH, LiveAddress, Queue, capabilities, is_control, signatures
 from app.ui.basics import Node, empty, link_button, page_head
-from app.ui.engines import anything_attached, beside_demo, engine_named
+from app.ui.engines import anything_attached, beside_demo
 from app.ui.links import Query
 from app.ui.page import Page, Room, safe_page
 from app.ui.tables import table_route
@@ -286,13 +286,12 @@ def live_history(engine: str) -> Table:
 @safe_page("Live")
 def layout(**values: str) -> Node:
     """Lay the page out."""
-    query = Query(PATH, values)
-    engine = engine_named(query.get("engine"))
-    if engine is None:
+    address = LiveAddress.read(Query(PATH, values))
+    if address.engine is None:
         text = "Add one to PHASEDOCK_DOCKER and restart PhaseDock, or use the simulator."
         ways = [link_button("Use the simulator", "/runs", "player-play")]
         return [page_head("Live"), empty("activity", "No engine is configured", text, ways), *plumbing()]
-    return body(engine, query)
+    return body(address.engine, address)
 
 
 def register(app: Dash) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -10,7 +11,8 @@ from dash import html
 
 from app.context import chosen, workspace
 from app.ui.basics import Node, button, data, empty, icon, link_button, notice
-from app.ui.engines import state_sentence
+from app.ui.engines import engine_named, state_sentence
+from app.ui.links import PageState, free_text, option
 from core.errors import NotFoundError
 from core.live.queue.values import QueueState
 from core.sampling.values import EngineState, Mode
@@ -57,6 +59,9 @@ class Queue:
 
 NO_QUEUE = Queue()
 PATH = "/live"
+EVERY = ("1", "2", "5", "10", "30")
+"""Seconds between two ticks that can be chosen."""
+MEASURES = {"cpu": "CPU", "memory": "Memory"}
 ACT = "live-act"
 """The store that all buttons of the page fill (``assets/js/actions.js``)."""
 LABEL_COMMAND = "docker run --label phasedock --name my-training my-image"
@@ -76,16 +81,29 @@ decides something every second, and to draw all of that would be most of what th
 _HEAVY = {"NL": "heavy", "PC": "heavy", "WL": "middle", "WC": "middle"}
 
 
-def model_of(query: Query) -> str | None:
-    """The model that samples are labelled by: that of the address, or the one that the bar on top shows."""
-    named = query.get("model")
-    if named:
-        return named
-    try:
-        model = chosen(query.get("traces")).model
-    except NotFoundError:
-        return None
-    return None if model is None else model.id
+@dataclass(frozen=True, slots=True)
+class LiveAddress(PageState):
+    """The choices of the page."""
+
+    #: Seconds between two ticks.
+    every: str = option(EVERY, EVERY[0])
+    #: What charts show, the filter of the table, and ``1`` where there is a chart of every container.
+    measure: str = option(MEASURES, "cpu")
+    text: str = free_text("")
+    all_charts: str = free_text("0", "all")
+    #: The engine, or None where none is configured.
+    engine: EngineInfo | None = None
+    #: The model that samples are labelled by; the one that the bar on top shows unless given.
+    model: str | None = None
+
+    @classmethod
+    def derive(cls, query: Query) -> dict[str, Any]:
+        """The engine and the model."""
+        model = query.get("model")
+        with suppress(NotFoundError):
+            if model is None and (info := chosen(query.get("traces")).model):
+                model = info.id
+        return {"engine": engine_named(query.get("engine")), "model": model}
 
 
 def does(act: str, of: str = "") -> dict[str, Any]:

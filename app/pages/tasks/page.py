@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import dash
@@ -27,7 +28,7 @@ from app.ui.basics import (
     page_head,
 )
 from app.ui.forms import text_of
-from app.ui.links import Query
+from app.ui.links import PageState, Query, free_text, option
 from app.ui.page import Page, Room, problem, safe_page
 from app.ui.tables import html_table
 from core.errors import NotFoundError
@@ -64,17 +65,26 @@ _LABELS = {
 }
 
 
-def filters(state: str, counts: Mapping[str, int], href: Query) -> html.Nav:
+@dataclass(frozen=True, slots=True)
+class View(PageState):
+    """The choices of the page."""
+
+    #: Which tasks are listed, a key of `FILTERS`, and the task that is open.
+    state: str = option(FILTERS, "")
+    task: str | None = free_text()
+
+
+def filters(view: View, counts: Mapping[str, int]) -> html.Nav:
     """The states to choose from, each with its number of tasks."""
     return html.Nav(
         [
             dcc.Link(
                 [label, html.Span(str(counts[key]), className="count")],
-                href=href(state=key or None, task=None),
-                className="on" if key == state else "",
+                href=view.query(state=key or None, task=None),
+                className="on" if key == view.state else "",
             )
             for key, (label, _) in FILTERS.items()
-            if counts[key] or key in ("", "active") or key == state
+            if counts[key] or key in ("", "active", view.state)
         ],
         className="tabs",
         **aria(label="Tasks by state"),
@@ -89,7 +99,7 @@ def counts_of(tasks: Sequence[TaskInfo]) -> dict[str, int]:
     }
 
 
-def row(task: TaskInfo, href: Query, chosen: str | None) -> html.Div:
+def row(task: TaskInfo, view: View) -> html.Div:
     """One task of the list."""
     line = task.error[0] if task.error else task_card.outcome(task) or task.message
     times = [html.Span(task_card.time_text(task.created))]
@@ -107,7 +117,7 @@ def row(task: TaskInfo, href: Query, chosen: str | None) -> html.Div:
             html.Div(task_card.badge(task), className="state-cell"),
             html.Div(
                 [
-                    dcc.Link(task.title, href=href(task=task.id), className="name truncate"),
+                    dcc.Link(task.title, href=view.query(task=task.id), className="name truncate"),
                     html.Span(
                         [icon(task_card.icon_name(task), "sm"), " ", " · ".join(about)],
                         className="small ink3",
@@ -122,19 +132,19 @@ def row(task: TaskInfo, href: Query, chosen: str | None) -> html.Div:
             html.Div(times, className="when small num"),
             html.Div(ways, className="acts"),
         ],
-        className="taskrow on" if task.id == chosen else "taskrow",
+        className="taskrow on" if task.id == view.task else "taskrow",
         **data(task=task.id),
     )
 
 
-def listing(tasks: Sequence[TaskInfo], state: str, href: Query, chosen: str | None) -> list[Node]:
+def listing(tasks: Sequence[TaskInfo], view: View) -> list[Node]:
     """All rows, or what to do when there is none."""
-    states = FILTERS.get(state, FILTERS[""])[1]
+    states = FILTERS[view.state][1]
     matching = [task for task in tasks if states is None or task.state in states]
     if matching:
-        return [row(task, href, chosen) for task in matching]
+        return [row(task, view) for task in matching]
     if tasks:
-        ways = [link_button("Show all tasks", href(state=None, task=None), "list-check")]
+        ways = [link_button("Show all tasks", view.query(state=None, task=None), "list-check")]
         return [empty("filter", "No task is in this state", "Other tasks are hidden by this filter.", ways)]
     return [
         empty(
@@ -207,11 +217,11 @@ def _settings(values: Mapping[str, Any]) -> Iterator[tuple[str, Node]]:
 _PARAMETERS = (Column("setting", "Setting"), Column("value", "Value"))
 
 
-def detail(task: TaskInfo, href: Query) -> list[Node]:
+def detail(task: TaskInfo, view: View) -> list[Node]:
     """Everything about one task: its live card, its log, and what it was asked to do."""
     close = dcc.Link(
         [icon("x"), html.Span("Close", className="sr")],
-        href=href(task=None),
+        href=view.query(task=None),
         className="iconbtn",
         title="Close",
     )
@@ -219,7 +229,7 @@ def detail(task: TaskInfo, href: Query) -> list[Node]:
     opened: list[Node] = [link_button("Open result", target, "arrow-right", "small")] if target else []
     retried: list[Node] = []
     if task.retry_of:
-        before = dcc.Link("previous attempt", href=href(task=task.retry_of), className="link")
+        before = dcc.Link("previous attempt", href=view.query(task=task.retry_of), className="link")
         retried = [notice("info", html.Span(["See ", before, "."]), strong=f"Attempt {task.attempt}.")]
     return [
         html.Div([html.H2("Details"), html.Div([*opened, close], className="tools")], className="detailhead"),
@@ -243,13 +253,9 @@ def detail(task: TaskInfo, href: Query) -> list[Node]:
     ]
 
 
-def _list(tasks: list[TaskInfo], query: Query) -> list[Node]:
-    state, chosen = query.get("state") or "", query.get("task")
-    rows = listing(tasks, state, query, chosen)
-    return [
-        filters(state, counts_of(tasks), query),
-        card(None, html.Div(rows, className="tasklist"), flush=True),
-    ]
+def _list(tasks: list[TaskInfo], view: View) -> list[Node]:
+    rows = html.Div(listing(tasks, view), className="tasklist")
+    return [filters(view, counts_of(tasks)), card(None, rows, flush=True)]
 
 
 def _worker() -> tuple[str, Node]:
@@ -259,24 +265,24 @@ def _worker() -> tuple[str, Node]:
     return sentence, task_card.no_worker(worker)
 
 
-def _page_digest(tasks: list[TaskInfo], query: Query, sentence: str) -> str:
+def _page_digest(tasks: list[TaskInfo], view: View, sentence: str) -> str:
     """Everything that the page shows, in a few bytes: equal texts need no drawing."""
     rows = [(task.id, task.state, round(task.progress, 3), task.message, task.cancelling) for task in tasks]
     times = [(task_card.time_text(task.created), task_card.timing(task)) for task in tasks]
-    text = json.dumps([rows, times, sorted(query.values.items()), sentence])
+    text = json.dumps([rows, times, sorted(view.query.values.items()), sentence])
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 @safe_page("Tasks")
 def layout(**values: str) -> Node:
     """Lay the page out."""
-    query = Query("/tasks", values)
+    view = View.read(Query("/tasks", values))
     tasks = workspace().tasks.list(LIMIT)
     sentence, warning = _worker()
     cards: list[Node] = []
-    if chosen := query.get("task"):
+    if view.task:
         try:
-            cards = detail(workspace().tasks.get(chosen), query)
+            cards = detail(workspace().tasks.get(view.task), view)
         except NotFoundError as error:
             cards = [problem(error)]
     clear = button("Clear finished", "trash", **data(act="clear", store=task_card.ACTIONS))
@@ -285,31 +291,30 @@ def layout(**values: str) -> Node:
         html.Div(warning, id="tasks-warning"),
         html.Div(
             [
-                html.Div(_list(tasks, query), id="tasks-list", className="stack close"),
+                html.Div(_list(tasks, view), id="tasks-list", className="stack close"),
                 html.Div(cards, id="tasks-detail", className="stack"),
             ],
             className="grid tasks-main with-detail" if cards else "grid tasks-main",
         ),
         dcc.Interval(id="tasks-tick", interval=1000),
         dcc.Store(id="tasks-look"),
-        dcc.Store(id="tasks-seen", data=[_page_digest(tasks, query, sentence), 0]),
+        dcc.Store(id="tasks-seen", data=[_page_digest(tasks, view, sentence), 0]),
         *task_card.plumbing(),
     ]
 
 
 def _refresh(search: str | None, last_seen: list[Any]) -> tuple[Any, ...]:
-    query = Query.parse("/tasks", search)
-    space = workspace()
+    view, space = View.read(Query.parse("/tasks", search)), workspace()
     tasks = space.tasks.list(LIMIT)
     sentence, warning = _worker()
-    chosen, keep = query.get("task"), dash.no_update
-    now, log = _page_digest(tasks, query, sentence), space.tasks.log(chosen) if chosen else []
-    lines = log_lines(chosen) if chosen and len(log) != last_seen[1] else keep
+    task, keep = view.task, dash.no_update
+    now, log = _page_digest(tasks, view, sentence), space.tasks.log(task) if task else []
+    lines = log_lines(task) if task and len(log) != last_seen[1] else keep
     if now == last_seen[0] and lines is keep:
         return keep, keep, keep, keep
     if lines is not keep:
         set_props("tasks-log", {"children": lines})
-    return _list(tasks, query), sentence, warning, [now, len(log)]
+    return _list(tasks, view), sentence, warning, [now, len(log)]
 
 
 def register(app: Dash) -> None:

@@ -12,9 +12,9 @@ from app.figures.live import history_figure
 from app.main import create_app
 from app.pages.live import actions, callbacks, limit, page, policy, record
 from app.pages.live.callbacks import render_panel, show_mode, view_of
-from app.pages.live.layout import body, columns, every
+from app.pages.live.layout import body, columns
 from app.pages.live.policy import evidence
-from app.pages.live.state import attached_signature, capabilities, model_of, notices, signatures
+from app.pages.live.state import LiveAddress, attached_signature, capabilities, notices, signatures
 from app.shell.layout import choice_of
 from app.ui.engines import dot, engine_named, engine_options
 from app.ui.links import Query
@@ -94,6 +94,10 @@ def test_the_dot_beside_an_engine_says_how_it_stands(sentence):
     sentence(dot(None)[1])
 
 
+def address(**values):
+    return LiveAddress.read(Query("/live", values))
+
+
 def test_the_page_is_laid_out_for_its_address(server):
     assert server
     shown = text(page.layout(engine="gpu-box-2", every="5", text="bert", measure="memory", all="1"))
@@ -101,8 +105,8 @@ def test_the_page_is_laid_out_for_its_address(server):
     assert '"data-every": "5"' in shown
     assert '"data-measure": "memory"' in shown
     assert "Release everything" in shown
-    assert every(Query("/live", {"every": "7"})) == 1
-    assert '"data-measure": "cpu"' in text(body(ENGINE, Query("/live", {"measure": "x"})))
+    assert address(every="7").every == "1"
+    assert '"data-measure": "cpu"' in text(body(ENGINE, address(measure="x")))
 
 
 def test_without_any_engine_the_page_says_what_to_do(tmp_path, monkeypatch):
@@ -190,11 +194,11 @@ def test_live_opens_on_the_demo_and_calls_it_so(server):
 
 def test_phases_are_by_the_model_that_the_bar_on_top_shows(server):
     space = server.extensions[EXTENSION]
-    assert model_of(Query("/live", {})) is None
+    assert address().model is None
     _, model = load_samples(space.traces, space.models, sample=SYNTHETIC)
-    assert model_of(Query("/live", {})) == model.id
-    assert model_of(Query("/live", {"model": "another"})) == "another"
-    assert model_of(Query("/live", {"traces": "gone"})) is None
+    assert address().model == model.id
+    assert address(model="another").model == "another"
+    assert address(traces="gone").model is None
     assert f'"data-model": "{model.id}"' in text(page.layout())
 
 
