@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from app.pages.models import choose, detail, dialogs, expand, importing, page, search, train
 from app.pages.models import compare as model_compare
+from app.pages.models.listing import ModelsAddress
 from app.ui import task_card
 from app.ui.links import Query
 from app.ui.phases import balanced
@@ -117,7 +118,7 @@ def test_settings_out_of_range_are_said_at_their_fields_and_counted(place, trace
 
 def test_the_address_fills_the_form():
     query = Query.parse("/models", "?view=train&phases=6&hidden=20&traces=x")
-    assert train.initial_values(query) == {"phases": "6", "hidden": "20"}
+    assert ModelsAddress.read(query).settings == {"phases": "6", "hidden": "20"}
 
 
 def test_a_running_training_is_found_again(place, traces):

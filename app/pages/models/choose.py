@@ -12,7 +12,7 @@ from dash import ALL, Dash, Input, Output, State, dcc, html, set_props
 
 from app.context import workspace
 from app.figures.models import criterion
-from app.pages.models.train import MAIN, initial_values, no_traces
+from app.pages.models.train import MAIN, no_traces
 from app.ui import task_card
 from app.ui.basics import Node, button, card, icon, link_button, notice
 from app.ui.forms import ORDER, controls, errors_for, field_id, read, select, values_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import dash_mantine_components as dmc
 
-    from app.ui.links import Query
+    from app.pages.models.listing import ModelsAddress
     from core.workspace.records import TaskInfo, TraceSetInfo
 
 FORM = "choose"
@@ -37,25 +37,25 @@ _FIELDS = (*(name for name in MAIN if name != "phases"), "seed")
 NEW = "new"
 
 
-def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
+def view(address: ModelsAddress, traces: TraceSetInfo | None) -> list[Node]:
     """What to make codes with, and beside it the comparison of k = 2 to 12."""
     if traces is None:
         return [no_traces()]
-    tasks = task_card.tasks_of("choose_k", {"trace_set": traces.id}, query.get("task"))
+    tasks = task_card.tasks_of("choose_k", {"trace_set": traces.id}, address.task)
     text = "Within-cluster sum of squares, silhouette and stability for 2 to 12 phases appear here."
     panel = task_card.panel(tasks, "target", "No comparison on these traces yet", text)
-    parts = [_form(query, traces), task_card.place("choose-live", panel)]
+    parts = [_form(address, traces), task_card.place("choose-live", panel)]
     return [html.Div(parts, className="grid cols-side top")]
 
 
-def _form(query: Query, traces: TraceSetInfo) -> html.Section:
-    values = {"epochs": 30} | initial_values(query)
+def _form(address: ModelsAddress, traces: TraceSetInfo) -> html.Section:
+    values = {"epochs": 30, **address.settings}
     start = button("Compare k = 2 to 12", "player-play", "primary", id="choose-start")
     return card(
         "Choose k",
         html.Div(
             [
-                _codes(query, traces),
+                _codes(address.model, traces),
                 html.Div(
                     controls(FORM, PhaseSettings, values, _FIELDS), id="choose-settings", className="formgrid"
                 ),
@@ -69,16 +69,15 @@ def _form(query: Query, traces: TraceSetInfo) -> html.Section:
     )
 
 
-def _codes(query: Query, traces: TraceSetInfo) -> dmc.Select:
+def _codes(model: str | None, traces: TraceSetInfo) -> dmc.Select:
     """What is clustered: the codes of a new encoder, or those of a model that fits."""
     models = workspace().models.compatible(traces.id)
     options = [(NEW, "A new encoder with these settings")]
     options += [(info.id, f"The existing codes of {info.name}") for info in models]
-    model_id = query.get("model")
     return select(
         "choose-codes",
         options,
-        model_id if any(info.id == model_id for info in models) else NEW,
+        model if any(info.id == model for info in models) else NEW,
         label="Cluster",
         description="k-means groups similar codes; this compares how many groups fit best.",
         inputWrapperOrder=ORDER,

@@ -11,7 +11,7 @@ from dash import Dash, Input, Output, State, html
 
 from app.context import LOCATION, workspace
 from app.figures.models import cross_table
-from app.pages.models.listing import encoder_words, format_error
+from app.pages.models.listing import ModelsAddress, encoder_words, format_error
 from app.ui.basics import Node, card, empty, kpi, link_button, notice, phase_badge
 from app.ui.forms import select
 from app.ui.graph import graph
@@ -69,10 +69,11 @@ def _pick(component_id: str, label: str, models: Sequence[ModelInfo], value: str
     return select(component_id, options, value, label=label, className="field")
 
 
-def view(query: Query, traces: TraceSetInfo | None, chosen: str | None) -> list[Node]:
+def view(address: ModelsAddress, traces: TraceSetInfo | None, chosen: str | None) -> list[Node]:
     """Two models to choose, and what they say about the chosen trace set."""
     models = workspace().models.compatible(traces.id) if traces else []
     if traces is None or len(models) < 2:
+        query = address.query
         ways = [
             link_button("Train a model", query.only("traces", view="train"), "player-play", "primary"),
             link_button("Import one", query.only("traces", view="import"), "file-import"),
@@ -80,8 +81,8 @@ def view(query: Query, traces: TraceSetInfo | None, chosen: str | None) -> list[
         text = "A comparison needs two models that fit the chosen traces. Train or import another one."
         return [card("Compare", empty("git-compare", "Nothing to compare yet", text, ways))]
     ids = [info.id for info in models]
-    first = next((i for i in (query.get("a"), chosen) if i in ids), ids[0])
-    second = next((i for i in (query.get("b"), *ids) if i in ids and i != first), ids[0])
+    first = next((i for i in (address.first, chosen) if i in ids), ids[0])
+    second = next((i for i in (address.second, *ids) if i in ids and i != first), ids[0])
     picks = html.Div(
         [_pick("compare-a", "Model A", models, first), _pick("compare-b", "Model B", models, second)],
         className="formgrid wide",
@@ -158,7 +159,7 @@ def register(app: Dash) -> None:
         prevent_initial_call=True,
     )
     def choose(a: str | None, b: str | None, search: str | None) -> Any:
-        query = Query.parse("", search)
-        if query.get("view") != "compare" or (query.get("a"), query.get("b")) == (a, b):
+        address = ModelsAddress.read(Query.parse("", search))
+        if address.view != "compare" or (address.first, address.second) == (a, b):
             return dash.no_update
-        return query(a=a, b=b)
+        return address.query(a=a, b=b)

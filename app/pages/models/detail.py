@@ -22,7 +22,6 @@ from core.units import Unit, format_duration, format_number, format_value, plura
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from app.ui.links import Query
     from core.phases import PhaseModel
     from core.workspace.records import ModelInfo
 
@@ -41,9 +40,9 @@ def _facts(info: ModelInfo, model: PhaseModel) -> Iterable[tuple[str, Node]]:
         yield "Sampled", f"every {format_duration(record.period)}"
 
 
-def head(info: ModelInfo, model: PhaseModel, query: Query) -> html.Section:
+def head(info: ModelInfo, model: PhaseModel, trace_set_id: str | None) -> html.Section:
     """What the model is, and what can be done with it."""
-    traces = query.get("traces") or info.trace_set_id or ""
+    traces = trace_set_id or info.trace_set_id or ""
     phases = f"/phases?traces={traces}&model={info.id}" if traces else f"/phases?model={info.id}"
     export = html.A(
         [icon("file-export"), "Export"], href=f"/api/models/{info.id}/export", className="btn", download=""

@@ -20,16 +20,15 @@ from core.units import plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.ui.links import Query
     from core.phases import PhaseStatistics
     from core.workspace.records import ModelInfo
 
 
-def evaluation(info: ModelInfo, query: Query, chosen: str | None) -> html.Section:
+def evaluation(info: ModelInfo, named: str | None, chosen: str | None) -> html.Section:
     """A choice of trace sets and, below, what the model makes of the chosen one."""
     sets = workspace().traces.list()
     ids = [each.id for each in sets]
-    first = next((each for each in (query.get("on"), chosen, info.trace_set_id) if each in ids), None)
+    first = next((each for each in (named, chosen, info.trace_set_id) if each in ids), None)
     pick = dmc.Select(
         id="evaluate-on",
         data=[{"value": each.id, "label": each.name} for each in sets],

@@ -29,15 +29,16 @@ def _option(model: PhaseModel, phase: int) -> tuple[str, str]:
     return str(phase), f"φ{phase + 1}  {description}".strip()
 
 
-def _fields(info: ModelInfo, model: PhaseModel, chosen: str | None, preset: int | None) -> list[Node]:
+def _fields(info: ModelInfo, model: PhaseModel, chosen: str | None, number: int | None) -> list[Node]:
     sets = workspace().traces.list()
+    named = None if number is None else number - 1
     ids = [each.id for each in sets]
     first = next((each for each in (info.trace_set_id, chosen) if each in ids), None)
     return [
         select(
             "expand-phase",
             [_option(model, phase) for phase in model.phases],
-            str(preset if preset in model.phases else _longest_phase(model)),
+            str(named if named in model.phases else _longest_phase(model)),
             label="Phase to divide",
             className="field",
         ),
@@ -77,13 +78,8 @@ def _longest_phase(model: PhaseModel) -> int:
     return busiest.phase if busiest is not None and busiest.phase in model.phases else model.phases[0]
 
 
-def asked_phase(number: str | None) -> int | None:
-    """The phase that an address asks to expand by its number on the screen, or None."""
-    return int(number) - 1 if number and number.isdecimal() and len(number) < 6 else None
-
-
 def expansion(
-    info: ModelInfo, model: PhaseModel, chosen: str | None, number: str | None = None
+    info: ModelInfo, model: PhaseModel, chosen: str | None, number: int | None = None
 ) -> html.Section:
     """The form, the expansions so far, and the task if one is under way."""
     tree = expansions(model)
@@ -93,7 +89,7 @@ def expansion(
         html.Div(
             [
                 *([tree] if tree is not None else []),
-                html.Div(_fields(info, model, chosen, asked_phase(number)), className="formgrid"),
+                html.Div(_fields(info, model, chosen, number), className="formgrid"),
                 html.Div(id="expand-problem"),
                 html.Div(button("Expand", "git-branch", id="expand-start"), className="row"),
                 task_card.place("expand-live", task_card.panel(tasks, "", "", "") if tasks else []),

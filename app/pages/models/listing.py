@@ -1,23 +1,65 @@
-"""The list of models and the trash."""
+"""The list of models and the trash, and what the address of the page says."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from dash import dcc, html
 
 from app.context import workspace
 from app.ui.basics import Node, button, card, data, empty, icon, link_button, notice, phase_badge, state_badge
+from app.ui.links import PageState, free_text, whole_number
 from app.ui.task_card import when
+from core.errors import PhaseDockError
+from core.phases import PhaseSettings
+from core.settings_fields import describe
 from core.units import format_number
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from app.ui.links import Query
     from core.workspace.records import ModelInfo
 
 ACTIONS = "model-act"
 _ENCODERS = {"crbm": "CRBM", "window": "Window", "pca": "PCA"}
 _MAX_BADGES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsAddress(PageState):
+    """The choices of the page."""
+
+    #: Which of the page's views is open; the library without one.
+    view: str = free_text("")
+    traces: str | None = free_text()
+    model: str | None = free_text()
+    #: The task whose progress or result is shown.
+    task: str | None = free_text()
+    #: The models to compare, the traces to evaluate on, and the phase to expand by its number on the screen.
+    first: str | None = free_text(name="a")
+    second: str | None = free_text(name="b")
+    evaluate_on: str | None = free_text(name="on")
+    expand: int | None = whole_number()
+    #: The model that has just gone to the trash.
+    trashed: str | None = free_text()
+    #: The settings that a form begins with, and the features, or None for the usual ones: those of the task,
+    #: then those of the address itself.
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    features: Sequence[str] | None = None
+
+    @classmethod
+    def derive(cls, query: Query) -> dict[str, Any]:
+        """What forms begin with."""
+        params: Mapping[str, Any] = {}
+        if task := query.get("task"):
+            with suppress(PhaseDockError):
+                params = workspace().tasks.get(task).params
+        values = {**(params.get("settings") or {}), **query.values}
+        names = [spec.name for spec in describe(PhaseSettings) if spec.name in values]
+        return {"settings": {name: values[name] for name in names}, "features": params.get("features")}
 
 
 def action(label: str, act: str, model_id: str, icon_name: str, kind: str = "") -> html.Button:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import dash
 from dash import Input, Output, State, dcc, html
 
-from app.context import LOCATION, chosen, workspace
+from app.context import LOCATION, Choice, chosen, workspace
 from app.pages.models import choose, dialogs, evaluate, expand, importing, train
 from app.pages.models import compare as model_compare
 from app.pages.models import detail as model_detail
 from app.pages.models import listing as model_list
 from app.pages.models import search as model_search
+from app.pages.models.listing import ModelsAddress
 from app.ui import task_card
 from app.ui.basics import Node, aria, empty, link_button, page_head
 from app.ui.links import Query
@@ -38,41 +39,44 @@ VIEWS = {
     "compare": "Compare",
     "import": "Import",
 }
-_CHOICE = ("traces", "model")
 
 
-def _tabs(query: Query, view: str) -> html.Nav:
+def _tabs(address: ModelsAddress) -> html.Nav:
     links = [
-        dcc.Link(label, href=query.only(*_CHOICE, view=key or None), className="on" if key == view else "")
+        dcc.Link(
+            label,
+            href=address.query.only("traces", "model", view=key or None),
+            className="on" if key == address.view else "",
+        )
         for key, label in VIEWS.items()
     ]
     return html.Nav(links, className="tabs", **aria(label="What to do with models"))
 
 
-def _shown_model(query: Query, fallback: ModelInfo | None) -> ModelInfo | None:
+def _shown_model(named: str | None, fallback: ModelInfo | None) -> ModelInfo | None:
     """The model in the address, else the one that the top bar shows, else the newest."""
     models = workspace().models.list()
-    model_id = query.get("model")
-    if model_id and all(info.id != model_id for info in models):
+    if named and all(info.id != named for info in models):
         raise NotFoundError(
             "The model in this address does not exist, or is in the trash.", "Choose another one."
         )
-    return next(
-        (info for info in models if info.id == (model_id or (fallback and fallback.id))), None
-    ) or next(iter(models), None)
+    model_id = named or (fallback and fallback.id)
+    return next((info for info in models if info.id == model_id), next(iter(models), None))
 
 
-def _library(query: Query, model: ModelInfo | None, trace_set_id: str | None) -> list[Node]:
-    undo = model_list.undo_notice(query.get("trashed"))
+def _library(address: ModelsAddress, choice: Choice) -> list[Node]:
+    query, trace_set_id = address.query, choice.traces.id if choice.traces else None
+    model = _shown_model(address.model, choice.model)
+    undo = model_list.undo_notice(address.trashed)
     notes = [undo] if undo is not None else []
     if model is None:
         return [*notes, model_list.no_models(query)]
     loaded = workspace().models.load(model.id)
     detail = [
-        model_detail.head(model, loaded, query),
+        model_detail.head(model, loaded, address.traces),
         model_detail.cards(loaded),
-        evaluate.evaluation(model, query, trace_set_id),
-        expand.expansion(model, loaded, trace_set_id, query.get("expand")),
+        evaluate.evaluation(model, address.evaluate_on, trace_set_id),
+        expand.expansion(model, loaded, trace_set_id, address.expand),
         html.Div(
             [
                 html.Div([model_detail.loss(loaded), model_detail.features(loaded)], className="stack"),
@@ -88,21 +92,20 @@ def _library(query: Query, model: ModelInfo | None, trace_set_id: str | None) ->
     ]
 
 
-def render(query: Query) -> list[Node]:
+def render(address: ModelsAddress) -> list[Node]:
     """The page below its head, for an address."""
-    choice = chosen(query.get("traces"))
-    traces, view = choice.traces, query.get("view") or ""
-    shown_above = query.get("model") or (choice.model.id if choice.model else None)
+    choice, view = chosen(address.traces), address.view
+    traces, shown_above = choice.traces, address.model or (choice.model.id if choice.model else None)
     views: dict[str, Callable[[], list[Node]]] = {
-        "": lambda: _library(query, _shown_model(query, choice.model), traces.id if traces else None),
-        "train": lambda: train.view(query, traces),
-        "choose": lambda: choose.view(query, traces),
-        "search": lambda: model_search.view(query, traces),
-        "compare": lambda: model_compare.view(query, traces, shown_above),
+        "": lambda: _library(address, choice),
+        "train": lambda: train.view(address, traces),
+        "choose": lambda: choose.view(address, traces),
+        "search": lambda: model_search.view(address.task, traces),
+        "compare": lambda: model_compare.view(address, traces, shown_above),
         "import": lambda: importing.view(workspace().models.list()),
-        "trash": lambda: [model_list.trash(query)],
+        "trash": lambda: [model_list.trash(address.query)],
     }
-    return views[view]() if view in views else _nothing(query, view)
+    return views[view]() if view in views else _nothing(address.query, view)
 
 
 def _nothing(query: Query, view: str) -> list[Node]:
@@ -118,14 +121,14 @@ def _lead() -> str:
 @safe_page("Models")
 def layout(**values: str) -> Node:
     """Lay the page out."""
-    query = Query("/models", values)
-    view = query.get("view") or ""
-    start = link_button("Train a model", query.only("traces", view="train"), "player-play", "primary")
-    actions = [start] if view in ("", "trash") and workspace().models.list() else []
+    address = ModelsAddress.read(Query("/models", values))
+    training = address.query.only("traces", view="train")
+    start = link_button("Train a model", training, "player-play", "primary")
+    actions = [start] if address.view in ("", "trash") and workspace().models.list() else []
     return [
         page_head("Models", _lead(), actions),
-        _tabs(query, view),
-        html.Div(render(query), id="models-body", className="stack"),
+        _tabs(address),
+        html.Div(render(address), id="models-body", className="stack"),
         *dialogs.dialogs(),
         *task_card.plumbing(),
     ]
@@ -152,7 +155,7 @@ def register(app: Dash) -> None:
         prevent_initial_call=True,
     )
     def redraw(stale: str | None, search: str | None) -> Any:
-        return render(Query.parse("/models", search)) if stale else dash.no_update
+        return render(ModelsAddress.read(Query.parse("/models", search))) if stale else dash.no_update
 
 
 PAGE = Page(

@@ -26,7 +26,6 @@ from core.units import plural
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from app.ui.links import Query
     from core.workspace.records import TaskInfo, TraceSetInfo
 
 SEARCHED: dict[str, tuple[str, type]] = {
@@ -66,11 +65,11 @@ def _counts() -> list[Node]:
     ]
 
 
-def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
+def view(task: str | None, traces: TraceSetInfo | None) -> list[Node]:
     """What to try, and beside it the trials."""
     if traces is None:
         return [no_traces()]
-    tasks = task_card.tasks_of("search", {"trace_set": traces.id}, query.get("task"))
+    tasks = task_card.tasks_of("search", {"trace_set": traces.id}, task)
     text = "Trials appear here, lowest error on held-out executions first."
     panel = task_card.panel(tasks, "adjustments-horizontal", "No search on these traces yet", text)
     return [html.Div([_form(traces), task_card.place("search-live", panel)], className="grid cols-side top")]

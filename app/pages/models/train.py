@@ -23,7 +23,7 @@ from core.units import Unit, plural
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from app.ui.links import Query
+    from app.pages.models.listing import ModelsAddress
     from core.traces.model import Feature
     from core.workspace.records import TraceSetInfo
 
@@ -42,29 +42,6 @@ _ABOUT = {
 def default_features(features: Sequence[Feature]) -> list[str]:
     """What a model reads unless told otherwise: all usage, no limits, no loss."""
     return [feature.name for feature in features if feature.role not in _NOT_BY_DEFAULT]
-
-
-def initial_values(query: Query) -> dict[str, Any]:
-    """What the form starts with: the settings of the address's task, then those in the address itself."""
-    names = {spec.name for spec in describe(PhaseSettings)}
-    entries: dict[str, Any] = {}
-    if task := query.get("task"):
-        try:
-            entries |= dict(workspace().tasks.get(task).params.get("settings") or {})
-        except PhaseDockError:
-            entries = {}
-    entries |= {name: value for name, value in query.values.items() if name in names}
-    return {name: value for name, value in entries.items() if name in names}
-
-
-def _features_of(query: Query) -> list[str] | None:
-    """The features that the address's task was asked to read, or None for the usual ones."""
-    if not (task := query.get("task")):
-        return None
-    try:
-        return workspace().tasks.get(task).params.get("features")
-    except PhaseDockError:
-        return None
 
 
 def _presets() -> html.Div:
@@ -118,21 +95,22 @@ def no_traces() -> html.Section:
     )
 
 
-def form(query: Query, traces: TraceSetInfo) -> html.Section:
+def form(address: ModelsAddress, traces: TraceSetInfo) -> html.Section:
     """The form, filled with what the address says."""
-    values = initial_values(query)
-    grown = any(name in values for name in FOLDED)
+    grown = any(name in address.settings for name in FOLDED)
     return card(
         "Train a model",
         html.Div(
             [
                 _presets(),
-                html.Div(controls(FORM, PhaseSettings, values, MAIN), className="formgrid"),
-                features_control(FORM, traces, _features_of(query)),
+                html.Div(controls(FORM, PhaseSettings, address.settings, MAIN), className="formgrid"),
+                features_control(FORM, traces, address.features),
                 html.Details(
                     [
                         html.Summary([icon("chevron-right", "sm"), "More settings"]),
-                        html.Div(controls(FORM, PhaseSettings, values, FOLDED), className="formgrid"),
+                        html.Div(
+                            controls(FORM, PhaseSettings, address.settings, FOLDED), className="formgrid"
+                        ),
                     ],
                     className="more",
                     open=grown,
@@ -159,11 +137,11 @@ def form(query: Query, traces: TraceSetInfo) -> html.Section:
     )
 
 
-def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
+def view(address: ModelsAddress, traces: TraceSetInfo | None) -> list[Node]:
     """The form and, beside it, the training that is under way."""
     if traces is None:
         return [no_traces()]
-    tasks = task_card.tasks_of("train", {"trace_set": traces.id}, query.get("task"))
+    tasks = task_card.tasks_of("train", {"trace_set": traces.id}, address.task)
     panel = task_card.panel(
         tasks,
         "activity",
@@ -171,7 +149,9 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
         "Progress, time left and the reconstruction error appear here. You can close the page meanwhile.",
     )
     return [
-        html.Div([form(query, traces), task_card.place("train-live", panel)], className="grid cols-main top")
+        html.Div(
+            [form(address, traces), task_card.place("train-live", panel)], className="grid cols-main top"
+        )
     ]
 
 
