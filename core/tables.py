@@ -26,6 +26,7 @@ import io
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from core.plain_text import without_controls
@@ -99,10 +100,13 @@ class Table:
         return [column.text(value) for column, value in pairs if column.title]
 
 
-def render_csv(table: Table) -> Iterator[str]:
-    """The table as lines of CSV; what several parts make up has a column for each."""
+def render_csv(table: Table, end: str = "\r\n") -> Iterator[str]:
+    """The table as lines of CSV, every cell made safe; what several parts make up has a column for each."""
     head = [name for column in table.columns for name in column.parts or (column.key,)]
-    return csv_lines(head, (_csv_row(table, row) for row in table.rows))
+    for row in chain([head], (_csv_row(table, row) for row in table.rows)):
+        line = io.StringIO()
+        csv.writer(line, lineterminator=end).writerow([safe_cell(cell) for cell in row])
+        yield line.getvalue()
 
 
 def _csv_row(table: Table, row: Any) -> Iterator[object]:
@@ -120,11 +124,3 @@ def safe_cell(value: object) -> object:
     plain = without_controls(value)
     formula = _FORMULA.match(plain) or value[:1] in ("\t", "\r")
     return f"'{plain}" if formula and not _NUMBER.fullmatch(plain) else plain
-
-
-def csv_lines(head: Sequence[str], rows: Iterable[Iterable[object]], end: str = "\r\n") -> Iterator[str]:
-    """The rows as lines of CSV, every cell made safe."""
-    for row in (head, *rows):
-        line = io.StringIO()
-        csv.writer(line, lineterminator=end).writerow([safe_cell(cell) for cell in row])
-        yield line.getvalue()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core.cli import answers, output
 from core.plain_text import without_controls
 from core.store.allocation_csv import write_allocations
-from core.tables import csv_lines, safe_cell
+from core.tables import Column, Table, render_csv, safe_cell
 
 CASES = json.loads((Path(__file__).parent / "shared" / "csv_cells.json").read_text(encoding="utf-8"))
 EVIL = "\x1b[31m=cmd|' /C calc'!A0\x9b2J"
@@ -24,7 +24,7 @@ HARMLESS = "'=cmd|' /C calc'!A0"
 @pytest.mark.parametrize("case", CASES, ids=lambda case: ascii(case["in"]))
 def test_a_cell_is_written_by_the_rule(case):
     assert safe_cell(case["in"]) == case["out"]
-    row = "".join(csv_lines(["x"], [[case["in"], 1.5]])).split("\r\n", 1)[1]
+    row = "".join(render_csv(Table("t", [Column("x"), Column("y")], [(case["in"], 1.5)]))).split("\r\n", 1)[1]
     assert next(csv.reader(io.StringIO(row))) == [case["out"], "1.5"]
 
 

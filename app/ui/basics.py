@@ -204,26 +204,6 @@ def unseen(text: str) -> html.Span:
     return html.Span(text, className="sr")
 
 
-def plain_table(head: Sequence[tuple[Node, bool]], rows: Iterable[Sequence[Node]], label: str) -> html.Div:
-    """A short table; `head` has (title, is it a number) per column. Long tables are grids."""
-    numeric = [number for _, number in head]
-
-    def classes(column: int) -> str:
-        return "num" if numeric[column] else ""
-
-    table = html.Table(
-        [
-            html.Caption(label, className="sr"),
-            html.Thead(html.Tr([html.Th(t, className="num" if n else "", scope="col") for t, n in head])),
-            html.Tbody(
-                [html.Tr([html.Td(cell, className=classes(i)) for i, cell in enumerate(row)]) for row in rows]
-            ),
-        ],
-        className="plain",
-    )
-    return scrolling(table, label)
-
-
 def scrolling(table: Node, label: str, kind: str = "") -> html.Div:
     """A table in a region that scrolls, by keyboard as well; `kind` is one of its looks, as ``tall``."""
     return html.Div(

@@ -76,8 +76,7 @@ def html_table(  # noqa: PLR0913 - each option draws another part of a table
     cells: Mapping[str, Callable[[Any], Node]] | None = None,
     heads: Mapping[str, Node] | None = None,
     css: Mapping[str, str] | None = None,
-    row_css: Callable[[Any], str] | None = None,
-    is_current: Callable[[Any], bool] | None = None,
+    attributes: Callable[[Any], Mapping[str, Any]] | None = None,
     row_heads: bool = False,
     look: str = "plain",
     fit: str = "",
@@ -85,9 +84,8 @@ def html_table(  # noqa: PLR0913 - each option draws another part of a table
     """A short table; long ones are grids.
 
     `cells` draws the cells of some columns from their row, `heads` replaces titles (a ``html.Th`` whole
-    heads), `css` adds classes to columns and `row_css` to rows; `is_current` marks the row of what is open;
-    `row_heads` makes the first column heads;
-    `fit` is the class of the area that scrolls, such as ``tall``.
+    heads), `css` adds classes to columns, and `attributes` attributes to a row, such as its class;
+    `row_heads` makes the first column heads; `fit` is the class of the area that scrolls, such as ``tall``.
     """
     columns, cells, heads, css = table.titled, cells or {}, heads or {}, css or {}
     classes = [" ".join(filter(None, ("num" if c.is_right else "", css.get(c.key, "")))) for c in columns]
@@ -97,17 +95,9 @@ def html_table(  # noqa: PLR0913 - each option draws another part of a table
         row_cells: list[Node] = []
         for (column, class_name), text in zip(pairs, table.texts(row), strict=True):
             content = cells[column.key](row) if column.key in cells else text
-            is_head = row_heads and not row_cells
-            row_cells.append(
-                html.Th(content, className=class_name, scope="row")
-                if is_head
-                else html.Td(content, className=class_name)
-            )
-        look_of_row = row_css(row) if row_css else ""
-        if is_current and is_current(row):
-            body.append(html.Tr(row_cells, className=f"{look_of_row} on".strip(), **aria(current="true")))
-        else:
-            body.append(html.Tr(row_cells, className=look_of_row))
+            cell = partial(html.Th, scope="row") if row_heads and not row_cells else html.Td
+            row_cells.append(cell(content, className=class_name))
+        body.append(html.Tr(row_cells, **(attributes(row) if attributes else {})))
     whole = html.Table(
         [
             html.Caption(label, className="sr"),

@@ -276,7 +276,7 @@ def test_an_experiment_is_edited_as_text(page):
 @pytest.mark.long
 def test_the_list_is_filtered_started_from_and_deleted_from(page, experiment):
     visit(page, "/runs")
-    row = page.locator("#runs-rows tr", has_text="Small box").first
+    row = page.locator("table[data-table=experiments] tbody tr", has_text="Small box").first
     expect(row).to_contain_text("finished")
     page.get_by_label("Filter experiments").fill("nothing of that name")
     expect(row).to_be_hidden()
@@ -288,12 +288,14 @@ def test_the_list_is_filtered_started_from_and_deleted_from(page, experiment):
     expect(page).to_have_url(re.compile(r"/runs\?experiment=\w+$"))
     expect(page.locator(".runstate")).to_contain_text("finished", timeout=90_000)
     visit(page, "/runs?state=done")
-    row = page.locator("#runs-rows tr", has_text="FlowCon, 3 jobs, fixed").first
+    row = page.locator("table[data-table=experiments] tbody tr", has_text="FlowCon, 3 jobs, fixed").first
     row.get_by_role("button", name="Delete FlowCon, 3 jobs, fixed").click()
     window = page.get_by_role("dialog")
     expect(window).to_contain_text("with their ledgers are deleted")
     window.get_by_role("button", name="Delete", exact=True).click()
-    expect(page.locator("#runs-rows tr", has_text="FlowCon, 3 jobs, fixed")).to_have_count(0)
+    expect(
+        page.locator("table[data-table=experiments] tbody tr", has_text="FlowCon, 3 jobs, fixed")
+    ).to_have_count(0)
 
 
 def test_every_step_counts_however_fast_and_slow_the_browser(page, experiment):

@@ -16,15 +16,17 @@ from app.pages.live import queue as live_queue
 from app.pages.live import record as live_record
 from app.pages.live.layout import PANELS
 from app.pages.live.state import ACT, PATH, LiveAddress, Queue, does, notices
-from app.ui.basics import Node, button, card, notice, plain_table, unseen
+from app.ui.basics import Node, button, card, notice, unseen
 from app.ui.engines import beside_demo, is_demo
 from app.ui.forms import errors_for, field_id, read, values_of
 from app.ui.graph import figure_id
 from app.ui.links import Query
 from app.ui.page import notify, problem
+from app.ui.tables import html_table
 from core.errors import PhaseDockError
 from core.sampling.values import Mode
 from core.scheduling.policies import POLICIES, display_name
+from core.tables import Column, Table
 from core.units import GIB
 
 if TYPE_CHECKING:
@@ -54,12 +56,10 @@ def panel(view: LiveView, *, control: bool) -> Node:
 
 
 def _picked(picked: Sequence[ContainerRow], control: bool) -> Node:
-    rows = [(row.name, row.image, _act("unpick", row.id, f"Deselect {row.name}", control)) for row in picked]
+    table = Table("picked", (*_CONTAINER, _BUTTON), picked)
     return card(
         "Selected by hand",
-        plain_table(
-            [("Container", False), ("Image", False), (unseen("Actions"), False)], rows, "Selected by hand"
-        ),
+        _containers(table, "Selected by hand", "unpick", control),
         note="managed without the label",
         flush=True,
         class_name="live-others",
@@ -69,12 +69,8 @@ def _picked(picked: Sequence[ContainerRow], control: bool) -> Node:
 def _foreign(view: LiveView, control: bool) -> Node:
     if not view.foreign:
         return None
-    rows = [
-        (row.name, row.image, row.state, _act("pick", row.id, f"Select {row.name}", control))
-        for row in view.foreign[:_MAX_ROWS]
-    ]
-    heads = [("Container", False), ("Image", False), ("State", False), (unseen("Actions"), False)]
-    parts: list[Node] = [plain_table(heads, rows, "Other containers on this host")]
+    table = Table("others", (*_CONTAINER, Column("state", "State"), _BUTTON), view.foreign[:_MAX_ROWS])
+    parts: list[Node] = [_containers(table, "Other containers on this host", "pick", control)]
     if len(view.foreign) > _MAX_ROWS:
         parts.append(html.Div(f"and {len(view.foreign) - _MAX_ROWS:,} more", className="inset small ink3"))
     return card(
@@ -86,11 +82,19 @@ def _foreign(view: LiveView, control: bool) -> Node:
     )
 
 
-def _act(act: str, of: str, label: str, control: bool) -> Node:
-    word = "Select" if act == "pick" else "Deselect"
-    more = {} if control else {"disabled": True}
-    title = label if control else "PHASEDOCK_CONTROL is off"
-    return button(word, "plus" if act == "pick" else "x", "quiet small", title=title, **does(act, of), **more)
+_CONTAINER = (Column("name", "Container"), Column("image", "Image"))
+_BUTTON = Column("act", " ", value=lambda _: "")
+
+
+def _containers(table: Table, label: str, act: str, control: bool) -> html.Div:
+    word, picture = ("Select", "plus") if act == "pick" else ("Deselect", "x")
+
+    def act_button(row: ContainerRow) -> Node:
+        more = {} if control else {"disabled": True}
+        title = f"{word} {row.name}" if control else "PHASEDOCK_CONTROL is off"
+        return button(word, picture, "quiet small", title=title, **does(act, row.id), **more)
+
+    return html_table(table, label, cells={"act": act_button}, heads={"act": unseen("Actions")})
 
 
 _FIELDS = field_id(live_policy.FORM, ALL)

@@ -165,7 +165,7 @@ def policies_card(values: Values, view: View, tools: list[Node]) -> html.Section
         },
         heads=heads,
         css={"interval": "ink3 wide"},
-        row_css=lambda row: "ours" if row.policy == ours else "",
+        attributes=lambda row: {"className": "ours" if row.policy == ours else ""},
         row_heads=True,
         look="plain policies",
     )

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dash import html
 
 from app.pages.provisioning import results
 from app.pages.provisioning.results import FORMATS, RESOURCES
-from app.ui.basics import Node, aria, card, data, icon, notice, phase_badge, plain_table, state_badge
+from app.ui.basics import Node, aria, card, data, icon, notice, phase_badge, state_badge
 from app.ui.links import segments
-from app.ui.tables import download
+from app.ui.tables import download, html_table
 from core.bootstrap_intervals import LEAST_UNITS
 from core.errors import PhaseDockError
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.savings import assumptions, money
 from core.provisioning.verdict.standing import State, ran_out
 from core.provisioning.verdict.verdict import FIXED, KEEP, STEERED, mean_over
+from core.tables import Column, Table
 from core.units import (
     Unit,
     format_bytes,
@@ -25,6 +27,7 @@ from core.units import (
     format_set_share,
     format_share,
     format_value,
+    phase_name,
 )
 
 if TYPE_CHECKING:
@@ -458,26 +461,41 @@ def phases_card(found: Verdict, view: View, tolerance: float) -> html.Section | 
     phases = sorted({each.phase for _, line in lines for each in line.by_phase}, key=lambda n: (n < 0, n))
     if not phases:
         return None
-    head = [("Workload", False), ("All phases", True), *((phase_badge(each), True) for each in phases)]
-    rows = [_phase_cells(each, line, phases, tolerance) for each, line in lines[:MOST]]
+    unit, keys = lines[0][1].unit, [phase_name(phase) for phase in phases]
+    show = partial(amount_of, unit=unit)
+    columns = [Column("workload", "Workload"), Column("all", "All phases", show)]
+    columns += [Column(key, key, lambda each: show(each.amount)) for key in keys]
+    rows = [
+        (each.name or "all containers", line.fixed and line.fixed.amount, *_by_phase(line, phases))
+        for each, line in lines[:MOST]
+    ]
+    table = html_table(
+        Table("phases", columns, rows),
+        "Fixed amount of each workload in each phase",
+        cells={
+            "workload": lambda row: html.B(row[0]),
+            "all": lambda row: html.Span(columns[1].text(row[1]), className="strong"),
+            **{key: partial(_phase_cell, at, unit, tolerance) for at, key in enumerate(keys, 2)},
+        },
+        heads=dict(zip(keys, map(phase_badge, phases), strict=True)),
+    )
     cut = f"; the first {MOST} of {len(lines):,} workloads" if len(lines) > MOST else ""
     return card(
         "Fixed amounts by phase",
-        html.Div(plain_table(head, rows, "Fixed amount of each workload in each phase"), className="byphase"),
+        html.Div(table, className="byphase"),
         note=f"{RESOURCES[view.resource]}, made and tested like the fixed amount of all phases{cut}",
         flush=True,
     )
 
 
-def _phase_cells(found: Card, line: Line, phases: Sequence[int], tolerance: float) -> list[Node]:
-    by_phase = {each.phase: each for each in line.by_phase}
-    whole = "–" if line.fixed is None else amount_of(line.fixed.amount, line.unit)
-    cells = [_phase_cell(by_phase.get(phase), line.unit, tolerance) for phase in phases]
-    return [html.B(found.name or "all containers"), html.Span(whole, className="strong"), *cells]
+def _by_phase(line: Line, phases: Sequence[int]) -> list[PhaseAmount | None]:
+    amounts = {each.phase: each for each in line.by_phase}
+    return [amounts.get(phase) for phase in phases]
 
 
-def _phase_cell(each: PhaseAmount | None, unit: Unit, tolerance: float) -> Node:
+def _phase_cell(at: int, unit: Unit, tolerance: float, row: Sequence[Any]) -> Node:
     """The amount, with how often it fell short, in red where that is more than tolerated."""
+    each: PhaseAmount | None = row[at]
     if each is None:
         return "–"
     made = f"from {each.made_from:,} container{'s' if each.made_from != 1 else ''}"

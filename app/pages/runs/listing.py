@@ -24,11 +24,14 @@ from app.ui.basics import (
     icon_button,
     link_button,
     page_head,
-    scrolling,
     state_badge,
+    unseen,
 )
 from app.ui.links import segments
+from app.ui.tables import html_table
 from app.ui.task_card import when
+from core.tables import Column, Table
+from core.units import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +49,19 @@ _STATES = {
     "failed": "Failed",
     "cancelled": "Cancelled",
 }
+
+
+# The columns that both lists have.
+_ABOUT = (
+    Column("policies", "Policies", value=lambda each: stored.list_policies(each.experiment)),
+    Column("jobs", "Jobs on machines", value=lambda each: _describe_jobs(each.experiment), right=True),
+    Column("seeds", "Seeds", format_count, lambda each: len(each.experiment.seeds)),
+)
+_BUTTONS = Column("buttons", " ", value=lambda _: "")
+
+
+def _describe_jobs(experiment: Experiment) -> str:
+    return f"{experiment.n_jobs:,} on {stored.describe_machines(experiment)}"
 
 
 def list_page(view: View) -> list[Node]:
@@ -80,14 +96,28 @@ def _experiments(
 ) -> html.Section:
     if not any_at_all:
         return _no_runs_yet()
-    rows = [_row(info, states[info.id], view.text) for info in infos]
-    heads = ("Experiment", "State", "Policies", "Jobs on machines", "Seeds", "When")
-    made = _table("Experiments, newest first", (*heads, _unseen("Actions")), rows, id="runs-rows")
+    words = {info.id: attached_runs.state_words(states[info.id]) for info in infos}
+    name, state = Column("name", "Experiment"), Column("state", "State", value=lambda info: words[info.id][0])
+    table = html_table(
+        Table("experiments", (name, state, *_ABOUT, Column("created", "When"), _BUTTONS), infos),
+        "Experiments, newest first",
+        cells={
+            "name": lambda info: dcc.Link(info.name, href=f"{PATH}?experiment={info.id}", className="policy"),
+            "state": lambda info: state_badge(*words[info.id]),
+            "created": lambda info: when(info.created),
+            "buttons": lambda info: html.Div(_row_buttons(info), className="row"),
+        },
+        heads={"buttons": unseen("Actions")},
+        css={"policies": "truncate", "created": "ink3"},
+        attributes=lambda info: _filter_attributes(info, words[info.id][0], view.text),
+        row_heads=True,
+        look="plain runlist",
+    )
     none = html.Div("No experiment is in this state.", className="ink3 small", style={"padding": "10px 14px"})
     return card(
         "Experiments",
-        scrolling(made, "Experiments"),
-        *([] if rows else [none]),
+        table,
+        *([] if infos else [none]),
         note=html.Span(f"{len(infos):,}", className="count"),
         tools=_filters(view),
         flush=True,
@@ -119,55 +149,12 @@ def _filters(view: View) -> list[Node]:
     return [segments(view, "state", _STATES, view.state or "any", "State"), text]
 
 
-def _unseen(text: str) -> html.Span:
-    """The head of a column of buttons, for assistive technology only."""
-    return html.Span(text, className="sr")
-
-
-def _table(
-    caption: str, heads: Sequence[Node], rows: list[html.Tr], kind: str = "", **body: Any
-) -> html.Table:
-    """A table of experiments; `body` are properties of its rows' parent."""
-    return html.Table(
-        [
-            html.Caption(caption, className="sr"),
-            html.Thead(html.Tr([html.Th(head, scope="col") for head in heads])),
-            html.Tbody(rows, **body),
-        ],
-        className=f"plain runlist {kind}".strip(),
-    )
-
-
-def _row(info: ExperimentInfo, state: str, text: str) -> html.Tr:
-    word, kind, picture = attached_runs.state_words(state)
-    experiment = info.experiment
-    names = {
-        name
-        for arm in experiment.policies
-        for name in (arm.label, stored.policy_title(arm.label, arm.policy))
-    }
+def _filter_attributes(info: ExperimentInfo, word: str, text: str) -> dict[str, Any]:
+    """What the filter finds an experiment by, and whether `text` hides it."""
+    arms = info.experiment.policies
+    names = {arm.label for arm in arms} | {stored.policy_title(arm.label, arm.policy) for arm in arms}
     searched = " ".join((info.name, *sorted(names), word)).lower()
-    name = dcc.Link(info.name, href=f"{PATH}?experiment={info.id}", className="policy")
-    return html.Tr(
-        [
-            html.Th(name, scope="row"),
-            html.Td(state_badge(word, kind, picture)),
-            *_about(experiment),
-            html.Td(when(info.created), className="ink3"),
-            html.Td(html.Div(_row_buttons(info), className="row")),
-        ],
-        hidden=bool(text) and text.lower() not in searched,
-        **data(filter=searched),
-    )
-
-
-def _about(experiment: Experiment) -> list[html.Td]:
-    """The policies, the jobs and machines, and the seeds of an experiment."""
-    return [
-        html.Td(stored.list_policies(experiment), className="truncate"),
-        html.Td(f"{experiment.n_jobs:,} on {stored.describe_machines(experiment)}", className="num"),
-        html.Td(f"{len(experiment.seeds):,}", className="num"),
-    ]
+    return {"hidden": bool(text) and text.lower() not in searched, **data(filter=searched)}
 
 
 def _row_buttons(info: ExperimentInfo) -> list[Node]:
@@ -188,23 +175,23 @@ def _start(each: Bundled, label: str, kind: str = "small") -> html.Button:
 
 
 def _bundled_card(found: Sequence[Bundled], anything: bool) -> Node:
-    heads = ("Experiment", "Policies", "Jobs on machines", "Seeds", _unseen("Start"))
-    rows = [_bundled_row(each) for each in found]
-    made = _table("Experiments that come with PhaseDock", heads, rows, "bundled")
-    return card(
-        "Bundled experiments",
-        scrolling(made, "Bundled experiments"),
-        note="run them as they are or change them" if anything else "one click starts one",
-        flush=True,
+    name = Column("name", "Experiment", value=lambda each: each.experiment.name)
+    table = html_table(
+        Table("bundled", (name, *_ABOUT, _BUTTONS), found),
+        "Experiments that come with PhaseDock",
+        cells={"name": _bundled_name, "buttons": lambda each: _start(each, "Run")},
+        heads={"buttons": unseen("Start")},
+        css={"policies": "truncate"},
+        row_heads=True,
+        look="plain runlist bundled",
     )
+    note = "run them as they are or change them" if anything else "one click starts one"
+    return card("Bundled experiments", table, note=note, flush=True)
 
 
-def _bundled_row(each: Bundled) -> html.Tr:
+def _bundled_name(each: Bundled) -> Node:
     name = dcc.Link(each.experiment.name, href=f"{PATH}?look=build&from={each.name}", className="policy")
-    about = html.Div(each.experiment.about, className="small ink3 about")
-    return html.Tr(
-        [html.Th([name, about], scope="row"), *_about(each.experiment), html.Td(_start(each, "Run"))]
-    )
+    return [name, html.Div(each.experiment.about, className="small ink3 about")]
 
 
 def plumbing() -> list[Node]:

@@ -242,7 +242,7 @@ def _jobs(entry: Entry, visible: Sequence[Line], every: int, tick: int) -> html.
         f"Jobs at tick {tick}",
         cells={"list": _label_cell, "limit": _limit_cell, "why": _why_cell},
         css={"why": "why"},
-        row_css=lambda each: "decided" if each.decided else "",
+        attributes=lambda each: {"className": "decided" if each.decided else ""},
         row_heads=True,
         look="plain ticks jobs",
         fit="tall" if len(ordered) > _TALL else "",

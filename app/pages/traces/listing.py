@@ -11,6 +11,7 @@ from dash import dcc, html
 from app.context import Choice, address, chosen, workspace
 from app.ui.basics import (
     Node,
+    aria,
     button,
     card,
     contents,
@@ -106,7 +107,7 @@ def set_list(chosen: str | None) -> html.Section:
             "menu": _menu,
         },
         css={"sampling": "ink2", "source": "ink2 source", "created": "ink2", "menu": "menu"},
-        is_current=lambda info: info.id == chosen,
+        attributes=lambda info: {"className": "on", **aria(current="true")} if info.id == chosen else {},
         look="plain sets",
         fit="tall",
     )

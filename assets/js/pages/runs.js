@@ -18,7 +18,7 @@
     const field = dom.field(event, "runs-filter");
     if (!field) return;
     const text = field.value.toLowerCase();
-    dom.all("#runs-rows tr").forEach((row) => { row.hidden = !(row.dataset.filter || "").includes(text); });
+    dom.all("table[data-table=experiments] tbody tr").forEach((row) => { row.hidden = !(row.dataset.filter || "").includes(text); });
     write({ text: field.value });
   });
 

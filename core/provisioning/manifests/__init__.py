@@ -26,7 +26,7 @@ from core.provisioning.manifests.manifest_comments import (
     one_line,
 )
 from core.provisioning.manifests.vpa_manifest import as_patch, as_vpa
-from core.tables import csv_lines
+from core.tables import Column, Table, render_csv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -155,8 +155,8 @@ def as_json(found: Verdict, about: About) -> str:
 def as_csv(found: Verdict, about: About) -> str:
     """One line per workload, resource and way; cells that a spreadsheet would run are escaped."""
     source = {"traces": about.traces, "model": about.model, "date": about.date}
-    table = [{**row, "by_phase": _phases_cell(row["by_phase"]), **source} for row in rows(found)]
-    return "".join(csv_lines(list(table[0]), (each.values() for each in table), "\n"))
+    lines = [{**row, "by_phase": _phases_cell(row["by_phase"]), **source} for row in rows(found)]
+    return "".join(render_csv(Table("verdict", [*map(Column, lines[0])], lines), "\n"))
 
 
 def _phases_cell(phases: Sequence[Mapping[str, Any]]) -> str:
