@@ -14,6 +14,7 @@ from dash import dcc, page_container
 from flask import current_app
 from flask_caching import Cache
 
+from core.errors import NotFoundError
 from core.workspace.code_version import code_digest
 
 if TYPE_CHECKING:
@@ -108,6 +109,14 @@ def chosen(traces: str | None = None, model: str | None = None) -> Choice:
     fitting = space.models.compatible(trace_set.id) if trace_set else []
     trained_here = [info for info in fitting if trace_set and info.trace_set_id == trace_set.id]
     return Choice(trace_set, next(iter(trained_here or fitting), None))
+
+
+def chosen_or_newest(traces: str | None, model: str | None) -> Choice:
+    """What an address is about; the newest where it names something that does not exist."""
+    try:
+        return chosen(traces, model)
+    except NotFoundError:
+        return chosen()
 
 
 def address(path: str, choice: Choice | None = None, **more: str | float | None) -> str:

@@ -9,17 +9,16 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs
 
 import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, page_container
 
-from app.context import LOCATION, Choice, address, chosen, workspace
+from app.context import LOCATION, Choice, address, chosen_or_newest, workspace
 from app.figures.theme import dark_partners
 from app.shell import search
 from app.ui.basics import Node, aria, icon, icon_button, when_changed
 from app.ui.engines import dot, engine_named, engine_options
-from core.errors import NotFoundError
+from app.ui.links import Query
 from core.units import format_bytes
 
 if TYPE_CHECKING:
@@ -253,13 +252,9 @@ def _options(infos: Sequence[Any]) -> list[dict[str, str]]:
 
 def choice_of(search: str | None) -> Choice:
     """The choice that an address makes; one that names something gone falls back to what is here."""
-    query = parse_qs((search or "").lstrip("?"))
-    engine = query.get("engine", [None])[0]
-    try:
-        choice = chosen(*(query.get(key, [None])[0] for key in ("traces", "model")))
-    except NotFoundError:
-        choice = chosen()
-    return replace(choice, engine=engine)
+    query = Query.parse("", search)
+    choice = chosen_or_newest(query.get("traces"), query.get("model"))
+    return replace(choice, engine=query.get("engine"))
 
 
 def _foot(settings: Settings) -> list[Node]:

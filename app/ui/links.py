@@ -47,11 +47,6 @@ class Query:
         return Query(self.path, kept)(**more)
 
 
-def one_of(value: str | None, known: Collection[str], otherwise: str) -> str:
-    """A choice that an address makes, or `otherwise` where it makes none or an unknown one."""
-    return value if value is not None and value in known else otherwise
-
-
 # What a page shows is a value that its address says: a frozen dataclass over `PageState` with a field for
 # each parameter. A parameter that is missing, unknown or of the wrong form has the field's default, so any
 # address shows something.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import dash
 from dash import MATCH, ClientsideFunction, Dash, Input, Output, Patch, State, dcc, html, set_props
@@ -95,8 +94,7 @@ def address_of(link: ResultLink) -> str | None:
     values = _ADDRESSED.get(link.page, dict)(link.about)
     if values is None:
         return None
-    query = {_NAMES.get(name, name): value for name, value in values.items() if value}
-    return f"/{link.page}?{urlencode(query)}" if query else f"/{link.page}"
+    return Query(f"/{link.page}", {_NAMES.get(name, name): value for name, value in values.items()})()
 
 
 def _comparison(about: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import dash
 from dash import ALL, Dash, Input, Output, State, dcc, html, set_props
 
-from app.context import workspace
+from app.context import address, workspace
 from app.figures.models import criterion
 from app.pages.models.train import MAIN, no_traces
 from app.ui import task_card
@@ -161,9 +160,8 @@ def _train_with(task: TaskInfo, phases: int) -> str:
         with contextlib.suppress(NotFoundError):
             settings = workspace().models.load(str(model)).settings.to_dict()
     form_values = {name: value for name, value in settings.items() if name in (*MAIN, "solver", "seed")}
-    return "/models?" + urlencode(
-        {"view": "train", "traces": task.params["trace_set"], **form_values, "phases": phases}
-    )
+    values = {"view": "train", "traces": task.params["trace_set"], **form_values, "phases": phases}
+    return address("/models", None, **values)
 
 
 task_card.OUTCOMES["choose_k"] = outcome

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
 
 import orjson
 from flask import Blueprint, Response, request
@@ -36,18 +35,8 @@ TABLES = {
 
 def addresses(result: Result, view: View) -> dict[str, str]:
     """The address of each table, as it is shown."""
-    query = urlencode(
-        {
-            key: value
-            for key, value in {
-                "resource": view.resource,
-                "scale": view.scale,
-                "sort": view.sort,
-                view.takes: view.policy or "",
-            }.items()
-            if value
-        }
-    )
+    shown = {"resource": view.resource, "scale": view.scale, "sort": view.sort}
+    query = Query("", shown).search(**{view.takes: view.policy})
     return {name: f"/api/provisioning/{result.id}/{name}.csv?{query}" for name in TABLES}
 
 

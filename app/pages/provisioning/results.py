@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 from app.context import workspace
 from app.figures.provisioning.frontier import BEST, BOUND, NAMED, OTHER, Curve
@@ -397,5 +396,4 @@ def manifest(choice: Choice, result: Result, view: View, style: str) -> str:
 def manifest_address(choice: Choice, result: Result, view: View, style: str) -> str:
     """Where that file can be downloaded."""
     chosen = {name: view.query.get(name) for name in (*POLICY_PARAMETERS.values(), *PRICES)}
-    query = {**choice.query(), **{name: value for name, value in chosen.items() if value}}
-    return f"/api/provisioning/{result.id}/verdict/{style}?{urlencode(query)}"
+    return Query(f"/api/provisioning/{result.id}/verdict/{style}", choice.query())(**chosen)

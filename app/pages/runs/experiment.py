@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import dash_mantine_components as dmc
 from dash import dcc, html
@@ -31,7 +30,7 @@ from app.ui.basics import (
     page_head,
     state_badge,
 )
-from app.ui.links import link
+from app.ui.links import Query, link
 from app.ui.tables import html_table, page_export
 from core.experiments.leaderboard import MEASURES
 from core.tables import Column, Table
@@ -128,8 +127,7 @@ def _export_menu(info: ExperimentInfo, view: View, selection: Selection, runs: S
 
 def _table_address(info: ExperimentInfo, view: View, name: str) -> str:
     """Where a table of the page is as a file, as it is shown."""
-    search = urlencode({key: value for key, value in view.query.values.items() if key != "experiment"})
-    return f"/api/experiments/{info.id}/{name}.csv{f'?{search}' if search else ''}"
+    return Query(f"/api/experiments/{info.id}/{name}.csv", view.query.values)(experiment=None)
 
 
 # How the experiment stands.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from app.ui.links import PageState, Query, free_text, one_of, option, whole_number
+from app.ui.links import PageState, Query, free_text, option, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -107,7 +107,9 @@ class View(PageState):
     def derive(cls, query: Query) -> dict[str, Any]:
         """The page; a ledger needs an experiment or a run."""
         experiment = query.get("experiment")
-        page = one_of(query.get("look"), (BUILD, LEDGER), EXPERIMENT if experiment else LIST)
+        page = query.get("look")
+        if page not in (BUILD, LEDGER):
+            page = EXPERIMENT if experiment else LIST
         return {"look": LIST if page == LEDGER and not (experiment or query.get("run")) else page}
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from app.context import Choice, address, chosen, workspace
+from app.context import Choice, address, chosen, chosen_or_newest, workspace
 from app.ui.basics import (
     Node,
     aria,
@@ -26,7 +26,6 @@ from app.ui.basics import (
 from app.ui.links import PageState, free_text, parameter
 from app.ui.tables import html_table
 from app.ui.task_card import when
-from core.errors import NotFoundError
 from core.tables import Column, Table
 from core.traces.model import Resampling
 from core.units import format_bytes, format_count, format_duration
@@ -59,10 +58,7 @@ class View(PageState):
 
     def choice(self) -> Choice:
         """The set and the model; a set that is gone or in the trash falls back to the newest."""
-        try:
-            choice = chosen(self.traces, self.model)
-        except NotFoundError:
-            return chosen()
+        choice = chosen_or_newest(self.traces, self.model)
         return chosen() if choice.traces is not None and choice.traces.trashed else choice
 
 
