@@ -22,7 +22,7 @@ _CHUNK = 1 << 20
 
 
 def explain(error: PhaseDockError) -> tuple[Response, int]:
-    """What went wrong, as JSON, with the status that says whose fault it was."""
+    """Return an error as JSON with its HTTP status."""
     kinds = ((NotFoundError, 404), (ConflictError, 409), (InputError, 422))
     status = next((code for kind, code in kinds if isinstance(error, kind)), 500)
     return jsonify(error={"message": error.message, "hint": error.hint}), status

@@ -53,7 +53,7 @@ def install(server: Flask, settings: Settings) -> None:
 
 
 def cached(make: Callable[[], T], *key: object) -> T:
-    """What `make` returns, from the cache if the key was seen before."""
+    """Return the result of `make`, from the cache when the key is known."""
     name = "|".join(str(part) for part in (code_digest(("app", "core")), *key))
     value: T | None = _cache.get(name)
     if value is None:
@@ -79,7 +79,7 @@ def workspace() -> Workspace:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The chosen trace set and model, None where there is none yet; the engine if the address names one."""
+    """The trace set, model and engine that an address names; None where there is none."""
 
     traces: TraceSetInfo | None
     model: ModelInfo | None

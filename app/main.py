@@ -43,7 +43,7 @@ _INDEX = """<!DOCTYPE html>
 
 
 class _Application(dash.Dash):
-    """Dash, with something to look at before its scripts have made the page."""
+    """Dash with a placeholder of the page until its scripts have loaded."""
 
     def interpolate_index(self, *more: Any, **parts: Any) -> str:
         """Fill the document's template."""
@@ -101,13 +101,13 @@ def _add(app: dash.Dash, page: Page) -> None:
 def wsgi() -> Flask:
     """The server for gunicorn, with the settings of the environment."""
     server: Flask = create_app(load_settings()).server
-    # Dash looks for its assets during the first request; a page asked for meanwhile would lack scripts.
+    # Dash lists its assets during the first request; another page requested then would lack scripts.
     server.test_client().get("/healthz", base_url="http://127.0.0.1")
     forget_start()
     return server
 
 
 def forget_start() -> None:
-    """Leave what the start made out of garbage collection: to walk it delays a request by 0.2 s."""
+    """Exclude the objects of the start from garbage collection, which would delay a request by 0.2 s."""
     gc.collect()
     gc.freeze()

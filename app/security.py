@@ -1,9 +1,9 @@
-"""Who may speak to the web process, and what its pages may load.
+"""Access checks of the web process: hosts, origins, sign-in, and what pages may load.
 
-Whoever controls containers is root on their host, so a page in the same browser must get nothing:
+Control over containers is root on their host, so other pages in the browser must get nothing:
 every request's Host must be ours (a rebound DNS name is not), every request that changes something
 must come from our own pages, and nothing may be loaded from elsewhere. When the server listens
-beyond this machine, a password is asked for as well.
+beyond this machine, it also requires a password.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ _AUTHORITY = re.compile(
 _LONGEST = 300
 
 
-# Whose page a request comes from, by its Host and Origin headers, both read strictly.
+# The origin of a request, by its Host and Origin headers, both read strictly.
 #
-# A lenient parser finds our host in ``http://127.0.0.1:8050#@evil.example``. So a header is taken only if it
+# A lenient parser finds our host in ``http://127.0.0.1:8050#@evil.example``. So a header counts only if it
 # is written exactly as browsers write it (https://html.spec.whatwg.org/#ascii-serialisation-of-an-origin):
 # scheme, host, port, and nothing else.
 
 
 class Authority(NamedTuple):
-    """A host, in lower case and without brackets, and a port; None where the scheme's own is meant."""
+    """A host, in lower case and without brackets, and a port; None for the scheme's default."""
 
     host: str
     port: int | None
@@ -93,10 +93,10 @@ KEY_BYTES = 32
 
 
 def session_key(home: Path) -> bytes:
-    """Return the key, which is made where there is none; only its owner can read it.
+    """Return the key of sessions, created on first use; only its owner can read it.
 
-    Processes that start together get the same key: they ask one after the other, behind a lock on the folder
-    that ends with its process. A file that is empty or too short is replaced. Raises StorageError if the disk
+    Processes that start together get the same key: each reads it under a lock on the folder
+    that ends with the process. A file that is empty or too short is replaced. Raises StorageError if the disk
     is full or read-only.
     """
     path = home / "session.key"
@@ -121,7 +121,7 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
 
 
 def _write_private(path: Path, data: bytes) -> None:
-    """Write a file that nobody else can read, in one step: a kill leaves the old one or the new one."""
+    """Write a file with mode 600 in one step: a kill leaves the old one or the new one."""
     draft = path.with_name(f".{path.name}.new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -161,8 +161,8 @@ class Gate:
 
     def __init__(self, settings: Settings, key: bytes) -> None:
         self._settings = settings
-        self._further = {name.strip("[]").lower() for name in settings.allowed_hosts}
-        self._names = _LOOPBACK_NAMES | {settings.host.lower()} | self._further
+        self._proxy_names = {name.strip("[]").lower() for name in settings.allowed_hosts}
+        self._names = _LOOPBACK_NAMES | {settings.host.lower()} | self._proxy_names
         self._password = (settings.password or "").encode("utf-8", "surrogateescape")
         # derived from the password, so that a new one ends every session; keyed, as a cookie can be read
         self._signed_in = hmac.new(key, b"signed in with " + self._password, "sha256").hexdigest()
@@ -181,9 +181,9 @@ class Gate:
     def origin_allowed(self, host: str) -> bool:
         """Whether a request that changes something comes from one of our own pages.
 
-        Browsers send an Origin with every such request; programs without one (``curl``) are not a
-        page that somebody else wrote. A further name may be that of a proxy that speaks TLS to
-        browsers and HTTP to us.
+        Browsers send an Origin with every such request; programs such as ``curl`` send none and are
+        not foreign pages. An additional name may be that of a proxy that speaks TLS to browsers and
+        HTTP to us.
         """
         if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
             return False
@@ -191,7 +191,7 @@ class Gate:
         if origin is None or is_same_origin(origin, request.scheme, host):
             return True
         named = read_authority(host)
-        return named is not None and named.host in self._further and is_same_origin(origin, "https", host)
+        return named is not None and named.host in self._proxy_names and is_same_origin(origin, "https", host)
 
     def check(self) -> AnyResponse | None:
         """Turn a request away, send it to the sign-in page, or let it pass (None)."""
@@ -203,7 +203,7 @@ class Gate:
             )
         if request.method not in ("GET", "HEAD", "OPTIONS") and not self.origin_allowed(host):
             return _refuse(
-                "This request came from another site, so nothing was changed. If it came through your own "
+                "This request came from another site, so nothing changed. If it came through your own "
                 "proxy, let it forward the Host header and add its name to PHASEDOCK_ALLOWED_HOSTS."
             )
         if self._settings.password is None or self._is_signed_in() or _is_open(request.path):

@@ -104,7 +104,7 @@ def _phases_axis(min_phases: int, max_phases: int) -> dict[str, Any]:
 
 
 def _names(recommended: int, mark: tuple[int, str] | None) -> dict[int, str]:
-    """What stands beside the points that have a name; one k may be recommended and marked."""
+    """Labels of the recommended and the marked k; one k may be both."""
     named = {recommended: f"k = {recommended}"}
     if mark is not None:
         named[mark[0]] = f"{named[mark[0]]}, {mark[1]}" if mark[0] in named else mark[1]

@@ -140,7 +140,7 @@ def _cells(
 
 
 def _numbers(chances: FloatArray, counts: IntArray) -> go.Scatter:
-    """The probabilities as text on the cells; a dot where nothing was seen."""
+    """The probabilities as text on the cells; a dot for an unseen transition."""
     n, width = chances.shape
     places = [(x, y) for y in range(n) for x in range(width)]
     colours = [_ON_ACCENT if chances[y, x] >= _DARK_FROM else theme.ink("ink") for x, y in places]
@@ -158,7 +158,7 @@ _WIDTH, _LETTER, _ROOM = 340, 6.6, 8
 """About how wide the tree, a letter and the space around a name are, in pixels."""
 _HOVER = "%{customdata[1]}<br>%{customdata[2]:,} executions, %{customdata[3]}<extra></extra>"
 Place = tuple[float, float]
-"""Where a node is drawn: its column and its row."""
+"""Position of a node: its column and its row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +286,7 @@ def _node_names(nodes: Sequence[Node], at: Sequence[Place]) -> go.Scatter:
 
 
 def _picked(node: Node, total: int) -> list[Any]:
-    """What a click on a node stands for, as the page's address has it, and its hover text."""
+    """The address value that a click on a node selects, and its hover text."""
     return [f"tree:{node.number}", node.name, node.count, f"{node.count / total:.1%}"]
 
 

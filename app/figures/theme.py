@@ -190,7 +190,7 @@ _STEPS = (
 
 
 def time_ticks(start: float, end: float, about: int = 8) -> tuple[list[float], list[str]]:
-    """Where to put ticks on an axis of seconds, and what they say (``2 min``).
+    """Positions and labels (``2 min``) of ticks on an axis of seconds.
 
     The browser's twin in ``assets/js/figures.js`` does the same after a zoom.
     """

@@ -2,7 +2,7 @@
 
 Lanes are stacked over one time axis, one quantity each, with a line per GPU where there are several. The
 phases lie faintly behind all lines and at full colour, with their names, in a row beneath. Long lines are
-thinned. What the browser says under the pointer it reads off the traces' `meta`.
+thinned. The browser reads the text under the pointer from the traces' `meta`.
 
 The band of phases is one heat-map row whose cells are the segments: this draws thousands at once, where one
 shape per segment takes seconds. A gap in the sampling is an empty cell.
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 ROOM_FOR_NAME = 0.03
 """The share of the visible time that a run needs to have room for its name."""
 MAX_RUNS = 1_200
-"""The most runs drawn in one figure; a screen has not many more columns."""
+"""The largest number of runs in one figure; a screen has few more columns."""
 BETWEEN_SEGMENTS = -2
-"""Stands for no phase: nothing was sampled."""
+"""The value of a gap in the sampling, which has no phase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Runs:
 
     @classmethod
     def of(cls, begin: FloatArray, seconds: FloatArray, phases: IntArray) -> Runs:
-        """Runs with the durations that every other view has; what lies between them is a `GAP`."""
+        """Runs with the durations of every other view; `BETWEEN_SEGMENTS` fills the gaps."""
         if not len(phases):
             return cls(np.zeros(1), np.zeros(0, dtype=np.int16))
         end = begin + seconds
@@ -52,10 +52,10 @@ class Runs:
         return cls(edges, np.insert(phases, gaps, BETWEEN_SEGMENTS))
 
     def within(self, start: float, end: float, max_runs: int = MAX_RUNS) -> Runs:
-        """The runs to draw in a stretch of time: all of them, or only the phases that prevail.
+        """The runs to draw in an interval: all of them, or only the prevailing phases.
 
-        Where more than `most` runs would have to share the width of a screen, each of `most` equal
-        stretches gets the phase that has most of its time.
+        With more than `max_runs` runs the interval is cut into `max_runs` equal parts, and each
+        gets the phase with the most time in it.
         """
         low = max(int(np.searchsorted(self.edges, start, side="right")) - 1, 0)
         high = int(np.searchsorted(self.edges, end, side="left"))
@@ -104,11 +104,11 @@ def band(
 
 
 def names(runs: Runs, yaxis: str, visible_range: tuple[float, float]) -> go.Scatter:
-    """The runs' names on the row beneath, where there is room, each in the middle of what is seen of its run.
+    """The names of runs that are wide enough, each in the middle of its visible part.
 
-    The browser chooses them anew after a zoom, and says with them in which phase a moment is: `customdata` is
-    of every run when it begins and ends, its name, its phase, and the colour of the name. Only names that are
-    seen are texts of the figure: a browser needs as long for each that is not as for one that is.
+    The browser chooses them again after a zoom, and uses them to name the phase at a time: `customdata` has
+    for every run its start and end, its name, its phase, and the colour of the name. Only visible
+    names are texts of the figure: hidden ones would cost the browser as much time.
     """
     begin, end = runs.edges[:-1], runs.edges[1:]
     low, high = np.clip(begin, *visible_range), np.clip(end, *visible_range)
@@ -140,11 +140,11 @@ def names(runs: Runs, yaxis: str, visible_range: tuple[float, float]) -> go.Scat
 
 
 MAX_POINTS = 4_000
-"""The most samples drawn of one line."""
+"""The largest number of samples drawn of one line."""
 
 
 def minmax_indices(values: FloatArray, max_points: int = MAX_POINTS) -> IntArray:
-    """Indices of the samples to draw, ascending, at most `most` (and two more for the ends).
+    """Indices of the samples to draw, ascending, at most `max_points` (and two for the ends).
 
     Samples are cut into equal stretches; each keeps its smallest and its largest value, so that every spike
     survives.
@@ -167,9 +167,9 @@ def minmax_indices(values: FloatArray, max_points: int = MAX_POINTS) -> IntArray
 TOP, FOOT, GAP, ROW = 20, 24, 28, 18
 """Pixels above the first lane, below the last row, between lanes, and of the row of phases."""
 _SHADES = (("ink", "solid"), ("weight2", "solid"), ("ink", "1px,2px"), ("weight2", "1px,2px"))
-"""What tells the lines of one lane apart; phases have the colours."""
+"""Shade and dash of the lines in one lane; colours are for phases."""
 _FAR = 3.0
-"""A limit this many times above all else is said, not drawn to scale."""
+"""A limit this many times above everything else is written, not drawn to scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,17 +184,17 @@ class Series:
     unit: Unit
     #: The limit that was set, shape (n,), or None.
     limit: FloatArray | None = None
-    #: What a policy would have given, shape (n,), or None.
+    #: The allocation of a policy, shape (n,), or None.
     allocation: FloatArray | None = None
     #: That policy's name.
     policy: str = ""
-    #: Further lines of the lane by name, each of shape (n,): those of further GPUs.
+    #: Other lines of the lane by name, each of shape (n,): those of other GPUs.
     other_lines: Sequence[tuple[str, FloatArray]] = ()
-    #: What the first line is called; `title` when left out.
+    #: The first line's name; `title` by default.
     name: str = ""
-    #: What the axis shows it in; as fits the values when left out.
+    #: The scale of the axis; fitted to the values by default.
     scale: Scale | None = None
-    #: Whether it is known now and then only, as a loss is: its points are connected.
+    #: Whether samples are sparse, such as a loss: the points are connected.
     sparse: bool = False
 
     @property
@@ -278,7 +278,7 @@ def _layout(series: Sequence[Series], visible_range: tuple[float, float], *, ban
 
 
 def _line_names(entry: Series, y: float) -> list[dict[str, Any]]:
-    """What a lane has at its top right: a far limit, or its lines' names if there are several."""
+    """The label at a lane's top right: a far limit, or the names of several lines."""
     lines = entry.lines
     if len(lines) == 1:
         far = _far_limit(entry)
@@ -296,7 +296,7 @@ def _line_names(entry: Series, y: float) -> list[dict[str, Any]]:
 
 
 def _brief(names: Sequence[str]) -> list[str]:
-    """Names without the words that all of them end in, which the lane's title says: ``GPU 0``."""
+    """Names without their common last words, which the lane's title has: ``GPU 0``."""
     words = [name.split() for name in names]
     same = 0
     while same + 1 < min(map(len, words)) and len({each[-1 - same] for each in words}) == 1:
@@ -317,7 +317,7 @@ def _extent(entry: Series) -> list[float]:
 
 
 def _far_limit(entry: Series) -> float | None:
-    """The least that a limit is, if all else would be a flat line below it: such as the host's memory."""
+    """The smallest value of a limit far above all lines, such as the host's memory, or None."""
     if entry.limit is None or not np.isfinite(entry.limit).any():
         return None
     others = [values for _, values in entry.lines] + ([] if entry.allocation is None else [entry.allocation])
@@ -327,7 +327,7 @@ def _far_limit(entry: Series) -> float | None:
 
 
 def _ends(values: FloatArray) -> tuple[float, float]:
-    """The least and the largest of values, those left out that are not numbers; 0 where there is none."""
+    """The smallest and the largest finite value; zeros without any."""
     numbers = values if np.isfinite(values.sum()) else values[np.isfinite(values)]
     return (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 0.0)
 
@@ -335,7 +335,7 @@ def _ends(values: FloatArray) -> tuple[float, float]:
 def _lines(
     elapsed: FloatArray, entry: Series, number: int, visible_range: tuple[float, float], breaks: IntArray
 ) -> list[go.Scatter]:
-    """Limit, allocation and use of a quantity, where there are any, thinned to what is shown."""
+    """Limit, allocation and usage of a quantity, as far as present, thinned in the visible range."""
     scale = entry.axis_scale
     low, high = np.searchsorted(elapsed, visible_range)
     inside = slice(max(int(low) - 1, 0), int(high) + 1)
@@ -372,7 +372,7 @@ def _lines(
 def _broken(
     elapsed: FloatArray, values: FloatArray, indices: IntArray, breaks: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The kept points of a line, with nothing in the middle of each gap."""
+    """The chosen points of a line, with a NaN in the middle of each gap."""
     inside = breaks[(breaks > indices[0]) & (breaks <= indices[-1])] if len(indices) else breaks[:0]
     if not len(inside):
         return elapsed[indices], values[indices]

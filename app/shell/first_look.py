@@ -1,7 +1,7 @@
-"""What stands on the screen before the page has come: the frame, the page's title, the room of its cards.
+"""The placeholder of a page until it has loaded: frame, title, and the outline of its cards.
 
-It is part of the document itself, so it is there before any script. What is shown has no text in the
-document (the style sheet writes it), is hidden from assistive technology, and goes when the page is there.
+It is part of the document itself, so it shows before any script runs. It has no text in the
+document (the style sheet writes it), is hidden from assistive technology, and goes once the page has loaded.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 TITLE = "Page not found (404)"
 _ANY = "/<path:path>"
-"""Dash's rule for whatever no other route answers."""
+"""Dash's rule for paths without a route of their own."""
 _MODULE = "not_found_404"
-"""The name by which Dash knows this page from others."""
+"""The name of this page in Dash's registry."""
 
 
 def layout(**_query: str) -> list[Node]:
-    """Lay the page out; what the address asks for does not matter."""
+    """Lay the page out, whatever the address names."""
     ways = [
         link_button("Back to the overview", "/", "layout-dashboard", "primary"),
         button("Search", "search", "open-search"),
@@ -61,13 +61,13 @@ def page_at(pages: Sequence[Page], path: str) -> Page | None:
 
 
 def title_at(pages: Sequence[Page], path: str) -> str:
-    """What the browser calls the page at a path."""
+    """The title of the page at a path in the browser's tab."""
     page = page_at(pages, path)
     return f"{page.name if page else 'Page not found'} · PhaseDock"
 
 
 def first_look(pages: Sequence[Page], path: str) -> str:
-    """What to show first at a path, as HTML."""
+    """The placeholder of the page at a path, as HTML."""
     page = page_at(pages, path)
     name = page.name if page else TITLE
     rooms = "".join(map(_row, page.outline if page else ()))

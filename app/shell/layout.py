@@ -1,6 +1,6 @@
 """The shell around every page: rail, top bar, search, help, notifications.
 
-The address is the only place that keeps what is chosen; the shell reads it and writes it. Its own
+Choices live only in the address; the shell reads it and writes it. Its own
 state (counts, pickers, links) is filled by one callback after each change of the address.
 """
 
@@ -118,7 +118,7 @@ _SHORTCUTS = (
 
 
 def _dot(says: str) -> html.Span:
-    """A dot beside a page's name while there is something to know about it."""
+    """A dot next to a page's name while the page has something to report."""
     return html.Span(html.Span(says, className="sr"), className="dot", title=says)
 
 
@@ -312,7 +312,7 @@ _FILLED = (
     Output("engine-state", "title"),
     Output("resolved", "data"),
 )
-"""What is filled after each change of the address."""
+"""Outputs that are filled after each change of the address."""
 
 
 def _pickers(choice: Choice, engine: EngineInfo | None) -> list[Any]:

@@ -46,7 +46,7 @@ def window() -> dmc.Modal:
 
 
 class SearchHit(NamedTuple):
-    """One thing that a search finds: its icon and name, what or whose it is, and where it is."""
+    """One hit of a search: icon, name, kind, and address."""
 
     icon: str
     name: str
@@ -55,7 +55,7 @@ class SearchHit(NamedTuple):
 
 
 def find_hits(text: str, pages: Sequence[Page], choice: Choice) -> list[SearchHit]:
-    """Everything whose name has a text in it; executions of the chosen trace set before those of others."""
+    """Search all names for a text; executions of the chosen trace set come before others."""
     pattern = text.strip().lower()
     space = workspace()
     things = [
@@ -118,7 +118,7 @@ def register(app: Dash, pages: Sequence[Page], choice_of: Callable[[str | None],
 
 
 def results(every: Sequence[SearchHit]) -> Node:
-    """What was found as links; Enter goes to the first."""
+    """The hits as links; Enter opens the first."""
     if not every:
         return html.Div("No match in any trace set. Type less of the name.", className="hint")
     links: list[Node] = [

@@ -25,17 +25,17 @@ _STATES = {
 
 
 def state_words(state: str) -> tuple[str, str, str]:
-    """A state as a badge has it: word, kind, icon."""
+    """Word, kind and icon of a state's badge."""
     return _STATES.get(state, (state, "", "clock"))
 
 
 def address(run: str) -> str:
-    """Where the ledger of such a run is."""
+    """The address of the ledger of an attached policy."""
     return page_address("/runs", look="ledger", run=run)
 
 
 def attached_card() -> html.Section | None:
-    """The newest of them, or None where no policy was attached yet."""
+    """A card of the newest attached policies, or None without any."""
     attached_runs = workspace().runs.list(_MAX_RUNS, experiment=NO_EXPERIMENT)
     if not attached_runs:
         return None

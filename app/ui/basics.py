@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 Node = Any
-"""Whatever Dash takes as a child: a component, a string, a number, or a list of them."""
+"""A child of a Dash component: a component, a string, a number, or a list of them."""
 
 
 def aria(**values: object) -> dict[str, Any]:
@@ -200,19 +200,19 @@ def gain_dot(mark: Mark, on: Track, kind: str, label: str) -> html.Div:
 
 
 def unseen(text: str) -> html.Span:
-    """Words for those who hear the page, where the others see what is meant."""
+    """Text for screen readers only."""
     return html.Span(text, className="sr")
 
 
 def scrolling(table: Node, label: str, kind: str = "") -> html.Div:
-    """A table in a region that scrolls, by keyboard as well; `kind` is one of its looks, as ``tall``."""
+    """A table in a region that scrolls, also by keyboard; `kind` is a class such as ``tall``."""
     return html.Div(
         table, className=f"tablewrap {kind}".strip(), tabIndex="0", role="region", **aria(label=label)
     )
 
 
 def when_changed(now: Node, before: Any) -> Any:
-    """The new piece, or `no_update` when the browser already shows the same."""
+    """The new component, or `no_update` when the browser already shows the same."""
     return dash.no_update if _written(now) == _written(before) else now
 
 

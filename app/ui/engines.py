@@ -21,10 +21,10 @@ STATE_WORDS = {
 
 
 def engine_named(name: str | None) -> EngineInfo | None:
-    """The engine of this name, or the first one that is ready, or the first; None where there is none.
+    """The engine of this name, else the first ready one, else the first, else None.
 
-    A name that the settings do not have falls back as well: an old address is no reason to show nothing. The
-    demo comes last, so it is shown unasked only where nothing real is ready.
+    An unknown name falls back as well, so that an old address shows something. The
+    demo comes last, so it is the default only where no real engine is ready.
     """
     engines = workspace().live.engines.all()
     named = next((each for each in engines if each.name == name), None)
@@ -33,13 +33,13 @@ def engine_named(name: str | None) -> EngineInfo | None:
 
 
 def is_demo(engine: EngineInfo) -> bool:
-    """Whether nothing on an engine is real."""
+    """Whether an engine is the demo, with simulated containers."""
     engines = workspace().live.engines
     return engine.name in engines.names and engines.is_demo(engine.name)
 
 
 def title_of(engine: EngineInfo) -> str:
-    """What people call an engine: its name, and of the demo that it is one."""
+    """The title of an engine: its name, or the demo's title."""
     return workspace().live.engines.kind(engine.name).title if is_demo(engine) else engine.name
 
 
@@ -51,12 +51,12 @@ def beside_demo(engine: EngineInfo) -> tuple[EngineInfo, ...] | None:
 
 
 def state_sentence(engine: EngineInfo, *, alone: bool) -> str:
-    """How an engine stands: ``Docker: not found``; by its name where there are several."""
+    """The state of an engine, such as ``Docker: not found``; its name where there are several."""
     return f"{'Docker' if alone else engine.name}: {STATE_WORDS[engine.state]}"
 
 
 def engine_options() -> list[dict[str, str]]:
-    """The engines to choose from; one that cannot be used says so."""
+    """The engines to choose from, unavailable ones with their state."""
     engines = workspace().live.engines.all()
     alone = sum(not is_demo(each) for each in engines) == 1
     return [{"value": each.name, "label": _label(each, alone=alone)} for each in engines]

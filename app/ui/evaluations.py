@@ -26,13 +26,13 @@ _LOOK_BACK = 100
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A comparison that was made."""
+    """A stored comparison."""
 
     #: The store's key of it.
     id: str
     #: All results (`core.provisioning.evaluation.evaluate.Evaluation`). Shared: do not modify it.
     report: Mapping[str, Any]
-    #: What was asked to be compared; ``("all",)`` for all, ``("usual",)`` for the usual ones.
+    #: The requested policies; ``("all",)`` for all, ``("usual",)`` for the usual ones.
     policies: tuple[str, ...]
     #: Settings that were chosen for single policies.
     own_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Result:
 
 
 def latest(choice: Choice) -> Result | None:
-    """The last comparison that was made on a trace set and model and is still kept."""
+    """The newest stored comparison on a trace set and model, or None."""
     finished = [task for task in tasks_on(choice) if task.state is TaskState.DONE]
     for task in finished:
         try:
@@ -55,7 +55,7 @@ def latest(choice: Choice) -> Result | None:
 
 
 def _now(task: TaskInfo) -> str | None:
-    """The key of the same comparison if it were made now; None where it cannot be made any more."""
+    """The key of the same comparison under the present data; None if it is no longer possible."""
     try:
         return workspace().evaluations.key(Question.from_dict(task.params))
     except PhaseDockError:
@@ -68,7 +68,7 @@ def get(evaluation_id: str) -> Result:
     Raises
     ------
     NotFoundError
-        If it is not kept any more.
+        If it is no longer stored.
     """
     stored: StoredEvaluation = workspace().evaluations.get(evaluation_id)
     return Result(stored.key, stored.report, ())

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 
 ORDER = ["label", "input", "description", "error"]
-"""The parts of a control from top to bottom: its help stands below it."""
+"""The parts of a control from top to bottom: its help is below it."""
 
 
 def field_id(form: Any, name: Any) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def field_id(form: Any, name: Any) -> dict[str, Any]:
 
 
 def text_of(value: object) -> str:
-    """A number as people write it, such as ``0.001`` or ``1e-07``."""
+    """Format a number for a field, such as ``0.001`` or ``1e-07``."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -98,9 +98,9 @@ def _unit(spec: FieldSpec) -> dict[str, Any]:
 def _select_by_name(
     names: Callable[[], list[Any]], without: str
 ) -> Callable[[FieldSpec, Any, dict[str, Any]], Node]:
-    """A choice among things that have names, which may be left empty where `without` says what that means."""
+    """A select of models or trace sets by name; clearable if `without` names the empty choice."""
 
-    def made(_spec: FieldSpec, value: Any, common: dict[str, Any]) -> dmc.Select:
+    def make(_spec: FieldSpec, value: Any, common: dict[str, Any]) -> dmc.Select:
         return dmc.Select(
             **common,
             data=names(),
@@ -113,7 +113,7 @@ def _select_by_name(
             comboboxProps={"width": "max-content", "position": "bottom-start"},
         )
 
-    return made
+    return make
 
 
 def _models() -> list[Any]:
@@ -125,14 +125,14 @@ def _trace_sets() -> list[Any]:
 
 
 def _provisioning() -> list[Any]:
-    """Policies that running containers can be steered by, family by family."""
+    """Policies that can be attached to running containers, by family."""
     able = [each for _, each in POLICIES.items() if not each.foresight]
     grouped = {name: [each.name for each in able if each.kind in kinds] for name, kinds in FAMILIES.items()}
     return [{"group": family, "items": names} for family, names in grouped.items() if names]
 
 
 def referenced_name(spec: FieldSpec, value: object) -> str:
-    """The name of the model or trace set that a setting has the id of; empty where it is no such setting."""
+    """The name of the model or trace set whose id a setting holds; empty for other settings."""
     infos: Sequence[ModelInfo | TraceSetInfo]
     match spec.kind:
         case "model":
@@ -152,11 +152,11 @@ _MAKERS: dict[str, Callable[[FieldSpec, Any, dict[str, Any]], Node]] = {
     "traces": _select_by_name(_trace_sets, "What the model was trained on"),
     "provisioning": _select_by_name(_provisioning, ""),
 }
-"""What makes the control of each kind of setting; all others are fields of text."""
+"""The control of each kind of setting; all others are text fields."""
 
 
 def select(select_id: Any, options: Iterable[tuple[str, str]], value: str | None, **more: Any) -> dmc.Select:
-    """A choice of one of some options, given as (value, label), that cannot be emptied."""
+    """A select of one of several (value, label) options, which cannot be cleared."""
     return dmc.Select(
         id=select_id,
         data=[{"value": key, "label": label} for key, label in options],
@@ -184,14 +184,14 @@ def controls(
 def values_of(
     ids: Iterable[Mapping[str, str]], values: Sequence[Any], switches: Sequence[bool | None] | None = None
 ) -> dict[str, Any]:
-    """What the controls of a form hold, by name; `switches`: whether each is on, None where it is none."""
+    """The values of a form's controls by name; `switches` has True or False for switches, else None."""
     on = [None] * len(values) if switches is None else switches
     contents = (value if switch is None else switch for value, switch in zip(values, on, strict=True))
     return {each["name"]: value for each, value in zip(ids, contents, strict=True)}
 
 
 def read(cls: type[S], values: Mapping[str, Any]) -> tuple[S | None, dict[str, str]]:
-    """Turn what a person entered into an instance."""
+    """Turn entered values into an instance, or into error sentences by field."""
     wrong: dict[str, str] = {}
     good: dict[str, Any] = {}
     for spec in describe(cls):
@@ -219,7 +219,7 @@ def numbers(text: str, label: str, kind: type[float] = float) -> list[float]:
     Raises
     ------
     InputError
-        If there is none, or one of them is not a number; names the list.
+        If the list is empty or has something other than a number; names the list.
     """
     parts = [part for part in str(text or "").replace(";", ",").replace(" ", ",").split(",") if part]
     try:

@@ -1,4 +1,4 @@
-"""What a page shows while there are no traces yet, no model, or none that suits them, and the ways out."""
+"""Empty states of pages: no traces, no model, or a model that does not fit, and what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def no_traces(icon_name: str, text: str) -> Node:
-    """Say what the page needs traces for."""
+    """The empty state of a page that needs traces."""
     ways = [
         link_button("Add traces", address("/traces"), "upload", "primary"),
         link_button("Load the samples", address("/"), "player-play"),
@@ -23,7 +23,7 @@ def no_traces(icon_name: str, text: str) -> Node:
 
 
 def no_model(choice: Choice, traces: TraceSetInfo, icon_name: str, title: str) -> Node:
-    """Say that a model is needed to label the chosen traces."""
+    """The empty state of a page that needs a model for the chosen traces."""
     text = (
         f"A model is needed to label the {plural(traces.n_executions, 'execution')} of "
         f"{traces.name}. Training takes well under a minute for most sets."
@@ -32,18 +32,18 @@ def no_model(choice: Choice, traces: TraceSetInfo, icon_name: str, title: str) -
 
 
 def train_a_model(choice: Choice) -> Node:
-    """The way to the training form."""
+    """A button to the training form."""
     return link_button("Train a model", address("/models", choice, view="train"), "player-play", "primary")
 
 
 def train_on_this_set(traces: str, kind: str = "primary") -> Node:
-    """The way to a model of some traces' own."""
+    """A button that trains a model on this trace set."""
     href = address("/models", traces=traces, view="train")
     return link_button("Train on this set", href, "player-play", kind)
 
 
 def misfit(choice: Choice, path: str) -> Node:
-    """Why the model is of no use here; None where it fits, or where there is none."""
+    """A notice that the model does not fit the traces; None if it does or without a model."""
     pair = choice.pair()
     error = workspace().models.misfit(pair[1].id, pair[0].id) if pair else None
     if pair is None or error is None:
@@ -60,7 +60,7 @@ def misfit(choice: Choice, path: str) -> Node:
 
 
 def far_notice(traces: TraceSetInfo, model: ModelInfo) -> Node:
-    """How far the traces are from what the model was trained on; None where they are near."""
+    """A notice that the traces have drifted from the training data; None if they have not."""
     if model.trace_set_id == traces.id:
         return None
     space = workspace()

@@ -62,7 +62,7 @@ _log = logging.getLogger(__name__)
 
 
 def sentences(error: BaseException) -> tuple[str, str]:
-    """What is wrong and what to do, for any error."""
+    """Message and hint of any error; an unexpected one is logged under a reference."""
     if isinstance(error, PhaseDockError):
         return error.message, error.hint
     reference = secrets.token_hex(3)
@@ -89,7 +89,7 @@ def notify(text: Node, kind: str = "ok", title: str | None = None) -> None:
 
 
 def problem(error: PhaseDockError) -> Node:
-    """An error in its place on the page: what is wrong, and what to do."""
+    """Show an error with its hint in its place on the page."""
     return notice("bad", error.hint, strong=error.message)
 
 
@@ -122,10 +122,12 @@ def safe_page(title: str) -> Callable[[Callable[..., Node]], Callable[..., Node]
 
 
 def refused_policies() -> Node:
-    """A notice that names every refused policy and says why, or None."""
+    """A notice with every refused policy and its reason, or None."""
     refused = refusals()
     if not refused:
         return None
     words = html.Ul([html.Li(str(each)) for each in refused], className="notes")
     n = len(refused)
-    return notice("warn", words, strong=f"{n} polic{'y' if n == 1 else 'ies'} from outside cannot be used.")
+    return notice(
+        "warn", words, strong=f"{n} polic{'y' if n == 1 else 'ies'} from outside could not be loaded."
+    )

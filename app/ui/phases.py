@@ -97,13 +97,13 @@ def live(statistics: Sequence[PhaseStatistics]) -> list[PhaseStatistics]:
 
 
 def usual_lanes(statistics: Sequence[PhaseStatistics]) -> tuple[Lane, ...]:
-    """The lanes that are shown of phases whose traces are not at hand."""
+    """The default lanes of phases whose traces are not loaded."""
     features = statistics[0].features if statistics else ()
     return default_lanes(list_lanes([Feature(each.name, each.role, each.unit) for each in features]))
 
 
 def balanced(count: int, max_columns: int = MAX_IN_A_ROW) -> int:
-    """How many cards stand in a row, at most `most`, so that the rows are about equally long."""
+    """The number of cards per row, at most `max_columns`, with rows of about equal length."""
     rows = -(-count // max_columns)
     return -(-count // max(rows, 1))
 
@@ -206,7 +206,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 _NARROWEST = 6
-"""The narrowest stretch of a strip, in thousandths of its length; less cannot be seen."""
+"""The narrowest visible segment of a strip, in thousandths of its length."""
 
 
 def load_labelling(trace_set_id: str, model_id: str, dwell: float = 0.0) -> tuple[Labelling, tuple[str, ...]]:
@@ -250,10 +250,10 @@ class LabelledTraces(PageState):
 
 
 def execution_rows(trace_set_id: str, model_id: str, dwell: float = 0.0) -> str:
-    """The list of executions as JSON: one row each with name, length, what it is, and its strip.
+    """The list of executions as JSON: one row each with name, length, note and strip.
 
-    It travels as one text, because going through a million small numbers to find out that they are
-    numbers takes longer than all the rest of the page. A strip is ``[width in thousandths, phase,
+    It is sent as one text, because Dash would check a million small numbers one by one, which takes
+    longer than everything else on the page. A strip is ``[width in thousandths, phase,
     width, phase, …]``.
     """
     labelling, prints = load_labelling(trace_set_id, model_id, dwell)
@@ -269,9 +269,9 @@ def execution_names(trace_set_id: str) -> list[str]:
 
 
 def titles(names: Sequence[str]) -> list[tuple[str, str]]:
-    """The part of each name that tells executions apart, and the rest of it.
+    """Split each name into the part that tells executions apart and the other part.
 
-    Of ``pod/container`` it is the container where each has another, else the pod, else the whole name.
+    The first part of ``pod/container`` is the container if all differ, else the pod, else the whole name.
     """
     parts = [name.rpartition("/") for name in names]
     for title, folder in ((2, 0), (0, 2)):
@@ -283,7 +283,7 @@ def titles(names: Sequence[str]) -> list[tuple[str, str]]:
 def _rows(table: pd.DataFrame, labelling: Labelling, strange: Sequence[float]) -> list[dict[str, Any]]:
     groups = attributes(table)
     parts = [table[name].astype(str).tolist() for name in groups[:2]]
-    notes = [" · ".join(segments) for segments in zip(*parts, strict=True)] if parts else [""] * len(table)
+    notes = [" · ".join(values) for values in zip(*parts, strict=True)] if parts else [""] * len(table)
     seconds, runs = table["duration_s"].tolist(), np.diff(labelling.run_offsets).tolist()
     called = titles(table["execution"].tolist())
     rows = []
@@ -311,7 +311,7 @@ def _rows(table: pd.DataFrame, labelling: Labelling, strange: Sequence[float]) -
 
 
 def strips(labelling: Labelling, places: Sequence[int] | None = None) -> list[list[int]]:
-    """The strips of executions, all or some; a run that is too narrow to be seen joins the one before."""
+    """The strips of executions, all or some; a run too narrow to see is merged into the one before."""
     chosen = np.arange(len(labelling.ids)) if places is None else np.asarray(places, np.int64)
     offsets = labelling.run_offsets
     counts = (offsets[1:] - offsets[:-1])[chosen]
@@ -334,5 +334,5 @@ def strips(labelling: Labelling, places: Sequence[int] | None = None) -> list[li
 
 
 def attributes(table: pd.DataFrame) -> list[str]:
-    """The columns of a summary that say what an execution is, and not how much it used."""
+    """The columns of a summary that describe an execution rather than its usage."""
     return [name for name in table.columns if name != "execution" and table[name].dtype.kind not in "fiub"]

@@ -1,4 +1,4 @@
-"""Tasks on the screen: cards with progress, words, and the panel of a page's own tasks."""
+"""Tasks on the screen: cards with progress and result, and the panel of a page's own tasks."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 
 _NAMES = {"trace_set": "traces"}
-"""What an id is called in addresses, where that is another word."""
+"""Names of ids in addresses, where they differ from the parameters'."""
 
 
 def _kind(task: TaskInfo) -> Kind | None:
-    """The kind of a task; None for one that this PhaseDock does not know (any more)."""
+    """The kind of a task; None for one of another version."""
     if task.kind not in KINDS:
         return None
     return KINDS[task.kind]
 
 
 def title(task: TaskInfo) -> str:
-    """The kind of a task as people call it."""
+    """The title of a task's kind."""
     kind = _kind(task)
     return task.kind.replace("_", " ").capitalize() if kind is None else kind.title
 
@@ -60,30 +60,30 @@ def outcome(task: TaskInfo) -> str:
 
 
 def lasts(task: TaskInfo) -> bool:
-    """Whether a task goes on until somebody ends it, so that it has no share that is done."""
+    """Whether a task runs until it is stopped, so that it has no progress."""
     kind = _kind(task)
     return kind is not None and kind.lasting
 
 
 def kept_work(task: TaskInfo) -> str:
-    """What became of the work of a cancelled task."""
+    """A sentence on what a cancelled task leaves behind."""
     kind = _kind(task)
     return NOTHING_KEPT if kind is None else kind.kept
 
 
 def curve_epochs(task: TaskInfo) -> int | None:
-    """How many epochs the error curve of a task has; None where it draws none."""
+    """The number of epochs on a task's error curve; None without a curve."""
     kind = _kind(task)
     return None if kind is None else kind.curve(task.params)
 
 
 def importing() -> list[str]:
-    """The names of the kinds that end by themselves, with a new trace set."""
+    """The kinds of tasks that import: they end by themselves with a new trace set."""
     return [name for name, kind in KINDS.items() if "trace_set" in kind.gives and not kind.lasting]
 
 
 def result_link(task: TaskInfo) -> str | None:
-    """Where the result of a task can be looked at; None when there is nothing to look at."""
+    """The address of a task's result; None without a page for it."""
     kind = _kind(task)
     link = None if kind is None else kind.link(task)
     return None if link is None else address_of(link)
@@ -98,7 +98,7 @@ def address_of(link: ResultLink) -> str | None:
 
 
 def _comparison(about: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The settings of a comparison, each as a field of its own."""
+    """The settings of a comparison as parameters of an address; None if they are invalid."""
     try:
         question = Question.from_dict(about)
     except (PhaseDockError, KeyError):
@@ -108,7 +108,7 @@ def _comparison(about: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 _ADDRESSED: dict[str, Callable[[Mapping[str, Any]], dict[str, Any] | None]] = {"provisioning": _comparison}
-"""Pages whose addresses say more than ids."""
+"""Results whose addresses need more than ids."""
 
 
 ACTIONS = "task-act"
@@ -137,12 +137,12 @@ def badge(task: TaskInfo) -> html.Span:
 
 
 def progress_bar(task: TaskInfo) -> html.Div:
-    """How far the task is."""
+    """The progress bar of a task."""
     return bar(task.progress, _BARS.get(task.state, ""), f"Progress of {task.title}")
 
 
 def time_text(when: datetime, now: datetime | None = None) -> str:
-    """A time as people say it: ``just now``, ``4 min ago``, ``18:02``, ``yesterday 18:02``, ``14 Nov``."""
+    """A time as ``just now``, ``4 min ago``, ``18:02``, ``yesterday 18:02`` or ``14 Nov``."""
     now = now or datetime.now(UTC)
     ago = (now - when).total_seconds()
     if ago < 60:
@@ -158,7 +158,7 @@ def time_text(when: datetime, now: datetime | None = None) -> str:
 
 
 def timing(task: TaskInfo) -> str:
-    """How long the task has taken, and how long it still takes."""
+    """A task's elapsed time and its estimated remaining time."""
     if task.started is None:
         return "not started yet" if not task.state.ended else ""
     end = task.finished or datetime.now(UTC)
@@ -174,19 +174,19 @@ def timing(task: TaskInfo) -> str:
 def action(
     label: str, act: str, task_id: str, icon_name: str | None = None, kind: str = "small"
 ) -> html.Button:
-    """A button that does something to a task."""
+    """A button with an action on a task."""
     return button(label, icon_name, kind, **data(act=act, id=task_id, store=ACTIONS))
 
 
 def actions(task: TaskInfo) -> list[Node]:
-    """What can be done about the task in its state."""
+    """The buttons of a task in its state."""
     if not task.state.ended:
         return [] if task.cancelling else [action("Cancel", "cancel", task.id, "player-stop")]
     return [action("Retry", "retry", task.id, "refresh")] if task.state in RETRYABLE else []
 
 
 def worker_sentence(worker: WorkerInfo, threads: int) -> str:
-    """Who does the work, and how much of it there is."""
+    """The workers, what runs on them, and how many tasks wait."""
     workers = f"{worker.count} worker{'s' if worker.count != 1 else ''}"
     each = f"{threads} thread{'s' if threads != 1 else ''}" + (" each" if worker.count > 1 else "")
     running = [f"{worker.running} running"] if worker.running else []
@@ -222,7 +222,7 @@ def see_phases(task: TaskInfo) -> Node:
 
 
 def failure(task: TaskInfo) -> Node:
-    """What went wrong and what to do; None when nothing did."""
+    """A notice with a task's error and hint; None without an error."""
     if task.error is None:
         return None
     kind = "warn" if task.state is TaskState.INTERRUPTED else "bad"
@@ -284,7 +284,7 @@ def _outcome(task: TaskInfo) -> Node:
 
 
 def _result(task: TaskInfo) -> Node:
-    """A task's result; for a model also the links to it."""
+    """A task's result, and links to it where it is a model."""
     result = html.Div(outcome(task))
     return (
         html.Div([result, see_phases(task)], className="stack") if "model" in (task.result or {}) else result
@@ -292,7 +292,7 @@ def _result(task: TaskInfo) -> Node:
 
 
 OUTCOMES: dict[str, Callable[[TaskInfo], Node]] = {}
-"""Kinds whose card shows more of a result than a sentence: the page that draws it adds it here."""
+"""Renderers of results that need more than a sentence; pages register theirs here."""
 
 
 def _part(kind: str, name: Any) -> dict[str, Any]:
@@ -333,7 +333,7 @@ def _signature(task: TaskInfo) -> str:
 
 
 def refresh(task_id: str, last_seen: Sequence[Any]) -> tuple[Any, ...]:
-    """What changed in a live card: head, status, outcome, figure, seen, whether to stop asking."""
+    """Updates of a live card: head, status, outcome, figure, last seen, whether polling stops."""
     keep = dash.no_update
     try:
         task = workspace().tasks.get(task_id)
@@ -350,7 +350,7 @@ def refresh(task_id: str, last_seen: Sequence[Any]) -> tuple[Any, ...]:
             figure["layout"]["xaxis"]["range"] = [0, steps[-1]]
     signature = _signature(task)
     if signature == last_seen[1] and figure is keep:
-        # The time that has passed is still worth a line.
+        # only the elapsed time has changed
         return keep, _status(task) if not task.state.ended else keep, keep, keep, keep, task.state.ended
     same_state = str(last_seen[1]).split("|")[0] == task.state and not task.cancelling
     head = keep if same_state else _head(task)
@@ -359,17 +359,17 @@ def refresh(task_id: str, last_seen: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def plumbing() -> list[Node]:
-    """What a page needs once, so that the buttons of its tasks work."""
+    """Stores that a page needs once for the buttons of its tasks."""
     return [dcc.Store(id=ACTIONS)]
 
 
 def perform(act: str, task_id: str) -> str | None:
-    """Do what a task's button asks for; returns the id of the task to look at next, or None.
+    """Carry out a button's action on a task; returns the id of the task to show next, or None.
 
     Raises
     ------
     ConflictError
-        If the task is not in a state in which this can be done.
+        If the task's state does not allow the action.
     """
     tasks = workspace().tasks
     match act:
@@ -379,7 +379,7 @@ def perform(act: str, task_id: str) -> str | None:
             return tasks.retry(task_id)
         case "clear":
             cleared = tasks.clear_finished()
-            notify(f"{cleared} finished task{'s' if cleared != 1 else ''} cleared. Their results are kept.")
+            notify(f"{cleared} finished task{'s' if cleared != 1 else ''} cleared. Their results remain.")
         case _:
             raise ConflictError(f"“{act}” is not an action on tasks.", "Reload the page.")
     return None
@@ -431,7 +431,7 @@ _LOOK_BACK = 100
 
 
 def tasks_of(kind: str, about: Mapping[str, object], task_id: str | None = None) -> list[TaskInfo]:
-    """The tasks to show: the one asked for, else all under way, else the last that ended."""
+    """The tasks to show: the requested one, else all under way, else the last that ended."""
     tasks = workspace().tasks
     if task_id:
         try:
@@ -449,7 +449,7 @@ def tasks_of(kind: str, about: Mapping[str, object], task_id: str | None = None)
 
 
 def panel(tasks: list[TaskInfo], icon_name: str, title: str, text: str) -> list[Node]:
-    """Live cards of the tasks, or what will be seen here once there is one."""
+    """Live cards of the tasks, or an empty state without any."""
     warning = no_worker(workspace().tasks.worker())
     cards: list[Node] = [live(task) for task in tasks]
     if not cards:
@@ -458,5 +458,5 @@ def panel(tasks: list[TaskInfo], icon_name: str, title: str, text: str) -> list[
 
 
 def place(component_id: str, children: list[Node]) -> html.Div:
-    """Where the tasks of a view are shown."""
+    """The place of a view's tasks."""
     return html.Div(children, id=component_id, className="stack")

@@ -27,7 +27,7 @@ _GAINS_ROOM = 1.15
 
 # Dots with whiskers in a table: where they lie on a track that all rows share.
 #
-# The track is drawn by style sheets (``provisioning.css``); here is only its arithmetic, so that the
+# Style sheets (``provisioning.css``) draw the track; here is only its arithmetic, so that the
 # table costs no figure per row.
 
 
@@ -39,7 +39,7 @@ class Track:
     right: float
 
     def place(self, value: float) -> float:
-        """Where a saving lies, in percent of the track's width, kept inside it."""
+        """Position of a saving in percent of the track's width, clamped to 0 to 100."""
         share = (value - self.left) / (self.right - self.left)
         return round(100 * min(max(share, 0.0), 1.0), 1)
 
@@ -69,7 +69,7 @@ def track(savings: Iterable[tuple[float, float | None, float | None]]) -> Track:
 
 
 def verdict(low: float | None, high: float | None) -> str:
-    """What an interval says: ``better``, ``worse``, or ``open`` where it holds zero or there is none."""
+    """``better`` or ``worse``, or ``open`` if the interval contains zero or is missing."""
     if low is not None and low > 0:
         return "better"
     return "worse" if high is not None and high < 0 else "open"
@@ -125,7 +125,7 @@ def _line(part: str) -> dict[str, Any]:
 
 
 def spread_apart(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Move positions apart until neighbours are at least `gap` apart; their order is kept."""
+    """Move positions apart until neighbours are at least `gap` apart; the order stays."""
     order = sorted(range(len(places)), key=lambda i: places[i])
     moved = [min(max(place, low), high) for place in places]
     for before, here in pairwise(order):
@@ -138,12 +138,12 @@ def spread_apart(places: Sequence[float], gap: float, low: float, high: float) -
 
 
 def _within(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The points that a logarithmic axis can show."""
+    """The points with a positive x and a finite y, as a logarithmic axis needs."""
     return [(x, y) for x, y in points if x > 0 and math.isfinite(y)]
 
 
 def highest(curves: Sequence[Curve]) -> float:
-    """The upper end of the axis: a little more than the policies that matter need, not the worst."""
+    """The upper end of the axis, fitted to the compared policies rather than the worst one."""
     stands = [curve.at[1] for curve in curves if curve.at is not None and curve.part in (OURS, BEST)]
     all_ys = [y for curve in curves for _, y in _within(curve.points)]
     top = max(all_ys, default=1.0)

@@ -34,7 +34,7 @@ _LINES = {
 
 @dataclass(frozen=True, slots=True)
 class AllocationTotal:
-    """What one policy gave all containers together: its values, shape (n,), and how it is drawn."""
+    """Total allocation of one policy over time, shape (n,), and its style."""
 
     name: str
     part: str

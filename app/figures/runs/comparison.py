@@ -38,9 +38,9 @@ _DASHES = ("solid", "6px,3px", "2px,2px", "8px,3px,2px,3px", "12px,4px", "4px,6p
 
 @dataclass(frozen=True, slots=True)
 class ArmStyle:
-    """How one policy is drawn."""
+    """Colours, hatch and line of one policy in the figures."""
 
-    #: What it is called.
+    #: The policy's title.
     title: str
     #: The class of its key in style sheets (``runs.css``).
     swatch: str
@@ -68,7 +68,7 @@ class ArmStyle:
 
 
 def arm_styles(titles: Sequence[str], baseline: int, lit: int) -> list[ArmStyle]:
-    """The styles of some policies."""
+    """Assign a style to each policy; the baseline and the highlighted one have their own."""
     styles, other = [], 0
     for at, title in enumerate(titles):
         if at == lit:
@@ -162,7 +162,7 @@ def _last(values: FloatArray) -> float:
 
 
 def _spread_labels(lasts: Sequence[float], gap: float) -> list[float]:
-    """Where each line's name stands: near its last value, at least `least` above the one below it."""
+    """Positions of the lines' names: near the last values, at least `gap` apart."""
     places: dict[int, float] = {}
     below = -np.inf
     for at in sorted(range(len(lasts)), key=lambda each: (lasts[each], -each)):
@@ -355,7 +355,7 @@ def _rows_layout(jobs: Sequence[str], n: int, quantity: str) -> go.Layout:
 # Where jobs' time goes: waiting, running and paused, one after the other to the total.
 
 PARTS = {"waiting": "waiting", "service": "running", "paused": "paused"}
-"""Measures that are drawn, with the state whose look they have."""
+"""Measures that are drawn, and the state whose bar style each uses."""
 _TIMES_PX, _FAR, _ROOM = 48, 4.0, 1.15
 
 
@@ -370,14 +370,14 @@ class TimeRow:
 
     @property
     def total(self) -> float:
-        """All of them."""
+        """Mean seconds from submission to the end."""
         return self.waiting + self.service + self.paused
 
 
 def scale(totals: Sequence[float]) -> float:
-    """The end of the axis: the largest total that is not far beyond all smaller ones.
+    """The end of the axis: the largest total, except for outliers.
 
-    One policy that is beyond all measure would leave nothing to see of the others.
+    A total over four times the next one would make all other bars too short to read.
     """
     ordered = sorted(totals, reverse=True) or [1.0]
     far = 0

@@ -161,7 +161,7 @@ def job_areas(
 def _band_name(
     job: str, bounds: Any, cores: Any, below: Any, end: float, top: float
 ) -> dict[str, Any] | None:
-    """A job's name in the longest stretch in which its band is high enough for it, or None."""
+    """A label in the longest interval in which the job's band is high enough, or None."""
     need = top / (_STACK_PX - 50) * _MIN_PX
     best, start = (0.0, 0, 0), None
     under = np.broadcast_to(below, cores.shape)
@@ -190,7 +190,7 @@ def _stack_layout(height: int, end: float, top: float) -> go.Layout:
 
 # Rows with limits (FlowCon, figures 6.5 to 6.14).
 #
-# Where threads follow cores, both are steps: the cores that a job is given in the accent, its threads dotted.
+# Where threads follow cores, both are steps: the allocated cores in the accent, the threads dotted.
 
 _ROW_PX = 66
 _MAX_INTERVALS = 400
@@ -201,7 +201,7 @@ _IDLE = ("waiting", "paused")
 class Row:
     """One row: its name, and cores used and allowed in each interval, shape (n,); None without limits.
 
-    `threads` are those that it computes with, shape (n,), or None where they are not known or not drawn.
+    `threads` is the number of compute threads, shape (n,), or None if unknown or not drawn.
     """
 
     name: str
@@ -211,7 +211,7 @@ class Row:
 
 
 def job_rows(series: Mapping[str, Any], jobs: Sequence[str]) -> list[Row]:
-    """CPU and limit of jobs; a limit is drawn from when it is first set."""
+    """CPU and limit of each job; without limits the limit is None."""
     rows = []
     for job in jobs:
         limit = line(series, job, "limit") if job in series["jobs"] else np.array([np.nan])
@@ -231,7 +231,7 @@ def core_rows(series: Mapping[str, Any], jobs: Sequence[str]) -> list[Row]:
         off = np.ones(len(series["time"]), dtype=bool)
         states = np.array(lines["state"])
         off[lines["first"] : lines["first"] + len(states)] = np.isin(states, _IDLE)
-        off[lines["first"]] = True  # what it is when it is seen first belongs to no interval
+        off[lines["first"]] = True  # the first observation ends no interval
         threads = line(series, row.name, "threads") if "threads" in lines else np.array([np.nan])
         running_threads = None if np.isnan(threads).all() else np.where(off, np.nan, threads)
         limit = None if row.limit is None else np.where(off, np.nan, row.limit)
@@ -240,7 +240,7 @@ def core_rows(series: Mapping[str, Any], jobs: Sequence[str]) -> list[Row]:
 
 
 def highest(rows: Sequence[Row]) -> float:
-    """The most cores or threads of some rows; 1 where there are none."""
+    """The largest number of cores or threads in the rows; 1 without rows."""
     lines = [line for row in rows for line in (row.used, row.limit, row.threads) if line is not None]
     return max((float(np.nanmax(each, initial=0.0)) for each in lines), default=1.0) or 1.0
 
@@ -265,7 +265,7 @@ def cpu_rows(
     time: float | None = None,
     start: float = 0.0,
 ) -> go.Figure:
-    """Draw rows under each other on one time axis."""
+    """Draw the rows below each other on one time axis."""
     bounds = edges(series)
     figure = go.Figure(layout=time_frame(34 + _ROW_PX * max(len(rows), 1), end, start=start))
     for row, axis in zip(
@@ -289,7 +289,7 @@ def coarsen(series: Mapping[str, Any], values: Sequence[FloatArray]) -> tuple[Fl
 
 
 def _visible_part(row: Row, bounds: FloatArray, start: float, end: float) -> tuple[Row, FloatArray]:
-    """The part of a row that is seen, so that thinning leaves it its detail."""
+    """The visible part of a row, so that thinning keeps its detail."""
     first = max(int(np.searchsorted(bounds, start, side="right")) - 1, 0)
     last = min(int(np.searchsorted(bounds, end, side="left")), len(bounds) - 1)
     if first == 0 and last == len(bounds) - 1:
@@ -320,7 +320,7 @@ def _traces(row: Row, bounds: FloatArray, axis: str) -> list[go.Scatter]:
     elif row.limit is not None:
         allocation_line = {"color": theme.ink("accent"), "width": 1.5}
         traces.append(
-            _steps(bounds, row.limit, f"{row.name}, given", allocation_line, "%{y:.2f} cores", axis)
+            _steps(bounds, row.limit, f"{row.name}, allocated", allocation_line, "%{y:.2f} cores", axis)
         )
     if row.threads is not None:
         dotted = {"color": theme.ink("ink"), "width": 1.5, "dash": "1.5px,3px"}

@@ -1,4 +1,4 @@
-"""Arithmetic of a run's time series, before anything is drawn.
+"""Arithmetic on a run's time series; the figures draw its results.
 
 A run's series (`core.experiments.series.Series.to_dict`) has a value for every observation. Usage, limits,
 workers and states belong to the interval that ends with their observation; a label is a decision, so it
@@ -45,7 +45,7 @@ def line(series: Mapping[str, Any], job: str, name: str) -> FloatArray:
 
 
 def label_names(series: Mapping[str, Any]) -> tuple[str, ...]:
-    """The labels that a run's policy gave, from the heaviest to the lightest; none if it gave none."""
+    """The labels that a run's policy assigned, from most to least learning."""
     used_labels = {label for lines in series["jobs"].values() for label in lines["label"] if label}
     for names in HEAVY_TO_LIGHT:
         if used_labels and used_labels <= set(names):
@@ -55,7 +55,7 @@ def label_names(series: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def labels(series: Mapping[str, Any], job: str, names: Sequence[str]) -> IntArray:
-    """The index in `names` of a job's label in each interval, shape (n,); −1 where it has none."""
+    """The index in `names` of a job's label in each interval, shape (n,); −1 without a label."""
     lines, n = series["jobs"][job], len(series["time"])
     place = {name: at for at, name in enumerate(names)}
     all_indices = np.array([place.get(label, -1) for label in lines["label"]], dtype=int)
@@ -78,7 +78,7 @@ def by_label(series: Mapping[str, Any], names: Sequence[str]) -> dict[str, Float
 
 
 LOSS_STAGES = ("before 90%", "90 to 99%", "after 99%")
-"""What is known of a job afterwards, whatever its policy thought: how far its loss had fallen."""
+"""Stages of a job by how far its loss had fallen, measured after the run."""
 
 
 def by_loss(
@@ -129,7 +129,7 @@ def total_limits(series: Mapping[str, Any]) -> FloatArray:
 def rebin(
     bounds: FloatArray, values: FloatArray, max_intervals: int = MAX_INTERVALS
 ) -> tuple[FloatArray, FloatArray]:
-    """The same line in at most `most` intervals: their means, so that areas are preserved."""
+    """The same line in at most `max_intervals` intervals: their means, so that areas are preserved."""
     if len(values) <= max_intervals:
         return bounds, values
     area = np.concatenate([[0.0], np.cumsum(np.nan_to_num(values) * np.diff(bounds))])
@@ -152,16 +152,16 @@ class Stay:
     #: Seconds.
     start: float
     end: float
-    #: Whether it came from another worker.
+    #: Whether the job migrated here from another worker.
     moved: bool
     #: Its row among the stays of its worker, from 0.
     lane: int = 0
-    #: Whether it came to even out the number of jobs, not for its own progress.
+    #: Whether the migration was to even out the number of jobs.
     rebalanced: bool = False
 
 
 def stays(series: Mapping[str, Any]) -> list[Stay]:
-    """Which job was where and when, job by job in order of time, with lanes."""
+    """Stays of all jobs on workers, by job and time, with lanes assigned."""
     bounds = edges(series)
     job_stays: list[Stay] = []
     for job, lines in series["jobs"].items():
@@ -182,7 +182,7 @@ def stays(series: Mapping[str, Any]) -> list[Stay]:
 
 
 def _is_rebalanced(series: Mapping[str, Any], job: str, worker: str, start: float) -> bool:
-    """Whether the last move of a job to a worker before it came there was to even out the number of jobs."""
+    """Whether the migration that started a stay was to even out the number of jobs."""
     moves = [
         move
         for move in series.get("moves", [])
@@ -208,7 +208,7 @@ def _assign_lanes(unplaced: list[Stay]) -> None:
 
 
 STATES = {"waiting": "waiting", "running": "running", "paused": "paused", "migrating": "moving"}
-"""The states that are drawn, and their words."""
+"""The states that are drawn, and their names on the screen."""
 _ENDED = ("done", "failed", "refused")
 _NO_WAIT = 0.01
 ROUNDING = 1e-5
@@ -234,7 +234,7 @@ class End:
 
 
 def spans(series: Mapping[str, Any], jobs: Sequence[str] | None = None) -> list[Span]:
-    """Which job was in which state and when, job by job in order of time."""
+    """Intervals of each job in one state, by job and time."""
     job_spans: list[Span] = []
     for job in series["jobs"] if jobs is None else jobs:
         if job in series["jobs"]:
@@ -243,7 +243,7 @@ def spans(series: Mapping[str, Any], jobs: Sequence[str] | None = None) -> list[
 
 
 def _spans(times: Sequence[float], job: str, lines: Mapping[str, Any]) -> list[Span]:
-    """The spans of one job; what it is at an observation it has been since the one before."""
+    """The spans of one job; a state holds since the observation before."""
     first, states = lines["first"], np.array(lines["state"])
     changes = np.flatnonzero(states[2:] != states[1:-1]) + 2
     starts, stops = np.concatenate(([1], changes)), np.concatenate((changes, [len(states)]))
@@ -251,7 +251,7 @@ def _spans(times: Sequence[float], job: str, lines: Mapping[str, Any]) -> list[S
     for at, stop in zip(starts.tolist(), stops.tolist(), strict=True):
         if at >= len(states):
             break
-        # what ended had run until then
+        # a job that ended was running until then
         state = str(states[at]) if states[at] in STATES else _before_end(states[at], states[at - 1])
         start, end = float(times[first + at - 1]), float(times[first + stop - 1])
         if state is None or end <= start:
@@ -270,7 +270,7 @@ def _before_end(state: str, before: str) -> str | None:
 
 
 def endings(series: Mapping[str, Any], jobs: Sequence[str]) -> list[End]:
-    """How jobs ended, those that did."""
+    """The final state and time of each job that ended."""
     ends = []
     for job in jobs:
         lines = series["jobs"].get(job)
@@ -281,7 +281,7 @@ def endings(series: Mapping[str, Any], jobs: Sequence[str]) -> list[End]:
 
 
 class ExpectedEnd(NamedTuple):
-    """When a job was expected to end, and the bounds of that or None; seconds of the run's clock."""
+    """The estimated end of a job, and its bounds or None; seconds of the run's clock."""
 
     job: str
     ends: float
@@ -290,7 +290,7 @@ class ExpectedEnd(NamedTuple):
 
 
 def expected_ends(series: Mapping[str, Any], jobs: Sequence[str], time: float) -> list[ExpectedEnd]:
-    """When jobs that had not ended at a moment were expected to end, by the last estimate up to then."""
+    """The last estimate up to a time for each job that has not ended by then."""
     times = np.array(series["time"], dtype=float)
     over = {each.job for each in endings(series, jobs) if each.time <= time + ROUNDING}
     expected = []
@@ -303,7 +303,7 @@ def expected_ends(series: Mapping[str, Any], jobs: Sequence[str], time: float) -
 
 
 def counts(series: Mapping[str, Any], state: str) -> FloatArray:
-    """How many jobs are in a state in each interval between observations, shape (n,)."""
+    """Number of jobs in a state in each interval between observations, shape (n,)."""
     changes = np.zeros(len(series["time"]) + 1)
     bounds = edges(series)
     for span in spans(series):
@@ -315,7 +315,7 @@ def counts(series: Mapping[str, Any], state: str) -> FloatArray:
 
 
 def queues(series: Mapping[str, Any]) -> bool:
-    """Whether some job waits, is paused or is refused, beyond what starting takes."""
+    """Whether jobs queue: one is refused, or they wait or are paused over 1% of the time."""
     all_spans = spans(series)
     whole = sum(span.end - span.start for span in all_spans)
     idle = sum(span.end - span.start for span in all_spans if span.state in ("waiting", "paused"))

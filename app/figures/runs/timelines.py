@@ -43,7 +43,7 @@ _GAP = 1.0
 
 
 def worker_lanes(series: Mapping[str, Any], end: float, height: int | None = None) -> go.Figure:
-    """Draw which jobs each worker had, or how many where there are too many to draw."""
+    """Draw the jobs on each worker as bars, or their number where there are too many."""
     all_stays = stays(series)
     lanes = _lanes(series, all_stays)
     if not _fits_bars(all_stays, lanes):
@@ -63,7 +63,7 @@ def worker_lanes(series: Mapping[str, Any], end: float, height: int | None = Non
 
 
 def count_rebalanced(series: Mapping[str, Any]) -> int:
-    """How many times a job came to a worker to even out the number of jobs."""
+    """Number of migrations that evened out the number of jobs."""
     return sum(stay.rebalanced for stay in stays(series))
 
 
@@ -73,7 +73,7 @@ def _hatch(colour: str) -> dict[str, Any]:
 
 
 def has_bars(series: Mapping[str, Any]) -> bool:
-    """Whether each job can be drawn as a bar of its own."""
+    """Whether a run is small enough for one bar per stay."""
     all_stays = stays(series)
     return _fits_bars(all_stays, _lanes(series, all_stays))
 
@@ -83,7 +83,7 @@ def _fits_bars(all_stays: Sequence[Stay], lanes: Mapping[str, int]) -> bool:
 
 
 def lanes_height(series: Mapping[str, Any]) -> int:
-    """The pixels that a run's bars need."""
+    """The height of a run's bars in pixels."""
     total = _offsets(_lanes(series, stays(series)))[1]
     return round(min(max(190.0, 50 + 9.5 * total), 460.0))
 
@@ -96,7 +96,7 @@ def _lanes(series: Mapping[str, Any], all_stays: Sequence[Stay]) -> dict[str, in
 
 
 def _offsets(lanes: Mapping[str, int]) -> tuple[dict[str, float], float]:
-    """Where the lanes of each worker begin, and where the last one's end."""
+    """The first lane of each worker, and the end of the last."""
     at, offsets = 0.0, {}
     for worker, count in lanes.items():
         offsets[worker] = at
@@ -199,7 +199,7 @@ def _lanes_layout(
 
 
 def _counts(series: Mapping[str, Any], end: float) -> go.Figure:
-    """How many jobs each of the first workers has, as a heat map."""
+    """Number of jobs on each of the first workers, as a heat map."""
     names, rows, bounds = list(series["workers"])[:_MAX_WORKERS], [], edges(series)
     for name in names:
         bounds, values = rebin(edges(series), np.asarray(series["workers"][name]["jobs"], dtype=float), 300)
@@ -208,7 +208,7 @@ def _counts(series: Mapping[str, Any], end: float) -> go.Figure:
 
 
 def heat(names: Sequence[str], bounds: Any, rows: Sequence[Any], end: float, hover: str) -> go.Figure:
-    """A row per worker, darker where there is more."""
+    """A heat map with one row per worker."""
     return go.Figure(
         go.Heatmap(
             z=rows,
@@ -238,7 +238,7 @@ _TOP_PX, _GAP_PX, _FOOT_PX = 54, 34, 26
 
 
 def lives_height(n_jobs: int) -> int:
-    """The pixels that the figure of so many jobs needs."""
+    """The height in pixels of the figure of so many jobs."""
     return round(_TOP_PX + _GAP_PX + _FOOT_PX + 12 + _row_px(n_jobs) * max(min(n_jobs, MAX_ROWS), 1))
 
 
@@ -273,7 +273,7 @@ def lives(series: Mapping[str, Any], jobs: Sequence[str], end: float, time: floa
 
 
 def marker_of(state: str) -> dict[str, Any]:
-    """How the bars of a state look."""
+    """The marker of a state's bars."""
     strong = theme.ink("line_strong")
     if state == "waiting":
         return {"color": theme.ink("surface"), "line": {"color": strong, "width": 1}}
@@ -366,7 +366,7 @@ def _deadlines(due: Mapping[str, float], ended: Sequence[End], rows: Mapping[str
 
 
 def _expected_marks(expected: Sequence[ExpectedEnd], rows: Mapping[str, int]) -> go.Scatter:
-    """A ring where each job was expected to end at the moment that is shown."""
+    """A ring at the estimated end of each job."""
     accent = theme.ink("accent")
     lows = [0.0 if each.low is None else each.ends - each.low for each in expected]
     highs = [0.0 if each.high is None else each.high - each.ends for each in expected]
@@ -454,7 +454,7 @@ def label_bands(
 def _places(
     series: Mapping[str, Any], names: Sequence[str], jobs: Sequence[str]
 ) -> tuple[FloatArray, IntArray]:
-    """The edges of what is drawn, shape (n + 1,), and the index in `names` of each job's label, (jobs, n)."""
+    """Edges of the drawn intervals, shape (n + 1,), and each job's label as an index, (jobs, n)."""
     bounds = edges(series)
     coarse = np.unique(bounds)
     if len(coarse) > _MAX_INTERVALS + 1:

@@ -1,4 +1,4 @@
-"""What the buttons of the page of running containers do; whatever touches several containers asks first."""
+"""Actions of the Live page's buttons; those on several containers ask for confirmation first."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def poke() -> None:
 
 
 def show(title: Node, children: list[Node], size: int = _SMALL) -> list[Node]:
-    """Open the window; returns its contents, which the callback has to put there.
+    """Open the window; returns its contents, which the callback must put there.
 
-    A figure that `set_props` puts into a page is never drawn: its own callback is not called.
+    A figure set by `set_props` would not be drawn, because that does not call its callback.
     """
     set_props("live-window", {"opened": True, "title": title, "size": size})
     return children
@@ -203,7 +203,7 @@ def _take_control(view: LiveView, _of: str) -> list[Node] | None:
 
 
 def _teach(view: LiveView, _of: str) -> None:
-    """Train the attached policy's model further on the containers that it does not know."""
+    """Train the attached policy's model on the containers unfamiliar to it."""
     attached = view.attached
     evidence = None if attached is None else attached.evidence
     if attached is None or evidence is None:
@@ -213,11 +213,11 @@ def _teach(view: LiveView, _of: str) -> None:
     task = workspace().live.recordings.teach(view.engine.name, model, ids, attached.since, now)
     words = html.Span(
         [
-            "The present model stays as it is. ",
+            "The present model stays unchanged. ",
             dcc.Link("See the task", href=f"/tasks?task={task}", className="link"),
         ]
     )
-    notify(words, "ok", title=f"A model is being trained further on {plural(len(ids), 'container')}.")
+    notify(words, "ok", title=f"A model is being trained on {plural(len(ids), 'container')}.")
 
 
 ACTIONS: dict[str, Callable[[LiveView, str], list[Node] | None]] = {

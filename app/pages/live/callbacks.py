@@ -144,7 +144,7 @@ def _register_panels(app: Dash) -> None:
         prevent_initial_call=True,
     )
     def redraw(panels: dict[str, str] | None, had: dict[str, str] | None) -> tuple[Any, ...]:
-        """Draw those panels again whose signature changed."""
+        """Redraw the panels whose signature changed."""
         if not panels:
             return (*(dash.no_update for _ in PANELS), dash.no_update)
         view = workspace().live.view.request_view(panels["engine"], panels.get("model") or None)

@@ -65,13 +65,13 @@ def panel(queue: Queue, now: float) -> Node:
 
 
 def time_element(at: float, **more: Any) -> html.Time:
-    """A moment, which the page's script writes in the browser's time zone."""
+    """A time of day; the page's script converts it to the browser's time zone."""
     return html.Time(time.strftime("%H:%M", time.localtime(at)), **data(at=f"{at:.0f}"), **more)
 
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """From the first submission to the last moment that is shown."""
+    """The axis from the first submission to the last time shown."""
 
     begin: float
     end: float
@@ -92,13 +92,13 @@ class _Axis:
         return [number * step for number in range(first, last + 1)]
 
     def at(self, seconds: float) -> str:
-        """Where a moment is, as CSS."""
+        """The position of a time, as CSS."""
         share = (seconds - self.begin) / (self.end - self.begin)
         return f"{100 * min(max(share, 0.0), 1.0):.2f}%"
 
 
 def _last(job: QueuedJob) -> float:
-    """The last moment that is known of a job: its end, or the latest that is expected."""
+    """The end of a job, or its latest expected end."""
     if job.finished is not None:
         return job.finished
     stands = job.stands
@@ -174,7 +174,7 @@ def _track(job: QueuedJob, axis: _Axis) -> html.Div:
 
 
 def _piece(kind: str, axis: _Axis, begin: float, end: float | None) -> html.I:
-    """A part of a line; one without an end goes on to the present moment."""
+    """A part of a line; without an end it extends to now."""
     if end is None:
         return html.I(className=f"{kind} open", style={"left": axis.at(begin)})
     begin_css, end_css = axis.at(begin), axis.at(end)

@@ -26,7 +26,7 @@ _JS = "phasedockLive."
 # The table of containers: use against limit as bars with a tick, sparklines, badges, and what can be done.
 #
 # Its rows are filled in the browser at every tick (``live_table.js``); sorting by a quantity that moves
-# goes by its mean over the last quarter minute, so that rows do not jump under the pointer.
+# uses its mean over the last 15 s, so that rows do not jump under the pointer.
 
 
 def _function(name: str) -> dict[str, str]:
@@ -38,7 +38,7 @@ def _sorted_by(name: str) -> dict[str, Any]:
 
 
 _UNSEARCHED: Mapping[str, Any] = {"cellDataType": False, "getQuickFilterText": _function("nothing")}
-"""What all columns have whose values move: the filter does not look at them."""
+"""Options of all columns with changing values: the filter ignores them."""
 
 
 def columns() -> list[dict[str, Any]]:

@@ -25,9 +25,9 @@ GRAPH = "live-one"
 
 
 def row_of(view: LiveView, container: str) -> ContainerRow:
-    """A container of the page.
+    """The row of a container.
 
-    Raises NotFoundError if it is not there any more.
+    Raises NotFoundError if it no longer exists.
     """
     match = next((row for row in view.rows if row.id == container), None)
     if match is None:

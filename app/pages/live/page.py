@@ -1,4 +1,4 @@
-"""Live: the containers of an engine, what they use of what they may, and what steers them.
+"""Live: the containers of an engine, their usage and limits, and the policy that sets them.
 
 The page asks one small question per tick (``/api/live/<engine>``) and draws the answer in the browser
 (``assets/js/pages/live*.js``); panels of text are drawn by the server, when their content has changed.
@@ -51,12 +51,12 @@ _STEPS = frozenset(("cpu_limit", "memory_limit"))
 
 
 def number_of(seconds: float, width: int) -> int:
-    """The number of the bucket that a moment lies in."""
+    """The number of the bucket that contains a time."""
     return int(seconds // width)
 
 
 def first_bucket(since: float | None, at: float, width: int) -> int:
-    """Where to begin: at the bucket of `since`, which may not have been full, within `SPAN` before `at`."""
+    """The first bucket to send: that of `since`, which may have been partial, at most `SPAN` before `at`."""
     oldest = number_of(at - SPAN, width) + 1
     return oldest if since is None else min(max(number_of(since, width), oldest), number_of(at, width))
 
@@ -82,7 +82,7 @@ def bucketed(history: History, name: str, first: int, count: int, width: int) ->
 def table(
     histories: Iterable[History | None], names: Sequence[str], first: int, count: int, width: int
 ) -> dict[str, Any]:
-    """Several lines of several histories, as the page takes them."""
+    """Several lines of several histories, in the form that the page's script reads."""
     lines_of = list(histories)
     nothing = np.full(count, np.nan, np.float32)
     lines = {
@@ -105,7 +105,7 @@ _MARGIN = 5.0
 #
 # Names, images and lists are sent once, and again when they change (`shape`); usage and limits as columns in
 # the order of those rows; lines of sparklines and charts from the last bucket that the page has.
-# Panels that are drawn by the server are only named by a signature: when it changes the page asks for them.
+# Panels drawn by the server have a signature; when it changes, the page requests them.
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class TickRequest:
 
     @classmethod
     def read(cls, values: Mapping[str, str]) -> TickRequest:
-        """Read the parameters of an address; an invalid one counts as not given."""
+        """Read the parameters of an address; an invalid one counts as missing."""
         try:
             since = float(values.get("since", ""))
         except ValueError:
@@ -189,7 +189,7 @@ def _totals(view: LiveView) -> dict[str, Any]:
 
 
 def _lines(live: Live, view: LiveView, tick_request: TickRequest, resumes: bool) -> dict[str, Any]:
-    """The lines that the page lacks: sparklines of all rows, and the charts that it draws."""
+    """The lines missing on the page: sparklines of all rows, and the open charts."""
     at = float(view.at or 0.0)
     since = tick_request.since if resumes else None
     ids = [row.id for row in view.rows]
@@ -211,7 +211,7 @@ def _lines(live: Live, view: LiveView, tick_request: TickRequest, resumes: bool)
 
 
 def _seconds(since: float | None, at: float) -> float:
-    """How far back to read: to `since`, and a little further, for the bucket that it lies in."""
+    """The seconds to read back: to `since`, and to the start of its bucket."""
     return SPAN + _MARGIN if since is None else min(max(at - since, 0.0) + 2 * _MARGIN, SPAN + _MARGIN)
 
 

@@ -1,4 +1,4 @@
-"""The panel of the attached policy: what it is, what it did and why, or the form that attaches one."""
+"""The panel of the attached policy with its decisions and reasons, or the form that attaches one."""
 
 from __future__ import annotations
 
@@ -72,17 +72,17 @@ def _what(entry: ActivityEntry) -> str:
 
 
 def clock(seconds: float) -> str:
-    """A moment as the clock of this machine shows it."""
+    """A time as the clock of this machine shows it."""
     return time.strftime("%H:%M:%S", time.localtime(seconds))
 
 
 _LISTED = 4
 _RATE_AFTER = 60.0
-"""Seconds after which it is said how often limits change in an hour."""
+"""Seconds after which resizes per hour are shown."""
 
 
 def evidence(attached: AttachedPolicy) -> list[Node]:
-    """The savings in the policy's card; nothing where they are unknown."""
+    """The savings in the policy's card; empty while unknown."""
     savings = attached.evidence
     if savings is None:
         return []
@@ -96,7 +96,7 @@ def evidence(attached: AttachedPolicy) -> list[Node]:
     parts.append(_drivers(savings, memory=memory))
     if savings.unfamiliar:
         text = (
-            f"{format_list(savings.unfamiliar)}: the model knows nothing like it, so a reactive rule steers."
+            f"{format_list(savings.unfamiliar)}: unlike the model's training data, so a reactive rule steers."
         )
         ways = [button("Train the model further", "stack-2", "small", **does("teach"))]
         parts.append(notice("warn", text, strong="Unfamiliar.", actions=ways))
@@ -109,7 +109,7 @@ def evidence(attached: AttachedPolicy) -> list[Node]:
 
 
 def worth(attached: AttachedPolicy | None) -> str:
-    """The savings while watching, in a sentence; empty where nothing has been watched."""
+    """The savings while watching, in a sentence; empty before the first sample."""
     savings = None if attached is None else attached.evidence
     if savings is None or savings.seconds <= 0:
         return ""
@@ -152,9 +152,9 @@ def _figures(savings: Evidence, *, memory: bool, applies: bool) -> html.Dl:
 
 
 def _rate(savings: Evidence) -> tuple[str, str, str]:
-    """How often limits are changed; of a few seconds nothing can be said of an hour."""
+    """Resizes per hour; the first minute is too short for a rate."""
     if savings.lasted < _RATE_AFTER:
-        return "Resizes per hour", "–", "known after a minute"
+        return "Resizes per hour", "–", "after a minute"
     note = "per container" + (f", {savings.violations:,} too low" if savings.violations else "")
     return "Resizes per hour", format_number(savings.resizes_per_hour), note
 
@@ -168,7 +168,7 @@ _DRIVERS = (
 
 
 def _drivers(savings: Evidence, *, memory: bool) -> html.Div:
-    """The containers that are short, then those that free most."""
+    """A table of the containers that are short, then of those that free most."""
     short = [each for each in savings.containers if each.short_share > 0]
     others = [each for each in savings.containers if not each.short_share]
     listed = [*short, *sorted(others, key=lambda each: -each.freed_cores)][:_LISTED]
@@ -220,7 +220,7 @@ def _detach(where: str) -> html.Span:
 
 
 def _ways(attached: AttachedPolicy) -> list[Node]:
-    """The card's links to the ledger, if one is kept, and on a phone the button that detaches."""
+    """The card's link to the ledger, if one is saved, and on a phone the button that detaches."""
     if not attached.run:
         return [_detach("only-phone")]
     ledger = f"/api/runs/{attached.run}.json"
@@ -280,7 +280,7 @@ def _watching(attached: AttachedPolicy, *, control: bool) -> html.Div:
 
 
 def _unable(view: LiveView) -> html.Section:
-    """The note for an engine whose containers no policy can follow; on a phone, too, unfolded."""
+    """A note that policies cannot be attached to this engine; unfolded on a phone, too."""
     return card(
         "Policy",
         notice("info", "Set limits by hand, or choose another engine.", strong="Policies cannot follow it."),
@@ -357,7 +357,7 @@ def mode_words(mode: str, *, control: bool) -> str:
 
 
 def settings_form(policy: str, model: str | None = None) -> list[Node]:
-    """The controls of a policy's settings; one that goes by phases begins with those that the page shows."""
+    """The controls of a policy's settings; a policy by phases starts with the model of the page."""
     chosen = POLICIES[policy]
     models = [spec.name for spec in describe(chosen.settings) if spec.kind == "model"]
     form = controls(FORM, chosen.settings, {**chosen.defaults, **dict.fromkeys(models, model or "")})

@@ -43,7 +43,7 @@ _OVER = 8
 
 
 def panel(view: LiveView, queue: Queue, *, control: bool, demo: bool = False) -> Node:
-    """The card of the queue; None where the engine takes no jobs."""
+    """The card of the queue; None if the engine accepts no jobs."""
     if queue.jobs is None:
         return None
     over = [job for job in queue.jobs if job.state.over]
@@ -131,7 +131,7 @@ def _since(job: QueuedJob) -> html.Span:
 
 
 def _cores(job: QueuedJob) -> list[Node]:
-    """What it has, and what it asked for."""
+    """A job's cores and its request."""
     spec, parts = job.spec, list[Node]()
     if job.state in (QueueState.RUNNING, QueueState.PAUSED):
         has = "no limit" if job.cores is None else format_cores(job.cores)
@@ -202,7 +202,7 @@ def ask_cancel(job: QueuedJob) -> list[Node]:
 
 FORM: Final = "live-job"
 _FIRST: Final = ("program", "image", "command", "name", "deadline")
-"""What a job is and by when; below it stands whether that can be met."""
+"""The form of a job with its deadline; below it is whether the deadline can be met."""
 _THEN: Final = ("request", "min", "max", "memory", "priority", "environment")
 
 

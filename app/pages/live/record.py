@@ -28,12 +28,12 @@ MINUTES = 600
 RANGES = {
     "10 min": MINUTES, "1 h": 3600, "6 h": 21_600, "24 h": 86_400, "7 days": 604_800, "30 days": 2_592_000
 }  # fmt: skip
-"""How far back one can look, in seconds."""
+"""Lengths of the history that can be shown, in seconds."""
 _LINES = ("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled")
 
 
 def ranges(engine: str) -> list[dict[str, str]]:
-    """How far back one can look, as options; the last one shows all that is remembered."""
+    """Options for the length of the history; the last one is all of it."""
     since = workspace().live.view.remembered(engine).since
     reach = 0.0 if since is None else time.time() - since
     shorter = [0, *RANGES.values()]
@@ -42,7 +42,7 @@ def ranges(engine: str) -> list[dict[str, str]]:
 
 
 def choice(engine: str) -> Node:
-    """The control that says how far back; nothing where no more than ten minutes are remembered."""
+    """The control for the length of the history; empty if it is ten minutes or less."""
     reachable = ranges(engine)
     if len(reachable) < 2:
         return None
@@ -51,12 +51,12 @@ def choice(engine: str) -> Node:
         value=str(MINUTES),
         data=reachable,
         size="xs",
-        **aria(label="How far back the chart reaches"),
+        **aria(label="Length of the chart"),
     )
 
 
 def remembered_words(engine: str) -> str:
-    """Since when an engine is remembered, and what that takes; empty where it is not."""
+    """The start and disk usage of an engine's history; empty without one."""
     remembered = workspace().live.view.remembered(engine)
     if remembered.since is None:
         return ""
@@ -65,14 +65,14 @@ def remembered_words(engine: str) -> str:
 
 
 def keeping(engine: str) -> Node:
-    """The button that makes a trace set of what is shown."""
+    """The button that makes a trace set of the shown history."""
     if workspace().live.view.remembered(engine).since is None:
         return None
     return button("Make a trace set", "database", "small", id="live-past-keep")
 
 
 def figure(engine: str, container: str, name: str, seconds: int) -> go.Figure | None:
-    """A container's chart over the last so many seconds; None where nothing is known of them."""
+    """A container's chart over the last `seconds`; None without samples."""
     history = history_of(engine, container, seconds)
     return None if history is None or not len(history.time) else history_figure(history, name)
 

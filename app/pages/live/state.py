@@ -1,4 +1,4 @@
-"""Which engine the page of running containers is about, and how it stands, in words a person can act on."""
+"""The engine that the Live page shows, its state, and what to do about problems."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Beside: TypeAlias = "tuple[EngineInfo, ...] | None"
 class Queue:
     """The submitted jobs of an engine, as the page shows them."""
 
-    #: Its jobs, or None if it takes none.
+    #: Its jobs, or None if it accepts none.
     jobs: tuple[QueuedJob, ...] | None = None
     #: What those that wait wait for, if no policy can start them.
     waits_for: str = ""
@@ -206,8 +206,8 @@ def _demo(beside: tuple[EngineInfo, ...]) -> html.Div:
 
 
 def _failed(task: TaskInfo) -> html.Div:
-    """A policy that could not be attached, or gave up."""
-    text = " ".join(task.error) if task.error else "Its log says more."
+    """A notice on a policy that could not be attached, or that failed."""
+    text = " ".join(task.error) if task.error else "See its log for details."
     ways = [link_button("See the task", f"/tasks?task={task.id}", "list-check", "small")]
     return notice("bad", text, strong=f"{task.title}: that failed.", actions=ways)
 

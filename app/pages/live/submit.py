@@ -1,4 +1,4 @@
-"""Submitting what was entered into the form of a job; what is wrong stands beside its field."""
+"""Submission of a job from its form; errors appear next to their fields."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FIELDS = field_id(FORM, ALL)
 
 
 def register(app: Dash, view_of: Callable[[str | None], LiveView | None]) -> None:
-    """Connect the form; `view_of` gives the engine that an address is about."""
+    """Connect the form; `view_of` returns the engine of an address."""
 
     @app.callback(
         Output("live-job-problem", "children"),
@@ -84,11 +84,11 @@ def register(app: Dash, view_of: Callable[[str | None], LiveView | None]) -> Non
 
 
 def outlook(engine: str, entered: dict[str, Any], zone: str) -> Node:
-    """Whether a deadline can be met, with how many cores, and which jobs give way; or why that is unknown."""
+    """Whether a deadline can be met, with which cores and preemptions, or why that is unknown."""
     chosen, wrong = read(JobSettings, entered)
     if chosen is None:
         which = ", ".join(spec.label for spec in describe(JobSettings) if spec.name in wrong)
-        return notice("plain", f"Whether the deadline can be met is said once {which} can be read.")
+        return notice("plain", f"Correct {which} to see whether the deadline can be met.")
     try:
         answer = workspace().live.queue.ask(engine, entered, zone)
     except JobNotAccepted as refused:

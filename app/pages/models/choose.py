@@ -154,7 +154,7 @@ def _table(result: Mapping[str, Any]) -> html.Div:
 
 
 def _train_with(task: TaskInfo, phases: int) -> str:
-    """The address of the training form, filled with the settings whose codes were compared."""
+    """The address of the training form with the settings of the compared codes."""
     settings = dict(task.params.get("settings") or {})
     if model := task.params.get("model"):
         with contextlib.suppress(NotFoundError):
@@ -211,7 +211,7 @@ def show_what_matters(codes: str, encoder: str) -> str:
 def start(
     clicks: int | None, ids: list[dict[str, str]], values: list[Any], codes: str, trace_set_id: str
 ) -> tuple[Any, ...]:
-    """Submit the comparison; returns what is wrong, field by field, and the task."""
+    """Submit the comparison; returns errors by field, a message, and the task."""
     keep = dash.no_update
     if not clicks:
         return [keep] * len(ids), keep, keep

@@ -1,4 +1,4 @@
-"""Compare two models on one trace set: how far they agree, and where each phase of one is in the other."""
+"""Compare two models on one trace set: their agreement, and a cross table of their phases."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def crossed(first: IntArray, second: IntArray, rows: Sequence[int], columns: Sequence[int]) -> IntArray:
-    """How many samples have each pair of labels."""
+    """The number of samples with each pair of labels."""
     low_a, low_b = int(min(rows)), int(min(columns))
     width = int(max(columns)) - low_b + 1
     code = (first.astype(np.int64) - low_a) * width + (second.astype(np.int64) - low_b)

@@ -88,7 +88,7 @@ def cards(model: PhaseModel) -> Node:
         "Phases",
         html.Div([phase_badge(phase) for phase in model.phases], className="row wrap"),
         html.P(
-            "The files of this model do not say what its phases look like. Evaluate it on a trace set below.",
+            "The files of this model have no statistics of its phases. Evaluate it on a trace set below.",
             className="small ink2",
             style={"marginTop": "8px"},
         ),
@@ -156,7 +156,7 @@ def features(model: PhaseModel) -> html.Section:
 
 
 def expansions(model: PhaseModel) -> Node:
-    """How phases were divided, nested; None for a model of which no phase was."""
+    """The divided phases as a nested list; None without any."""
     if not model.expansions:
         return None
     children = {each.phase: each.ids for each in model.expansions}

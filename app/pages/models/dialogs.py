@@ -45,7 +45,7 @@ def _close() -> None:
 
 
 def perform(act: str, model_id: str, query: Query) -> str | None:
-    """Do what a button asks for; returns the search part to go to, or None to stay."""
+    """Carry out a button's action; returns the search part to go to, or None to stay."""
     models = workspace().models
     match act:
         case "trash":
@@ -113,13 +113,13 @@ def register(app: Dash) -> None:
 
 
 def act(action: dict[str, Any] | None, search: str | None) -> Any:
-    """Do what a button asks for; returns the address to go to."""
+    """Carry out a button's action; returns the address to go to."""
     target = perform(action["act"], action["id"], Query.parse("", search)) if action else None
     return dash.no_update if target is None else target
 
 
 def save_name(clicks: int | None, submits: int | None, name: str | None, model_id: str | None) -> Any:
-    """Rename the model that the dialog is about; returns what is wrong with the name."""
+    """Rename the model of the dialog; returns an error about the name."""
     if not (clicks or submits) or not model_id:
         return dash.no_update
     try:

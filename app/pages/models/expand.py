@@ -71,7 +71,7 @@ def _fields(info: ModelInfo, model: PhaseModel, chosen: str | None, number: int 
 
 
 def _longest_phase(model: PhaseModel) -> int:
-    """The phase that most time is spent in, where the model says so; the first to be divided."""
+    """The phase with the largest share of time, the default to divide."""
     busiest = max(
         model.statistics, key=lambda each: each.share if each.phase != WARM_UP else -1, default=None
     )
@@ -98,7 +98,7 @@ def expansion(
             ],
             className="stack",
         ),
-        note="creates a new model; this one is kept",
+        note="creates a new model; this one stays",
     )
 
 

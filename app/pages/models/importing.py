@@ -64,7 +64,7 @@ def _status(slot: str, uploaded: Mapping[str, Any] | None) -> list[Node]:
 
 
 def view(models: list[Any]) -> list[Node]:
-    """A drop zone for files, the parts that they are, and the model that missing parts are taken from."""
+    """A drop zone, the parts of the model with their files, and the model for missing parts."""
     form = card(
         "Import a model",
         html.Div(
@@ -144,12 +144,12 @@ def _how_files_are_read() -> html.Section:
 
 
 def bring_in(files: Mapping[str, Mapping[str, Any]], base: str | None, name: str) -> str:
-    """Import what was given; returns the new model's id.
+    """Import a model from uploaded files; returns its id.
 
     Raises
     ------
     InputError
-        If nothing was given, parts are missing or damaged, or hold anything but data.
+        If there is no file, or parts are missing, damaged, or contain anything but data.
     """
     space = workspace()
     if not files:
@@ -167,9 +167,7 @@ def bring_in(files: Mapping[str, Mapping[str, Any]], base: str | None, name: str
 
 def _explain(error: PhaseDockError) -> Node:
     if isinstance(error, RefusedError):
-        return notice(
-            "bad", f"{error.hint} Nothing was run and nothing was kept.", strong=f"Refused. {error.message}"
-        )
+        return notice("bad", f"{error.hint} Nothing was run or stored.", strong=f"Refused. {error.message}")
     return problem(error)
 
 
@@ -201,7 +199,7 @@ def register(app: Dash) -> None:
 
 
 def show(uploads: list[Any], ids: list[dict[str, str]]) -> list[Any]:
-    """What each slot holds."""
+    """The file in each slot."""
     return [_status(each["name"], entry) for each, entry in zip(ids, uploads, strict=True)]
 
 
@@ -218,7 +216,7 @@ def start(
     name: str | None,
     search: str | None,
 ) -> tuple[Any, Any]:
-    """Import what the slots hold; returns what is wrong, or the address of the new model."""
+    """Import the files in the slots; returns an error, or the address of the new model."""
     if not clicks:
         return dash.no_update, dash.no_update
     parts = {each["name"]: entry for each, entry in zip(ids, uploads, strict=True) if entry}

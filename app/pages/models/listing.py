@@ -81,7 +81,7 @@ def encoder_words(info: ModelInfo) -> str:
 
 
 def origin_badges(info: ModelInfo) -> list[Node]:
-    """Where a model comes from, if that is worth saying."""
+    """Badges of models that were imported or are samples."""
     badges: list[Node] = []
     if info.origin == "ai4dl":
         badges.append(state_badge("AI4DL import", "accent", "file-import"))
@@ -170,7 +170,7 @@ def no_models(query: Query) -> html.Section:
 
 
 def undo_notice(model_id: str | None) -> Node:
-    """Says that a model went to the trash, with the way back; None when there is nothing to undo."""
+    """A notice with an undo button after a model was moved to the trash, or None."""
     info = next((each for each in workspace().models.list(trashed=True) if each.id == model_id), None)
     if info is None:
         return None
@@ -192,7 +192,7 @@ def trash(query: Query) -> html.Section:
             empty(
                 "trash",
                 "The trash is empty",
-                "Deleted models are kept here until you delete them for good.",
+                "Deleted models stay here until you delete them for good.",
                 [back],
             ),
         )

@@ -1,4 +1,4 @@
-"""Search settings: a grid or a random choice of them, judged by the error on executions held out."""
+"""Search settings on a grid or at random, ranked by the error on held-out executions."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _words(settings: Mapping[str, Any]) -> str:
 
 
 def outcome(task: TaskInfo) -> Node:
-    """The trials by held-out error, each with a way to train with its settings."""
+    """The trials by held-out error, each with a link to train with its settings."""
     rows: Sequence[Mapping[str, Any]] = (task.result or {}).get("trials") or []
     if not rows:
         return notice("info", "The search gave no results.")
@@ -183,7 +183,7 @@ def space_of(texts: Mapping[str, str]) -> dict[str, list[float]]:
     Raises
     ------
     InputError
-        If a list is empty, no list of numbers, or has a value out of bounds; names the setting.
+        If a list is empty, has something other than a number, or a value out of bounds; names the setting.
     """
     space: dict[str, list[float]] = {}
     for name, (_, kind) in SEARCHED.items():
@@ -261,7 +261,7 @@ def register(app: Dash) -> None:
 
 
 def count(values: list[str], method: str, max_trials: Any, ids: list[dict[str, str]]) -> tuple[str, bool]:
-    """How many trials the form comes to, and whether their number cannot be chosen."""
+    """The number of trials, and whether it is fixed by the grid."""
     grid = method == "grid"
     try:
         size = combinations(space_of(values_of(ids, values)))
@@ -281,7 +281,7 @@ def start(
     seed: Any,
     trace_set_id: str,
 ) -> tuple[Any, Any]:
-    """Submit the search; returns what is wrong, or its task."""
+    """Submit the search; returns an error, or its task."""
     if not clicks:
         return dash.no_update, dash.no_update
     at_most = None if method == "grid" else max_trials

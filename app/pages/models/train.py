@@ -40,7 +40,7 @@ _ABOUT = {
 
 
 def default_features(features: Sequence[Feature]) -> list[str]:
-    """What a model reads unless told otherwise: all usage, no limits, no loss."""
+    """The default features of a model: all usage, no limits, no loss."""
     return [feature.name for feature in features if feature.role not in _NOT_BY_DEFAULT]
 
 
@@ -88,7 +88,7 @@ def features_control(
 
 
 def no_traces() -> html.Section:
-    """What to do when there is nothing to train on."""
+    """The empty state without traces to train on."""
     add_button = link_button("Add traces", "/traces", "upload", "primary")
     return card(
         None, empty("database", "No traces yet", "A model learns from traces: add some first.", [add_button])
@@ -156,7 +156,7 @@ def view(address: ModelsAddress, traces: TraceSetInfo | None) -> list[Node]:
 
 
 def model_name(settings: PhaseSettings, traces: str, used_names: Sequence[str]) -> str:
-    """A name that no model has yet: ``5 phases · Recorded jobs``, ``5 phases · Recorded jobs (2)``."""
+    """An unused name for a model: ``5 phases · Recorded jobs``, ``5 phases · Recorded jobs (2)``."""
     base = f"{plural(settings.phases, 'phase')} · {traces}"[:_LONGEST_NAME]
     names = [base, *(f"{base} ({number})" for number in range(2, len(used_names) + 3))]
     return next(name for name in names if name not in used_names)
@@ -247,7 +247,7 @@ def start(
     name: str | None,
     trace_set_id: str,
 ) -> tuple[Any, ...]:
-    """Submit the training; returns what is wrong, field by field, and the trainings under way."""
+    """Submit the training; returns errors by field, a message, and the trainings under way."""
     keep = dash.no_update
     if not clicks:
         return [keep] * len(ids), keep, keep

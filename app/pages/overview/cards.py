@@ -1,4 +1,4 @@
-"""The cards of the overview: next steps, what needs attention first, and what there is."""
+"""The cards of the overview: next steps, most urgent first, key figures, and tasks."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Step(NamedTuple):
 
 
 def next_steps(choice: Choice, tasks: Sequence[TaskInfo], sets: Sequence[TraceSetInfo]) -> Node:
-    """The card; what is most pressing comes first."""
+    """The card of next steps, most urgent first."""
     pressing = list(attention(tasks))
     steps = [*pressing, *_own_traces(sets), *_with_model(choice)]
     note = f"{plural(len(pressing), 'thing')} to look at" if pressing else None
@@ -59,13 +59,13 @@ def next_steps(choice: Choice, tasks: Sequence[TaskInfo], sets: Sequence[TraceSe
 
 
 def attention(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
-    """What is wrong or waits for a person: worker, failed tasks, engines, limits, recordings."""
+    """Steps about problems: worker, failed tasks, engines, limits, recordings."""
     yield from _worker()
     yield from _failures(tasks)
     yield from _silent_engines(tasks)
     yield from _held_limits(tasks)
     for recording in workspace().live.recordings.unfinished():
-        text = f"The recording “{recording.name}” was interrupted; its samples are kept."
+        text = f"The recording “{recording.name}” was interrupted; its samples are stored."
         yield Step(_WARN, text, "Open tasks", "/tasks")
 
 
@@ -95,7 +95,7 @@ def _failures(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
 
 
 def _silent_engines(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
-    """Engines that do not answer although something goes on there, or that may not be used."""
+    """Engines that are in use but do not answer, or refuse access."""
     busy = {str(task.params.get("engine")) for task in tasks if _goes_on(task)}
     for engine in workspace().live.engines.all():
         lost = engine.state is not EngineState.READY and engine.name in busy
@@ -109,7 +109,7 @@ def _goes_on(task: TaskInfo) -> bool:
 
 
 def _held_limits(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
-    """Engines whose containers have other limits than their own, without a policy that sets them now."""
+    """Engines with changed limits on containers but without an attached policy."""
     steered = {str(task.params.get("engine")) for task in tasks if task.kind == ATTACH and _goes_on(task)}
     changed: dict[str, set[str]] = {}
     for saved in workspace().live.saved_limits.all():
@@ -227,9 +227,9 @@ class Saving:
 
 
 def newest_saving(trace_set: str = "") -> Saving | None:
-    """The saving of the newest comparison that is still kept, CPU's if it can be; None before the first.
+    """The larger saving of the newest stored comparison, on a tie that of CPU; None before the first.
 
-    Comparisons of the trace set that is chosen come before others, which are named.
+    Comparisons of the chosen trace set come before those of others, which are named.
     """
     finished = workspace().tasks.list(_SAVING_LOOK_BACK, [TaskState.DONE], [KIND])
     for task in sorted(finished, key=lambda task: task.params.get("trace_set") != trace_set):
@@ -247,11 +247,11 @@ def newest_saving(trace_set: str = "") -> Saving | None:
 
 
 def _of_another(saving: Saving, trace_set: str) -> Saving:
-    """A saving that is not of the chosen set, and says so."""
+    """A saving with the name of its trace set, which is not the chosen one."""
     try:
         name = f"“{workspace().traces.get(trace_set).name}”"
     except NotFoundError:
-        name = "traces that are gone"
+        name = "deleted traces"
     return replace(saving, words=f"{saving.words}; on {name}")
 
 
@@ -260,7 +260,7 @@ def _parts(report: Mapping[str, Any]) -> Sequence[tuple[str, Mapping[str, Any]]]
 
 
 def _gain(saving: Saving) -> float:
-    """By how much a resource's share falls; of those where it does not, CPU comes first."""
+    """The decrease of a resource's over-allocation; 0 without a recommendation."""
     return (saving.now or 0.0) - saving.then if saving.then is not None else 0.0
 
 
@@ -310,7 +310,7 @@ _TASK_LOOKS: dict[TaskState, tuple[str, str | None]] = {
 
 
 def key_figures(choice: Choice, sets: Sequence[TraceSetInfo], models: Sequence[ModelInfo]) -> Node:
-    """The row of key figures on top: what could be saved, what is here, what is steered, what was found."""
+    """The row of key figures: possible saving, executions, controlled containers, phases."""
     traces = choice.traces
     if traces is None:
         return None
@@ -320,7 +320,7 @@ def key_figures(choice: Choice, sets: Sequence[TraceSetInfo], models: Sequence[M
 
 
 def _saving(choice: Choice) -> html.Div:
-    """What the newest comparison says, or how to make the first."""
+    """The saving of the newest comparison, or a link to make the first."""
     try:
         newest = newest_saving(choice.traces.id if choice.traces else "")
     except (KeyError, TypeError, ValueError):  # a report of another version
@@ -333,7 +333,7 @@ def _saving(choice: Choice) -> html.Div:
 
 
 def _steered() -> html.Div:
-    """How many containers a policy controls now, and which one; else what is attached or recorded."""
+    """The number of containers under control and the policy; else what is attached or recorded."""
     tasks = workspace().tasks.list(_LOOK_BACK, _UNDER_WAY, (ATTACH, RECORD))
     control = [task for task in tasks if task.params.get("mode") == Mode.CONTROL]
     if not control:
@@ -366,7 +366,7 @@ def _executions(traces: TraceSetInfo, table: pd.DataFrame, sets: Sequence[TraceS
 
 
 def _used(traces: TraceSetInfo, table: pd.DataFrame) -> str:
-    """How much was recorded, and the mean use of a container where that is known in cores."""
+    """The recorded time, and the mean CPU usage of a container if known in cores."""
     hours = f"{traces.n_samples:,} samples, {format_number(_hours(table), 1)} container-hours"
     cpu = next((f for f in traces.features if f.role is Role.CPU), None)
     if cpu is None or cpu.unit is not Unit.CORES or "cpu_mean" not in table:
@@ -401,7 +401,7 @@ def what_jobs_do(choice: Choice) -> Node:
 
 
 def task_rows(tasks: Sequence[TaskInfo]) -> list[Node]:
-    """One row per task: title, state, progress, and what it says."""
+    """One row per task: title, state, progress and message."""
     rows: list[Node] = [_task_row(task) for task in tasks[:5]]
     return rows or [html.Div("No tasks yet.", className="item ink3")]
 

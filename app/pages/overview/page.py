@@ -1,4 +1,4 @@
-"""What is here, what runs, and what to do next; on a fresh start, the ways in."""
+"""Overview: key figures, running work and next steps; on a fresh start, how to begin."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ _WAYS_IN: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, str, str]], ...
 
 
 def fresh_start(*, loading: bool = False, failed: TaskInfo | None = None) -> list[Node]:
-    """The page before there is anything."""
+    """The page without any trace set."""
     ways = html.Div([_entry_card(*each) for each in _WAYS_IN], className="grid cols-3")
     hero = card(None, html.Div([_start_with_samples(loading=loading), _example_strips()], className="hero"))
     problems = [] if failed is None or loading else [_problem(failed)]
@@ -171,7 +171,7 @@ def _machine() -> Node:
 
 
 def _docker(engine: EngineInfo, *, alone: bool, demo: bool) -> html.Div:
-    """A Docker host: what it is, or that it was not found, which is nothing to worry about."""
+    """The tile of a Docker host: its version and cores, or its state."""
     if engine.state is EngineState.READY:
         control = "on" if workspace().live.engines.control else "off"
         name = f"{'Docker' if alone else engine.name} {engine.version}".strip()
@@ -316,7 +316,7 @@ def _ways() -> list[Node]:
 
 
 def _safely(part: Callable[..., Node], *arguments: Any) -> Node:
-    """One part of the page, or what is wrong with it: the others are shown all the same."""
+    """One part of the page, or its error, so that the other parts are still shown."""
     try:
         return part(*arguments)
     except PhaseDockError as error:

@@ -38,22 +38,22 @@ NONE = ""
 _RESOURCES = {Role.CPU: "cpu", Role.MEMORY: "memory"}
 
 
-# A policy's allocation over the timeline of an execution: which policies can be shown, and what they gave.
+# A policy's allocation over the timeline of an execution: available policies, and their values.
 #
-# Only executions that were held out have allocations: what policies gave to those that they learned from
-# would say nothing about how they do on others.
+# Only held-out executions have allocations: those on executions that the policy learned from
+# would not show how it performs on others.
 
 
 @dataclass(frozen=True, slots=True)
 class Overlays:
-    """The comparison that allocations are taken from, and its policies."""
+    """A comparison with stored allocations, and its policies."""
 
     evaluation: str
     policies: tuple[str, ...]
 
 
 def overlays(choice: Choice, evaluation: str | None) -> Overlays | None:
-    """The comparison that an address names, else the last one on the pair; None where there is none."""
+    """The comparison in the address, else the last one on the pair, else None."""
     stored = None
     if evaluation:
         try:
@@ -69,7 +69,7 @@ def overlays(choice: Choice, evaluation: str | None) -> Overlays | None:
 
 
 def allocations(evaluation: str | None, policy: str | None, execution: str) -> dict[Role, FloatArray]:
-    """What a policy gave an execution, per sample; empty where it was not held out or nothing is chosen."""
+    """A policy's allocation to an execution, per sample; empty if it was not held out or none is chosen."""
     if not evaluation or not policy:
         return {}
     try:
@@ -81,7 +81,7 @@ def allocations(evaluation: str | None, policy: str | None, execution: str) -> d
 
 
 def sentence(evaluation: str | None, policy: str | None, execution: str) -> str:
-    """Why a chosen policy has nothing to show here; empty where it has."""
+    """Why a chosen policy has no allocation here; empty if it has one."""
     if not policy or allocations(evaluation, policy, execution):
         return ""
     if not evaluation:
@@ -111,12 +111,12 @@ def picker(available: Overlays, policy: str | None) -> Node:
 class View(LabelledTraces):
     """The choices of the page."""
 
-    #: What is shown of the traces.
+    #: The visible lanes.
     lanes: tuple[Lane, ...] = ()
     #: The execution, or None for the first, and the zoom: its begin and end in seconds, or None.
     execution: str | None = free_text()
     window: tuple[float, float] | None = None
-    #: The policy whose allocation is drawn, and the comparison that it is taken from.
+    #: The policy whose allocation is drawn, and the comparison with that allocation.
     overlay: str = free_text("")
     evaluation: str | None = free_text()
 
@@ -150,14 +150,14 @@ def written_keys(lanes: Sequence[Lane]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What stands above a timeline."""
+    """The title and the note above a timeline."""
 
     title: str
     note: str
 
 
 def execution_heading(trace_set_id: str, name: str) -> Heading:
-    """The execution's name, and what, how long and how often it was sampled."""
+    """The execution's name, and its group, duration, sampling interval and number of samples."""
     table = workspace().traces.summary(trace_set_id)
     names = table["execution"].tolist()
     place = names.index(name)
@@ -179,7 +179,7 @@ def execution_timeline(
     window: tuple[float, float] | None = None,
     overlay: tuple[str, str] | None = None,
 ) -> go.Figure:
-    """The timeline of one execution with its phases, and what a policy gave it."""
+    """The timeline of one execution with its phases, and the allocation of a policy."""
     labelling = view.labelling()
     traces = workspace().traces.execution(view.traces, name)
     descriptions = {each.phase: each.description for each in labelling.statistics if each.phase >= 0}
@@ -205,7 +205,7 @@ def _runs(labelling: Labelling, name: str, zero: float, traces: TraceSet) -> Run
 def series(
     view: View, labelling: Labelling, traces: TraceSet, name: str, overlay: tuple[str, str] | None
 ) -> list[Series]:
-    """The lanes of an execution, with limits, and with what a policy gave of CPU and memory."""
+    """The lanes of an execution, with limits, and a policy's allocation of CPU and memory."""
     evaluation, policy = overlay or ("", "")
     allocated = allocations(evaluation, policy, name)
     return [
@@ -265,7 +265,7 @@ def _list(selected: str) -> Node:
     column = {
         "colId": "name",
         "headerName": "Execution",
-        # a cell is drawn again when its value changes, as a strip does with another minimum dwell time
+        # a cell is redrawn when its value changes, as a strip does with another minimum dwell time
         "valueGetter": {"function": "params.data.name + params.data.strip"},
         "cellRenderer": "ExecutionCell",
         "flex": 1,

@@ -1,4 +1,4 @@
-"""The phases that executions go through: the timeline of one, and what each phase uses over all.
+"""Phases: the timeline of one execution, and the usage of each phase over all executions.
 
 The list of executions, the timeline and the cards are about the trace set and the model that the
 address names. Choosing another execution changes the address without reloading the page.
@@ -54,7 +54,7 @@ def lanes_menu(view: View) -> Node:
         value=[lane.key for lane in view.lanes],
         size="xs",
     )
-    target = opener("Lanes: what is shown of these traces") | {"className": "btn small"}
+    target = opener("Lanes of these traces") | {"className": "btn small"}
     return dmc.Popover(
         [
             dmc.PopoverTarget([icon("stack-2", "sm"), "Lanes"], boxWrapperProps=target),
@@ -122,7 +122,7 @@ def timeline_card(view: View, name: str, over: Overlays | None) -> Node:
 
 
 def _keys(*, allocated: bool, limited: bool) -> list[Node]:
-    """What the lines are."""
+    """The key of the lines."""
     return [
         html.Span("Used", className="key"),
         html.Span("Allocation", className="key alloc") if allocated else None,
@@ -143,7 +143,7 @@ def _tools(view: View) -> list[Node]:
 
 
 def details(view: View) -> list[Node]:
-    """What stands below the timeline: what each phase is and uses, over all executions."""
+    """The cards below the timeline: each phase and its usage over all executions."""
     labelling = view.labelling()
 
     def expand(phase: int) -> str:
@@ -343,7 +343,7 @@ def layout(traces: str | None = None, model: str | None = None, **query: str) ->
 
 
 def _stores(choice: Choice, view: View, name: str) -> list[Node]:
-    """What is chosen, for the callbacks and the page's script."""
+    """Stores of the choices, for the callbacks and the page's script."""
     return [
         dcc.Store(id="choice", data=choice.query()),
         dcc.Store(id="zoom"),

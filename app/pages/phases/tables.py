@@ -66,7 +66,7 @@ def samples_table(trace_set_id: str, model_id: str) -> Table:
 def timeline_table(trace_set_id: str, model_id: str) -> Table:
     """The shown samples of the shown execution: its lanes, limits, allocation and phases.
 
-    The address takes what the page's own does: ``execution``, ``x0`` and ``x1``, ``lanes``, ``dwell``,
+    The address takes the same parameters as the page: ``execution``, ``x0`` and ``x1``, ``lanes``, ``dwell``,
     ``overlay`` and ``evaluation``.
     """
     view = View.of(trace_set_id, model_id, request.args.to_dict())
@@ -101,7 +101,7 @@ def _lines(lane: Series) -> Iterator[tuple[str, FloatArray]]:
 
 
 def _cells(column: FloatArray) -> list[float | None]:
-    """Numbers as they are; an empty cell where nothing is known."""
+    """Numbers of a column; NaN is an empty cell."""
     return [value if value == value else None for value in column.tolist()]  # noqa: PLR0124  # NaN is not itself
 
 
@@ -122,7 +122,7 @@ def statistics_card(view: View, note: str) -> html.Section:
 
 
 def statistics_address(view: View) -> str:
-    """Where the table of statistics is, with the quantities that are shown."""
+    """The address of the table of statistics with the visible quantities."""
     query = f"dwell={view.dwell:g}&lanes={written_keys(view.lanes)}"
     return f"/api/traces/{view.traces}/statistics/{view.model}.csv?{query}"
 
@@ -147,7 +147,7 @@ def _statistics(view: View, name: str) -> Table:
 def _feature_columns(
     statistics: Sequence[PhaseStatistics], feature: str, key: str, title: str, lane: Lane | None
 ) -> Iterator[Column]:
-    """Mean, deviation and quantiles of one quantity; without a lane they have no titles."""
+    """Columns of mean, deviation and quantiles of one quantity; without a lane for files only."""
     show = scale_for(statistics, lane.role, lane.unit).with_unit if lane else None
 
     def one(part: str, head: str, take: Any) -> Column:

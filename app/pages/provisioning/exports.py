@@ -29,7 +29,7 @@ TABLES = {
     "frontier": "Frontier, every point",
     "totals": "Totals over time",
     "worst": "Worst containers",
-    "paper": "Beside the paper",
+    "paper": "Comparison with AI4DL",
 }
 
 

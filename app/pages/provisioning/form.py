@@ -63,7 +63,7 @@ def proposed(traces: TraceSetInfo, seconds: float) -> EvaluationSettings:
 
 
 def _group_control(settings: EvaluationSettings, attributes: Sequence[str]) -> html.Div:
-    """The column to hold out by, of those that the traces have."""
+    """A select of the column of the traces to hold out by."""
     spec = next(spec for spec in describe(EvaluationSettings) if spec.name == "group_by")
     options = [("", "Single containers"), *((name, name) for name in attributes)]
     if settings.group_by not in ("", *attributes):
@@ -152,7 +152,7 @@ def form(
     opened: bool,
     fresh: bool,
 ) -> html.Div:
-    """The one button, and the settings folded beside it."""
+    """The button that evaluates, and the folded settings."""
     count = len(_names(policies))
     line = [
         icon("chevron-right", "sm"),
@@ -213,11 +213,11 @@ def _buttons() -> list[Node]:
 
 
 def _prices(view: View) -> html.Fieldset:
-    """What an hour costs; changing it compares nothing again."""
+    """The price of an hour; changing it needs no new comparison."""
     fields = controls(PRICES, PriceSettings, asdict(view.prices))
     return html.Fieldset(
         [
-            html.Legend("Prices and a day: assumptions behind what is saved per day", className="small ink3"),
+            html.Legend("Prices: assumptions for the saving per day", className="small ink3"),
             html.Div(fields, className="formgrid"),
             html.Div(id="prices-problem"),
             button("Apply prices", None, "small", id="prices-apply"),
@@ -227,7 +227,7 @@ def _prices(view: View) -> html.Fieldset:
 
 
 def policies_asked(values: Sequence[str] | None) -> tuple[str, ...]:
-    """The chosen policies; by one word if they are all or the usual ones, so that later ones are included."""
+    """The chosen policies; ``all`` or ``usual`` for these groups, so that later policies are included."""
     chosen = tuple(name for name in POLICIES if name in set(values or ()))
     if list(chosen) == usual():
         return (USUAL,)
@@ -249,7 +249,7 @@ def register(app: Dash) -> None:
 def _read_form(
     ids: list[dict[str, str]], values: list[Any], checked: list[bool | None], otherwise: OwnSettings
 ) -> tuple[EvaluationSettings | None, OwnSettings, dict[tuple[str, str], str]]:
-    """What was entered; the policies' settings are `otherwise` until their controls have been shown."""
+    """The entered settings; the policies' own ones are `otherwise` until their controls are shown."""
     mine = [place for place, each in enumerate(ids) if each["form"] == FORM]
     names = [ids[place] for place in mine]
     entries = given_settings(
@@ -285,7 +285,7 @@ def _register_start(app: Dash) -> None:
         prevent_initial_call=True,
         running=[(Output(f"evaluate-{name}", "disabled"), True, False) for name in ("start", "again")],
     )(start)
-    # by the browser, so that “Evaluate” right after it takes what was just chosen
+    # in the browser, so that “Evaluate” right after it uses the new choice
     app.clientside_callback(
         ClientsideFunction("provisioning", "choose"),
         Output("evaluate-policies", "value"),
@@ -316,7 +316,7 @@ def start(
     about: dict[str, Any],
     search: str | None,
 ) -> tuple[Any, ...]:
-    """Submit the form's comparison; returns what is wrong, field by field, or the address that shows it."""
+    """Submit the comparison; returns errors by field, or the address of the result."""
     keep = dash.no_update
     if not (clicks or again_clicks):
         return [keep] * len(ids), keep, keep, keep
@@ -351,14 +351,14 @@ def _comparison_query(
     about: Mapping[str, Any],
     query: Query,
 ) -> Query:
-    """The address of the comparison that the form asks for."""
+    """The address of the comparison in the form."""
     pair = {name: about[name] for name in ("traces", "model")}
     values = {**pair, **address_values(settings, policies), "own": own_settings_text(own_settings)}
     return Query.parse(PATH, query.search(**values, task=None, **dict.fromkeys(POLICY_PARAMETERS.values())))
 
 
 def read_prices(ids: list[dict[str, str]], values: list[Any]) -> tuple[PriceSettings | None, dict[str, str]]:
-    """The prices that were entered, or what is wrong with them."""
+    """The entered prices, or errors by field."""
     mine = [place for place, each in enumerate(ids) if each["form"] == PRICES]
     return read(PriceSettings, values_of([ids[i] for i in mine], [values[i] for i in mine]))
 
@@ -405,7 +405,7 @@ def _register_own(app: Dash) -> None:
         checked: list[bool | None],
         about: dict[str, Any],
     ) -> Any:
-        """Make the controls when they are first looked at, and again when other policies are chosen."""
+        """Make the controls when they are first opened, and again for other policies."""
         opened = clicks or shown or about["own"]
         if not opened or (shown and dash.ctx.triggered_id == "evaluate-own-details"):
             return dash.no_update

@@ -1,6 +1,6 @@
-"""What to allocate: every policy on these traces, who wastes least at the same risk, and what to set.
+"""Provisioning: policies compared on traces by over-allocation at the same risk, and a manifest.
 
-The address says what was compared and how it is looked at. A comparison runs as a task and is kept, so
+The address names the comparison and the view of it. A comparison runs as a task and is stored, so
 the same address shows the same figures again.
 """
 
@@ -90,8 +90,7 @@ def _notes(report: Mapping[str, Any]) -> Node:
             f"Only one group, “{groups[0]}”, was" if len(groups) == 1 else f"Only {len(groups)} groups were"
         )
         notes.append(
-            f"{which} held out, so intervals are over containers and say little about other groups. "
-            "Hold out a larger share."
+            f"{which} held out, so intervals cover containers, not other groups. Hold out a larger share."
         )
     by_reason: dict[str, list[str]] = {}
     for each in report["unavailable"]:
@@ -137,7 +136,7 @@ def _result_cards(result: Result, view: View, choice: Choice) -> list[Node]:
 
 
 def _waiting(recent: list[TaskInfo], view: View, *, has_result: bool) -> list[Node]:
-    """Tasks under way, or what will be shown here after the first one."""
+    """Tasks under way, or an empty state."""
     tasks = results.worth_showing(recent, view.query.get("task"), has_result=has_result)
     if has_result and not tasks:
         return []
@@ -173,7 +172,7 @@ def body(query: Query) -> list[Node]:
 
 
 def _of_model(choice: Choice, view: View, result: Result | None) -> Node:
-    """That the model does not fit, or that it was trained on other data; one that is refitted is not."""
+    """A notice that the model does not fit, or was trained on other data and is not refitted."""
     pair, wrong = choice.pair(), misfit(choice, PATH)
     if pair is None or wrong is not None:
         return wrong
@@ -183,7 +182,7 @@ def _of_model(choice: Choice, view: View, result: Result | None) -> Node:
 
 
 def _head(result: Result | None, view: View, resources: Sequence[str], traces: str) -> Node:
-    """The title, what was compared, and how it is looked at."""
+    """The title, the comparison, and the controls of the view."""
     if result is None:
         return page_head("Provisioning", f"what to allocate to the containers of {traces}")
     options = {key: title for key, title in RESOURCES.items() if key in resources}
@@ -196,7 +195,7 @@ def _head(result: Result | None, view: View, resources: Sequence[str], traces: s
 
 
 def _form(choice: Choice, traces: TraceSetInfo, view: View, result: Result | None) -> Node:
-    """The form with what the address says, else what the result was made with, else what suits the traces."""
+    """The form with the settings of the address, else of the result, else suggested for the traces."""
     if view.settings is not None:
         settings = view.settings
     elif result is not None:

@@ -1,4 +1,4 @@
-"""Figure 4 of AI4DL with its five policies, and its headline beside ours: raw, and at matched violation."""
+"""Figure 4 of AI4DL with its five policies, and its headline next to ours: raw, and at matched violation."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def paper_table(values: Values, view: View) -> Table:
 
 
 def paper_rows(values: Values, chosen: str | None) -> list[PaperRow]:
-    """The paper's five as far as they were compared, then ours or the chosen one."""
+    """Rows of the paper's policies that were compared, then ours or the chosen one."""
     there = {each["policy"]: each for each in values.part["policies"]}
     names = dict.fromkeys((*PAPERS_POLICIES, *([chosen or values.ours()] if there else [])))
     return [_row(there[name]) for name in names if name in there]
@@ -95,7 +95,7 @@ def _row(each: Mapping[str, Any]) -> PaperRow:
 
 
 def allocation_totals(values: Values, chosen: str | None) -> list[totals.AllocationTotal]:
-    """The paper's five and ours or the chosen one, as they were published or at matched violation."""
+    """Totals of the paper's five policies and ours or the chosen one, raw or at matched violation."""
     there: Mapping[str, Any] = values.part["totals"]["policies"]
     factor = {
         each["policy"]: (each["matched"]["factor"] if values.matched else 1.0)
@@ -127,7 +127,7 @@ def paper_card(values: Values, view: View, containers: int, files: Mapping[str, 
     keys += [html.Span(each.name, className=f"key {each.part}") for each in allocations]
     menu = [("Every policy over time, CSV", files["totals"]), ("The table, CSV", files["paper"])]
     return card(
-        "Beside the paper",
+        "Comparison with AI4DL",
         html.Div(keys, className="keys"),
         graph("totals", figure, f"Total {resource} over time: demand and allocations"),
         html.P(headline(values), className="headline-text"),

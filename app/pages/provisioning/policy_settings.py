@@ -23,7 +23,7 @@ _PREFIX = "policy "
 
 
 def of_text(text: str | None) -> OwnSettings:
-    """The settings that an address gives, such as ``event.tries=20;vpa.margin=0.3``.
+    """Parse the policies' own settings of an address, such as ``event.tries=20;vpa.margin=0.3``.
 
     Raises InputError or NotFoundError if one of them is unknown or invalid.
     """
@@ -31,7 +31,7 @@ def of_text(text: str | None) -> OwnSettings:
 
 
 def own_settings_text(own_settings: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """The settings as an address gives them, or None where there are none."""
+    """The policies' own settings as a parameter of an address, or None without any."""
     parts = [
         f"{name}.{each}={value}" for name, values in own_settings.items() for each, value in values.items()
     ]
@@ -39,7 +39,7 @@ def own_settings_text(own_settings: Mapping[str, Mapping[str, Any]]) -> str | No
 
 
 def section(policies: Sequence[str], own_settings: Mapping[str, Mapping[str, Any]]) -> html.Details:
-    """The folded part of the form; its controls are made when it is opened."""
+    """The folded part of the form; opening it makes its controls."""
     return html.Details(
         [
             html.Summary([icon("chevron-right", "sm"), html.Span("Settings of the policies")]),
@@ -83,21 +83,21 @@ def _fields(policy: Policy, values: Mapping[str, Any]) -> html.Fieldset:
 
 
 def _optional_if_common(spec: FieldSpec) -> FieldSpec:
-    """A setting that the comparison has too may be left empty."""
+    """A setting with an optional value if the comparison has the same setting."""
     if spec.name not in COMMON:
         return spec
     return replace(spec, kind="text", help=f"{spec.help} Empty: as in the comparison.")
 
 
 def default_of(policy: Policy, spec: FieldSpec) -> Any:
-    """What a setting is where nothing is entered; empty where the comparison's value is used."""
+    """The default of a setting; empty where the comparison's value applies."""
     return "" if spec.name in COMMON else policy.defaults.get(spec.name, spec.default)
 
 
 def entered_values(
     ids: Sequence[Mapping[str, str]], values: Sequence[Any], checked: Sequence[bool | None]
 ) -> dict[str, dict[str, Any]]:
-    """What the controls hold, by policy and setting, of all controls of the page."""
+    """The entered values by policy and setting, of all controls of the page."""
     entries: dict[str, dict[str, Any]] = {}
     for each, value, state in zip(ids, values, checked, strict=True):
         name = each["form"].removeprefix(_PREFIX)
@@ -111,7 +111,7 @@ def entered_values(
 def read_own_settings(
     entries: Mapping[str, Mapping[str, Any]],
 ) -> tuple[OwnSettings, dict[tuple[str, str], str]]:
-    """The settings that differ from their defaults, and what is wrong, by form and field."""
+    """The settings that differ from their defaults, and errors by form and field."""
     own_settings: OwnSettings = {}
     wrong: dict[tuple[str, str], str] = {}
     for name, values in entries.items():

@@ -1,4 +1,4 @@
-"""What the Provisioning page shows: the view in its address, the comparison it belongs to, and its rows."""
+"""The state of the Provisioning page: the view in its address, its comparison, and the rows."""
 
 from __future__ import annotations
 
@@ -47,37 +47,37 @@ SORTS = ("policy", "kind", "over", "under", "resizes", "saving")
 FORMATS = {name: each.title for name, each in manifests.FORMATS.items()}
 """The formats of the verdict and their titles."""
 POLICY_PARAMETERS = {"cpu": "policy", "memory": "memory_policy"}
-"""The parameter of the address that says which policy is taken for a resource."""
+"""The parameter of the address with the chosen policy for a resource."""
 SHOWN_BY = ("resource", "scale", "sort", "format", *POLICY_PARAMETERS.values(), *PRICES)
-"""The parameters that say how a result is looked at; all others say what was compared."""
+"""The parameters of the view; all others define the comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class View(PageState):
     """The choices of the page."""
 
-    #: What is looked at: ``cpu`` or ``memory``, ``matched`` or ``published``.
+    #: The resource, ``cpu`` or ``memory``, and the scale, ``matched`` or ``published``.
     resource: str = option(RESOURCES, "cpu")
     scale: str = option(SCALES, MATCHED)
     #: The column that sorts the table, and the export's format.
     sort: str = option(SORTS, "over")
     form: str = option(FORMATS, "patch", name="format")
-    #: The comparison's settings that the address gives, or None where it gives none or an invalid one.
+    #: The comparison's settings in the address, or None without any or with an invalid one.
     settings: EvaluationSettings | None = None
-    #: What is wrong with the settings of the address, in two sentences, or None.
+    #: Message and hint about invalid settings in the address, or None.
     problem: tuple[str, str] | None = None
     #: The policies to compare, or ``("all",)`` or ``("usual",)``.
     policies: tuple[str, ...] = (USUAL,)
-    #: Settings of single policies that the address gives.
+    #: The policies' own settings in the address.
     own_settings: OwnSettings = field(default_factory=OwnSettings)
-    #: The policies that a person chose, by resource.
+    #: The policies chosen by the user, by resource.
     chosen_policies: Mapping[Resource, str] = field(default_factory=dict)
     #: What an hour costs.
     prices: PriceSettings = field(default_factory=PriceSettings)
 
     @classmethod
     def derive(cls, query: Query) -> dict[str, Any]:
-        """What is compared, and the prices; the first invalid setting is the problem."""
+        """The settings of the comparison and the prices; the first invalid setting is the problem."""
         names = tuple(name for name in (query.get("policies") or USUAL).split(",") if name)
         parts: dict[str, Any] = {
             "policies": names or (USUAL,),
@@ -110,7 +110,7 @@ class View(PageState):
 
     @property
     def policy(self) -> str | None:
-        """The policy that a person chose for the resource that is looked at."""
+        """The policy chosen by the user for the visible resource."""
         return self.chosen_policies.get(Resource(self.resource))
 
     @property
@@ -125,7 +125,7 @@ class View(PageState):
 
 
 WITHOUT_SAVING = tuple(kind for kind in PolicyKind if kind.knows_future)
-"""Kinds of policies that know the future: what they save cannot be achieved."""
+"""Kinds of policies that use the future: their saving cannot be achieved."""
 Pair = tuple[float, float]
 
 
@@ -160,7 +160,7 @@ class Values:
     part: Mapping[str, Any]
     #: Whether figures are those at matched violation, or those of the policies as published.
     matched: bool
-    #: The policy that the verdict takes, or None.
+    #: The policy that the verdict recommends, or None.
     verdict_policy: str | None = None
 
     @property
@@ -179,7 +179,7 @@ class Values:
         return [each["policy"] for each in self.part["policies"]]
 
     def ours(self) -> str | None:
-        """Our own policy; else the one that is taken, or the least wasteful one that is no simple rule."""
+        """Our own policy; else the recommended one, or the least wasteful one beyond simple rules."""
         rows = [row for row in self.rows() if row.kind not in WITHOUT_SAVING and row.over is not None]
         our_policy = next((row.policy for row in self.rows() if row.kind == PolicyKind.OURS), None)
         if our_policy is not None or self.verdict_policy in self.names():
@@ -268,7 +268,7 @@ def resources_of(report: Mapping[str, Any]) -> list[str]:
 
 
 def sorted_rows(rows: Sequence[Row], by: str) -> list[Row]:
-    """The rows in the order of a column; what is unknown comes last."""
+    """The rows in the order of a column, unknown values last."""
     if by in ("policy", "kind"):
         return sorted(rows, key=lambda row: (getattr(row, by), row.policy))
     sign = -1.0 if by == "saving" else 1.0
@@ -300,7 +300,7 @@ def question(
 
 
 def find(choice: Choice, view: View) -> Result | None:
-    """The comparison that an address asks for; the last one on the pair where it asks for none."""
+    """The comparison in the address, else the last one on the pair."""
     if view.problem is not None:
         return None
     if view.settings is None:
@@ -327,15 +327,15 @@ def running(choice: Choice) -> bool:
 
 
 def tasks(choice: Choice, task_id: str | None) -> list[TaskInfo]:
-    """The task asked for, else those under way, else the last one."""
+    """The requested task, else those under way, else the last one."""
     return task_card.tasks_of(evaluations.KIND, evaluations.about(choice), task_id)
 
 
 def worth_showing(recent: list[TaskInfo], task_id: str | None, *, has_result: bool) -> list[TaskInfo]:
-    """The tasks that say more than the result: the one asked for, those under way, or one that failed."""
+    """The tasks to show next to a result: the requested one, those under way, or a failed one."""
     if task_id:
         return recent
-    # what is done is shown as its result, or is of other settings
+    # a finished task shows as its result, or has other settings
     left_out = TaskState if has_result else (TaskState.DONE,)
     return [task for task in recent if task.state in _UNDER_WAY or task.state not in left_out]
 
@@ -348,7 +348,7 @@ def submit(
     *,
     again: bool = False,
 ) -> str:
-    """Submit a comparison, with `again` even if it is kept; returns the id of its task."""
+    """Submit a comparison, with `again` even if it is stored; returns the id of its task."""
     return workspace().evaluations.submit(question(choice, settings, policies, own_settings), again=again)
 
 
@@ -367,12 +367,12 @@ def typical_seconds(trace_set_id: str) -> float:
 
 
 def verdict_of(result: Result, view: View) -> Verdict | None:
-    """The verdict of a comparison with the policies and prices of an address; None for one of long ago."""
+    """The verdict of a comparison with the policies and prices of an address; None for an old report."""
     return verdict(result.report, view.chosen_policies, view.prices)
 
 
 def values_of(result: Result, view: View) -> Values:
-    """The resource that is looked at."""
+    """The values of the visible resource."""
     answer = verdict_of(result, view)
     selected = None if answer is None else answer.picks[Resource(view.resource)].policy
     return Values(result.report["resources"][view.resource], view.matched, selected)
@@ -381,8 +381,8 @@ def values_of(result: Result, view: View) -> Values:
 def manifest(choice: Choice, result: Result, view: View, style: str) -> str:
     """The verdict as the text of a file.
 
-    Raises InputError if there is no such format, or nothing that can be set; ConflictError if the comparison
-    was made before there were verdicts.
+    Raises InputError for an unknown format or without an amount to set; ConflictError if the
+    comparison is of a version without verdicts.
     """
     answer = verdict_of(result, view)
     if answer is None or choice.traces is None:

@@ -1,4 +1,4 @@
-"""The table of policies: what each over-allocates, how often it falls short, and what it would save."""
+"""The table of policies: over-allocation, time short, and saving of each."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def policies_card(values: Values, view: View, tools: list[Node]) -> html.Section
 
 
 def _longest(rows: list[Row]) -> float:
-    """What a full bar stands for; the worst policies’ bars are cut, so that the others can be told apart."""
+    """The value of a full bar; the bars of the worst policies are cut, so that the others stay readable."""
     usual = sorted(row.over for row in rows if row.over is not None and row.kind not in WITHOUT_SAVING)
     return max(usual[len(usual) * 3 // 4] * 1.2, 1e-9) if usual else 1.0
 

@@ -76,7 +76,7 @@ SORTS = ("label", *EVERY_MEASURE, *_PLAIN, *(f"difference.{name}" for name in EV
 
 
 def rows(info: ExperimentInfo, selection: Selection, view: View) -> list[Standing]:
-    """The rows in the order that the address asks for."""
+    """The rows in the order of the address."""
     name, falling = sort_order(view)
     return ranked(_standings(info, selection), name, falling=falling)
 
@@ -87,14 +87,14 @@ def first_sort(view: View) -> str:
 
 
 def sort_order(view: View) -> tuple[str, bool]:
-    """By which column the rows are sorted, and whether the largest is first."""
+    """The column that sorts the rows, and whether the largest value comes first."""
     name = view.sort or ""
     chosen = name if name.removeprefix("-") in SORTS else first_sort(view)
     return chosen.removeprefix("-"), chosen.startswith("-")
 
 
 def dot_measure(view: View) -> str:
-    """The measure whose differences are drawn as dots: the one that rows are sorted by, or the mean."""
+    """The measure whose differences are drawn as dots: that of the sorting column, else the mean."""
     name = sort_order(view)[0].removeprefix("difference.")
     return name if name in EVERY_MEASURE else "mean"
 
@@ -112,7 +112,7 @@ class Columns:
 
 
 def columns(rows: Sequence[Standing], view: View) -> Columns:
-    """The columns that an address names; of deadlines and of a queue only where there are some."""
+    """The columns of the view; those of deadlines and queues only if some row has them."""
     further_sets = further_columns(rows)
     ways = ("spread", *further_sets)
     if view.columns == "spread":
@@ -127,12 +127,12 @@ def columns(rows: Sequence[Standing], view: View) -> Columns:
 
 
 def title_of(name: str) -> str:
-    """What a measure is called in a sentence."""
+    """The title of a measure in a sentence."""
     return COMPLETION.get(name) or SPREAD.get(name) or FURTHER_MEASURES[name].label
 
 
 def _standings(info: ExperimentInfo, selection: Selection) -> list[Standing]:
-    """From the report where it has them, else from the runs."""
+    """The standings from the report if it has them, else from the runs."""
     report = info.report or {}
     same = {side.experiment for side in selection.sides} == {info.id}
     if (
@@ -156,7 +156,7 @@ def _compute(selection: Selection) -> list[Standing]:
 
 
 def published_for(info: ExperimentInfo, selection: Selection) -> Sequence[PublishedFigure]:
-    """What was published, which was against the experiment's own baseline and no other."""
+    """The published figures, which apply to the experiment's own baseline only."""
     return info.experiment.published if selection.base.key == info.experiment.baseline else ()
 
 
@@ -173,7 +173,7 @@ class Line:
 
 
 def board_table(info: ExperimentInfo, selection: Selection, view: View) -> Table:
-    """The rows in the order that is shown; a file also has the columns of the other sets."""
+    """The rows in the visible order; a file also has the columns of the other sets."""
     all_rows = rows(info, selection, view)
     visible, published = columns(all_rows, view), published_for(info, selection)
     titles = {**visible.titles, **(SINGLE if visible.single else {})}
@@ -308,7 +308,7 @@ def _published_line(each: PublishedFigure, row: Standing) -> Line:
 
 
 def picture(info: ExperimentInfo, selection: Selection, view: View) -> go.Figure:
-    """The table as a picture: what is shown, in the same order."""
+    """The leaderboard as a picture with the same rows and order."""
     table, measure, published = (
         board_table(info, selection, view),
         dot_measure(view),
@@ -332,7 +332,7 @@ def picture(info: ExperimentInfo, selection: Selection, view: View) -> go.Figure
 
 
 def board_card(info: ExperimentInfo, selection: Selection, view: View, csv: str) -> html.Section:
-    """The card with the table."""
+    """The card of the leaderboard."""
     all_rows, measure = rows(info, selection, view), dot_measure(view)
     on = frontier.track(
         (each.value, each.low, each.high)
@@ -390,7 +390,7 @@ def _note(seeds: int, visible: Columns) -> str:
 
 
 def _ways(view: View, visible: Columns) -> Node:
-    """The way between the columns of completion and further ones."""
+    """The switch between the sets of columns."""
     ways = {key: title for key, title in COLUMNS.items() if key in ("completion", *visible.ways)}
     chosen = view.columns if view.columns in ways else "completion"
     return segments(view, "columns", ways, chosen, "Columns of the leaderboard")
@@ -420,7 +420,7 @@ def _board_notes(info: ExperimentInfo, all_rows: Sequence[Standing], seeds: int)
 
 @dataclass(frozen=True, slots=True)
 class _Board:
-    """What all rows of the table share."""
+    """Data that all rows of the leaderboard share."""
 
     selection: Selection
     view: View
@@ -489,7 +489,7 @@ def _line(at: int, line: Line) -> Node:
 
 
 def _switch(side: Side, style: ArmStyle | None, of: _Board) -> Node:
-    """The swatch that a policy has in the figures, which takes it out of them or puts it in."""
+    """A policy's swatch, which adds it to the figures or removes it."""
     arms = toggle_policy(of.selection, side)
     swatch = html.Span(className=f"swatch {style.swatch if style is not None else 'off'}")
     if arms is None:

@@ -62,7 +62,7 @@ NEW: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Bundled:
-    """An experiment under the name that addresses have for it."""
+    """A bundled experiment and its name in addresses."""
 
     name: str
     experiment: Experiment
@@ -75,7 +75,7 @@ def bundled() -> tuple[Bundled, ...]:
 
 
 def find(name: str) -> Bundled:
-    """One of them."""
+    """Return a bundled experiment by its name."""
     match = next((each for each in bundled() if each.name == name), None)
     if match is None:
         raise NotFoundError(f"There is no bundled experiment called “{name}”.", "Choose one from the list.")
@@ -83,7 +83,7 @@ def find(name: str) -> Bundled:
 
 
 def first_draft(source: str | None) -> dict[str, Any]:
-    """What the form begins with: a bundled experiment, one that was run, or a small new one."""
+    """The first draft of the form: a bundled experiment, a stored one, or a small new one."""
     if not source or source == "new":
         return dict(NEW)
     try:
@@ -100,7 +100,7 @@ _KEPT_FIELDS = ("engine", "docker", "policies", "baseline", "seeds")
 
 
 def traces_part(chosen: str | None) -> html.Details:
-    """The section, folded unless a trace set is chosen."""
+    """The section that makes jobs from traces, folded unless a trace set is chosen."""
     sets = workspace().traces.list()
     ids = [info.id for info in sets]
     with_work = (info.id for info in sets if any(one.role is Role.CPU for one in info.features))
@@ -136,7 +136,7 @@ def traces_part(chosen: str | None) -> html.Details:
 def draft_from_traces(
     draft: Mapping[str, Any], trace_set: str, settings: TraceJobs
 ) -> tuple[dict[str, Any], ConvertedJobs]:
-    """A draft whose jobs and machines are those of a trace set; policies and seeds stay as they were."""
+    """A draft with the jobs and machines of a trace set; policies and seeds stay."""
     info = workspace().traces.get(trace_set)
     jobs = jobs_from_traces(workspace().traces.load(info.id), settings)
     values = experiment_values(jobs, f"{info.name} as jobs")
@@ -179,7 +179,7 @@ _KEEP_OPTIONS = [
 
 
 def build_page(view: View) -> list[Node]:
-    """The page of the form."""
+    """The page that builds an experiment."""
     draft = first_draft(view.source)
     text = write_yaml(draft)
     as_text = has_seed_gaps(draft)
@@ -245,7 +245,7 @@ def _right(text: str) -> list[Node]:
 
 
 def preview(text: str) -> list[Node]:
-    """The text with numbered lines, the wrong one marked, and what is wrong or what will be run."""
+    """The text with numbered lines and the error's line marked, and the error or the number of runs."""
     experiment, problem = check_text(text)
     if experiment is not None:
         message = notice(
@@ -259,7 +259,7 @@ def preview(text: str) -> list[Node]:
 
 
 def numbered_lines(text: str, wrong: int | None) -> html.Div:
-    """A text with numbered lines, one of them marked as wrong; a long one is cut around it."""
+    """A text with numbered lines and the wrong one marked; a long text is cut around it."""
     lines = text.splitlines()
     first = max(0, (wrong or 1) - _MAX_LINES // 2) if len(lines) > _MAX_LINES else 0
     rows = [
@@ -276,7 +276,7 @@ def numbered_lines(text: str, wrong: int | None) -> html.Div:
 
 
 def problems(problem: Problem | None, values: Mapping[str, Any]) -> dict[str, str]:
-    """What is wrong, at the field that shows it."""
+    """Errors by the field that shows them."""
     if problem is None:
         return {}
     kinds = list(from_fields(values)["kinds"])
@@ -409,7 +409,7 @@ def make_jobs(
     switches: list[bool | None],
     *state: Any,
 ) -> tuple[Any, ...]:
-    """Fill the form with the jobs of a trace set, and show what is assumed."""
+    """Fill the form with the jobs of a trace set, and show the assumptions."""
     keep = dash.no_update
     if not clicks:
         return keep, keep, [keep] * len(ids)
@@ -463,7 +463,7 @@ def start_experiment(experiment: Experiment, keep: Keep = Keep.FIRST) -> str:
 def _other_shape(
     ids: Sequence[Mapping[str, str]], shape_ids: Sequence[Mapping[str, str]], shapes: Sequence[Any]
 ) -> bool:
-    """Whether the settings that are shown are not those of the chosen engine and policies."""
+    """Whether the visible settings differ from those of the chosen engine and policies."""
     names = {each["name"] for each in ids}
     for where, chosen in zip(shape_ids, shapes, strict=True):
         if where["name"] == ENGINE:

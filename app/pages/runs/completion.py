@@ -1,4 +1,4 @@
-"""How long jobs take: each job under every drawn policy, where their time goes, and seconds per step."""
+"""How long jobs take: each job under every drawn policy, times by state, and seconds per step."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ _MAX_JOBS = 400
 
 
 def times(each: DrawnRun, jobs: Sequence[str], measure: str) -> Times:
-    """The seconds of each job; None where it was not done, or never got there."""
+    """The seconds of each job; None if it did not finish or did not reach the measure."""
     seconds = {job.id: getattr(job, measure) for job in each.result.jobs if job.state == "done"}
     return [seconds.get(job) for job in jobs]
 
 
 def usual_bars(jobs: int, arms: int) -> str:
-    """How so many jobs and policies are best drawn."""
+    """The default drawing of so many jobs and policies."""
     if jobs <= _MAX_OF_POLICY and arms > jobs:
         return "policy"
     return "job" if jobs * arms <= _MAX_GROUPED and arms <= _MAX_OF_POLICY else "rows"
@@ -82,7 +82,7 @@ def jobs_card(
     csv: str,
     published: Sequence[PublishedFigure],
 ) -> html.Section:
-    """The card."""
+    """The card of completion times per job."""
     jobs = runs[0].jobs[:_MAX_JOBS]
     how = view.bars or usual_bars(len(jobs), len(runs))
     arms = [(style, times(each, jobs, view.measure)) for each, style in zip(runs, styles, strict=True)]
@@ -111,7 +111,7 @@ def jobs_card(
 
 
 def _forms(view: View, how: str) -> html.Nav:
-    """The ways to draw them; the one that is drawn is marked, chosen or not."""
+    """The choice between drawings of completion times, the present one marked."""
     links = [
         link(title, view.query(bars=key), className="on" if key == how else "",
              **(aria(current="true") if key == how else {}))
@@ -134,7 +134,7 @@ def _bar_chart(how: str, jobs: Sequence[str], arms: Any, base: Times, quantity: 
 
 
 def _wide(figure: go.Figure, label: str, width: int) -> Node:
-    """A figure that scrolls where it needs more room than there is."""
+    """A figure that scrolls where it is wider than the page."""
     inner = html.Div(graph("jobs", figure, label), style={"minWidth": f"{width}px"})
     return html.Div(
         inner, className="widechart", tabIndex="0", role="region", **aria(label=f"{label}, scrolls")
@@ -156,7 +156,7 @@ def _jobs_html(
     before: Times,
     published: Sequence[PublishedFigure],
 ) -> html.Div:
-    """The table with the change of each job against the baseline, and what was published (table 6.2)."""
+    """The table with the change of each job against the baseline, and published changes (table 6.2)."""
     rows = list(table.rows)
     then = {row[0]: seconds for row, seconds in zip(rows, before, strict=True)}
     published_times = {(each.policy, each.job): each for each in published if each.measure == "completion"}
@@ -198,14 +198,14 @@ STATE_KEYS = {"waiting": "outline", "running": "w1", "paused": "lines"}
 
 
 def state_keys(*states: str) -> list[Node]:
-    """The keys of some states."""
+    """The keys of job states."""
     return [html.Span(state, className=f"key box {STATE_KEYS[state]}") for state in states]
 
 
 def times_card(
     rows: Sequence[tuple[str, Mapping[str, float | None]]], files: Sequence[tuple[str, str]]
 ) -> Node:
-    """The card; None where no job waits under any of the policies, or nothing is known of that."""
+    """The card of mean times by state; None if no job waits or the times are unknown."""
     served = [(title, means) for title, means in rows if means.get("service") is not None]
     if not any(queues(means) for _, means in served):
         return None
@@ -227,13 +227,13 @@ def times_card(
 
 
 def staged_policies(selection: Selection) -> list[Side]:
-    """The drawn policies, if all of them lead jobs through numbers of cores; else none."""
+    """The drawn policies if all of them step jobs through numbers of cores, else none."""
     staged = all(side.policy in POLICIES and POLICIES[side.policy].staged for side in selection.drawn)
     return list(selection.drawn) if staged else []
 
 
 def stages(sides: Sequence[Side], seeds: Sequence[int]) -> tuple[list[int], tuple[StageRow, ...]]:
-    """The seeds with stored series, and the stages that all runs of these policies on them have."""
+    """The seeds with stored series, and the stages common to all runs of these policies."""
     ids = {side.key: {seed: side.runs[seed] for seed in seeds} for side in sides}
 
     def make() -> tuple[list[int], tuple[StageRow, ...]]:
@@ -250,7 +250,7 @@ def stages(sides: Sequence[Side], seeds: Sequence[int]) -> tuple[list[int], tupl
 
 
 def steps_card(selection: Selection, csv: str) -> Node:
-    """The card; None where the policies are no such ones, or their series are not stored."""
+    """The card of time per step; None without such policies or stored series."""
     sides = staged_policies(selection)
     seeds, rows = stages(sides, selection.seeds) if sides else ([], ())
     if not rows:

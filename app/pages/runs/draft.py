@@ -1,4 +1,4 @@
-"""An experiment while it is being written: from a form's fields to plain values and YAML, and what is wrong.
+"""A draft of an experiment: from a form's fields to plain values and YAML, with its errors.
 
 A field's name is the path of its value (``workers/0/cores``), so that an error of the reader is shown at
 its field; reading the same text as YAML gives the line.
@@ -44,7 +44,7 @@ RECORDED, PUBLISHED = "recorded", "published"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with an experiment, on which line, and at which value."""
+    """An error in an experiment, with its line and the path of its value."""
 
     message: str
     hint: str
@@ -53,7 +53,7 @@ class Problem:
 
 
 def check_text(text: str) -> tuple[Experiment | None, Problem | None]:
-    """The experiment that a text describes, or what is wrong with it."""
+    """The experiment of a text, or its first error."""
     try:
         marked = read_marked(text)
     except InputError as error:
@@ -88,7 +88,7 @@ def field_of(path: Path, kinds: Sequence[str], names: Sequence[str]) -> str | No
 
 
 def parse_number(value: Any) -> Any:
-    """An entered value as YAML would read it: a number where it is one, else the text."""
+    """Parse an entered value as YAML would: a number if possible, else the text."""
     if not isinstance(value, str):
         return value
     text = value.strip()
@@ -164,7 +164,7 @@ def _items(values: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def _typed(cls: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values with numbers parsed; an empty one is None where that has a meaning, else left out."""
+    """Values with numbers parsed; an empty one is None if None is allowed, else omitted."""
     typed: dict[str, Any] = {}
     for spec in describe(cls):
         if spec.name not in values:
@@ -194,7 +194,7 @@ def _arrivals(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _block(text: Any, name: str, nothing: Any) -> Any:
-    """What a field of YAML holds; an invalid text is returned as it is, for the reader to refuse."""
+    """The content of a YAML field; an invalid text stays a text, which the reader refuses."""
     if not isinstance(text, str) or not text.strip():
         return nothing
     try:
@@ -224,7 +224,7 @@ def _arm_of(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def has_seed_gaps(draft: Mapping[str, Any]) -> bool:
-    """Whether the seeds are a list with gaps, which a count and a first seed cannot say."""
+    """Whether the seeds are a list with gaps, which a count and a first seed cannot express."""
     seeds = draft.get("seeds")
     if not isinstance(seeds, list) or not seeds or not all(isinstance(each, int) for each in seeds):
         return False
@@ -238,11 +238,11 @@ _WIDE = 100
 
 
 class _Short(dict[str, Any]):
-    """A mapping that stands on one line."""
+    """A mapping that is written on one line."""
 
 
 class _Row(list[Any]):
-    """A list that stands on one line."""
+    """A list that is written on one line."""
 
 
 class _Writer(yaml.SafeDumper):
@@ -273,7 +273,7 @@ def write_yaml(values: Mapping[str, Any]) -> str:
 
 
 def without_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that differ from their defaults, in an order for people.
+    """The values that differ from their defaults, in a readable order.
 
     A value that the reader would refuse stays as it is, so that it can be seen where it is wrong.
     """

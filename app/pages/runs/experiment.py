@@ -1,4 +1,4 @@
-"""The page of an experiment: its policies against a baseline, and what they did on one seed."""
+"""The page of an experiment: its policies against a baseline, and each policy's run on one seed."""
 
 from __future__ import annotations
 
@@ -134,13 +134,13 @@ def _table_address(info: ExperimentInfo, view: View, name: str) -> str:
 
 
 def head(info: ExperimentInfo, view: View) -> list[Node]:
-    """How the experiment stands, and its task while that runs or after it failed."""
+    """The state of an experiment, and its task while that runs or after it failed."""
     task = stored.task_of(info)
     return [_status(info, task), *_live(task, _shown_seeds(info, view))]
 
 
 def results_mark(info: ExperimentInfo, view: View) -> str:
-    """How an experiment stands and how many seeds are shown: with one mark, pages show the same results."""
+    """A mark of the shown results, from the state and the number of seeds."""
     return f"{stored.state_of(info)} {_shown_seeds(info, view)}"
 
 
@@ -171,7 +171,7 @@ def _live(task: TaskInfo | None, seeds: int) -> list[Node]:
 
 
 def is_polled(info: ExperimentInfo) -> bool:
-    """Whether the page of an experiment asks for results again and again."""
+    """Whether the page of an experiment polls for results."""
     task = stored.task_of(info)
     return task is not None and not task.state.ended
 
@@ -238,7 +238,7 @@ def _one_seed(info: ExperimentInfo, view: View, selection: Selection, runs: Sequ
 
 
 def _seeds(view: View, seeds: Sequence[int], seed: int) -> list[Node]:
-    """Which seed is drawn, and the ways to the next ones."""
+    """The drawn seed, with links to others."""
     at = list(seeds).index(seed)
     near: list[Node] = [html.Span(f"Seed {seed}, {at + 1} of {len(seeds)}", className="num")]
     if at:
@@ -250,7 +250,7 @@ def _seeds(view: View, seeds: Sequence[int], seed: int) -> list[Node]:
 
 
 def _highlighted(view: View, runs: Sequence[DrawnRun]) -> list[Node]:
-    """The choice of a job that is in the accent where every job is a band."""
+    """The choice of the highlighted job where every job is a band."""
     if view.over != "cpu":
         return []
     return [
@@ -272,7 +272,7 @@ def _highlighted(view: View, runs: Sequence[DrawnRun]) -> list[Node]:
 def predicted_card(
     info: ExperimentInfo, selection: Selection, standings: Sequence[Standing]
 ) -> html.Section | None:
-    """The simulator's prediction for each policy beside the measurement; None without predictions."""
+    """The simulator's prediction for each policy next to the measurement; None without predictions."""
     predicted: Mapping[str, Any] = (info.report or {}).get("predicted") or {}
     measures = {row["label"]: row["measures"] for row in predicted.get("comparison", [])}
     both = [row for row in standings if row.label in measures]

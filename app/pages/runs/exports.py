@@ -1,4 +1,4 @@
-"""The tables of the Runs pages as CSV, as they are shown; an experiment as YAML, and a run as JSON."""
+"""The visible tables of the Runs pages as CSV; an experiment as YAML, and a run as JSON."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def export_loads(experiment: str) -> Table:
 
 @table_route(blueprint, "/api/experiments/<experiment>/completion.csv")
 def export_completion(experiment: str) -> Table:
-    """What is drawn of every job, a column for each policy; seconds."""
+    """The drawn seconds of every job, a column for each policy."""
     info, view = _requested(experiment)
     return completion.jobs_table(info.name, _runs_on_page(info, view), view.measure)
 
@@ -105,7 +105,7 @@ def export_jobs(experiment: str) -> Table:
 
 @blueprint.get("/api/experiments/<experiment>.yaml")
 def export_experiment(experiment: str) -> Response:
-    """The experiment itself, from which it can be run again."""
+    """The experiment as YAML, from which it can be run again."""
     info = workspace().runs.experiment(experiment)
     return file_answer([write_yaml(info.experiment.to_dict())], f"{info.name}.yaml", "application/yaml")
 
@@ -127,7 +127,7 @@ def _json(values: object, name: str) -> Response:
 
 @blueprint.get("/api/runs/<run>.json")
 def export_run(run: str) -> Response:
-    """One run: what was run, its result, and its time series."""
+    """One run: its settings, its result, and its time series."""
     info = workspace().runs.get(run)
     named = ("id", "experiment", "name", "label", "policy", "settings", "seed", "scenario", "state", "ticks")
     values: dict[str, Any] = {name: getattr(info, name) for name in named}

@@ -45,7 +45,7 @@ FORM_ACT = "run-form-act"
 def controls(
     cls: type[Any], path: str, values: Mapping[str, Any], only: Sequence[str] | None = None
 ) -> list[Node]:
-    """The controls of a part at a path; spans and values that may be left out are text fields."""
+    """The controls of a part at a path; spans and optional values are text fields."""
     fields: list[Node] = []
     for spec in describe(cls):
         if only is not None and spec.name not in only:
@@ -58,7 +58,7 @@ def controls(
 
 
 def other_fields(cls: type[Any], main: Sequence[str]) -> list[str]:
-    """The settings of a part that are not among its main ones."""
+    """The settings of a part except its main ones."""
     return [spec.name for spec in describe(cls) if spec.name not in main]
 
 
@@ -100,13 +100,13 @@ def item(title: str, controls: list[Node], act: str, place: int, below: Sequence
 
 
 def folded(title: str, controls: list[Node]) -> html.Details:
-    """Further controls, folded."""
+    """A folded group of controls."""
     summary = html.Summary([icon("chevron-right", "sm"), title])
     return html.Details([summary, html.Div(controls, className="formgrid")], className="unfold")
 
 
 def field_text(value: Any) -> str:
-    """A value as its text field has it."""
+    """A value in the format of its text field."""
     if value is None:
         return ""
     if isinstance(value, list | tuple):
@@ -116,7 +116,7 @@ def field_text(value: Any) -> str:
 
 
 def listed_text(jobs: Sequence[Mapping[str, Any]]) -> str:
-    """Listed jobs as the field for them has them, one on a line."""
+    """Listed jobs in the format of their field, one per line."""
     return "".join(
         yaml.dump([dict(job)], default_flow_style=None, sort_keys=False, allow_unicode=True, width=10_000)
         for job in jobs
@@ -124,7 +124,7 @@ def listed_text(jobs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def recorded_text(kinds: Mapping[str, Any]) -> str:
-    """Kinds with recorded losses or measured speeds as the field for them has them."""
+    """Kinds with recorded losses or measured speeds in the format of their field."""
     plain_kinds = {
         name: {key: list(value) if isinstance(value, list) else value for key, value in kind.items()}
         for name, kind in kinds.items()
@@ -191,7 +191,7 @@ _WATCH = FieldSpec(
 
 
 def policies(draft: Mapping[str, Any], *, real: bool) -> html.Fieldset:
-    """The section: the policies of a draft, and which of them the others are compared with."""
+    """The section of a draft's policies and its baseline."""
     arms = list(draft.get("policies") or [])
     items = [_arm(at, each, real) for at, each in enumerate(arms)]
     labels = {str(each.get("label") or each.get("policy")): str(each.get("policy")) for each in arms}
@@ -261,7 +261,7 @@ def _choice(path: str, name: str) -> dmc.Select:
 
 
 def _settings(path: str, name: str, changed: Mapping[str, Any]) -> list[Node]:
-    """The controls of a policy's settings, folded; nothing for one that has none."""
+    """The folded controls of a policy's settings; empty if it has none."""
     if name not in POLICIES or not describe(POLICIES[name].settings):
         return []
     policy = POLICIES[name]
@@ -272,7 +272,7 @@ def _settings(path: str, name: str, changed: Mapping[str, Any]) -> list[Node]:
 
 
 def settings_names(policy: str | None) -> set[str]:
-    """The names of a policy's settings; none for a policy that is not known."""
+    """The names of a policy's settings; none for an unknown policy."""
     if policy is None or policy not in POLICIES:
         return set()
     return {spec.name for spec in describe(POLICIES[policy].settings)}
@@ -401,12 +401,12 @@ def _yaml_area(name: str, label: str, help_: str, value: str) -> dmc.Textarea:
 
 
 def _measured(kind: Any) -> bool:
-    """Whether a kind has lists of numbers, for which there are no fields."""
+    """Whether a kind has lists of numbers, which have no controls."""
     return isinstance(kind, dict) and bool(kind.get("losses") or kind.get("throughput"))
 
 
 def _recorded(kinds: Mapping[str, Any]) -> list[Node]:
-    """Kinds with a recorded loss or measured speeds, which are long lists of numbers; nothing without any."""
+    """A field of kinds with recorded losses or measured speeds; empty without any."""
     if not kinds:
         return []
     text_ = recorded_text(without_defaults({"kinds": kinds})["kinds"])
@@ -416,7 +416,7 @@ def _recorded(kinds: Mapping[str, Any]) -> list[Node]:
 
 
 def _published(draft: Mapping[str, Any]) -> list[Node]:
-    """What was published, folded; nothing without any."""
+    """A folded field of published figures; empty without any."""
     figures = draft.get("published")
     if not figures:
         return []

@@ -1,4 +1,4 @@
-"""Stepping through a ledger: at this tick, these G, these lists, these limits, for these reasons.
+"""Stepping through a ledger: jobs, lists, limits and reasons at each tick.
 
 Beside the tick stand the queue of the whole run and the cores of its jobs. The line at the tick is the first
 shape of the graphs ``queue`` and ``cores-…``; the browser moves it.
@@ -64,7 +64,7 @@ def ledger_page(info: ExperimentInfo, view: View) -> list[Node]:
 
 
 def run_page(info: RunInfo, view: View) -> list[Node]:
-    """The page of the ledger of a run that belongs to no experiment: that of an attached policy."""
+    """The page of the ledger of an attached policy, whose run belongs to no experiment."""
     back = link_button("Back to runs", PATH, "chevron-left")
     head = page_head(info.name, f"decisions on running containers, {state_words(info.state)[0]}", [back])
     ticks = workspace().runs.ledgers.ticks(info.id)
@@ -100,7 +100,7 @@ def _steps(view: View, label: str, run: str, ticks: Sequence[Tick]) -> list[Node
 
 
 def _tick_bar(view: View, label: str, run: str, ticks: Sequence[Tick]) -> html.Div:
-    """The slider with the steps at both its ends, the way to the next decision, and the choice of a job."""
+    """The slider with step buttons, the next decision, and the choice of a job."""
     busy = [each.number for each in ticks if each.actions or each.failures]
     last = len(ticks) - 1
     return html.Div(
@@ -153,7 +153,7 @@ _KEYS = (("used", ""), ("given", "alloc"), ("threads", "dots"))
 
 
 def run_cards(run: str, time: float, view: View) -> list[Node]:
-    """The cards of a whole run, with a line at the tick: its queue where jobs wait, and its cores."""
+    """The cards of a whole run with a line at the tick: its queue if jobs wait, and its cores."""
     series = stored.recent_series(run)
     if series is None or not series["jobs"]:
         return []
@@ -163,7 +163,7 @@ def run_cards(run: str, time: float, view: View) -> list[Node]:
 
 
 def _queue_card(series: Mapping[str, Any], end: float, time: float | None, run: str) -> html.Section:
-    """How many jobs wait over time, and the life of each."""
+    """The number of waiting jobs over time, and the states of each job."""
     jobs = list(series["jobs"])
     states = ["waiting", "running"]
     if any(span.state == "paused" for span in spans(series)):
@@ -188,7 +188,7 @@ def _queue_card(series: Mapping[str, Any], end: float, time: float | None, run: 
 
 
 def _cores_card(series: Mapping[str, Any], time: float, run: str, view: View) -> html.Section:
-    """Cores given and used, and threads, of a few jobs over the time in which they are there."""
+    """Allocated and used cores, and threads, of a few jobs over their lifetime."""
     chosen, jobs, view = _choose_jobs(series, time, view)
     rows = cpu.core_rows(series, chosen)
     top = cpu.highest(rows)
@@ -217,7 +217,7 @@ def _cores_card(series: Mapping[str, Any], time: float, run: str, view: View) ->
 
 
 def _choose_jobs(series: Mapping[str, Any], time: float, view: View) -> tuple[list[str], list[str], View]:
-    """The jobs that are drawn and those that they are among; without a page, those that run at the tick."""
+    """The jobs to draw, those to choose from, and the view; by default those running at the tick."""
     jobs = [str(view.job)] if view.job in series["jobs"] else list(series["jobs"])
     if view.query.get("page") is None:
         running = {span.job for span in spans(series) if span.start <= time <= span.end}
@@ -227,7 +227,7 @@ def _choose_jobs(series: Mapping[str, Any], time: float, view: View) -> tuple[li
 
 
 def _window(series: Mapping[str, Any], jobs: Sequence[str]) -> tuple[float, float]:
-    """From the arrival of these jobs to the end of the last, with some room."""
+    """The time from the arrival of these jobs to the last end, with a margin."""
     job_spans = spans(series, jobs)
     if not job_spans:
         return 0.0, float(edges(series)[-1]) or 1.0

@@ -137,7 +137,7 @@ def _no_runs_yet() -> html.Section:
 
 
 def _filters(view: View) -> list[Node]:
-    """What the list is filtered by: state and text."""
+    """The filters of the list: state and text."""
     text = dmc.TextInput(
         id="runs-filter",
         value=view.text,
@@ -195,7 +195,7 @@ def _bundled_name(each: Bundled) -> Node:
 
 
 def plumbing() -> list[Node]:
-    """The store of the lists' buttons, and the window that asks before something is deleted."""
+    """The store of the lists' buttons, and the window that confirms a deletion."""
     return [
         dcc.Store(id=ACT),
         dmc.Modal(
@@ -208,7 +208,7 @@ def plumbing() -> list[Node]:
 
 
 def confirm_delete(experiment: str) -> list[Node]:
-    """The question before an experiment is deleted, and its buttons."""
+    """The confirmation before an experiment is deleted, with its buttons."""
     info = workspace().runs.experiment(experiment)
     n_runs = len(workspace().runs.list(100_000, experiment=experiment))
     text = (

@@ -1,4 +1,4 @@
-"""Deadlines met against load: the same experiment at several loads, as far as those have been run."""
+"""Deadlines met against load: the same experiment at several loads, as far as they have been run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FEWEST: Final = 2
 
 
 def experiments_at_loads(info: ExperimentInfo) -> dict[float, ExperimentInfo]:
-    """The newest experiments that differ from one in nothing but their load, itself among them, by load."""
+    """The newest experiments that differ from this one only in load, itself included, by load."""
     like = _without_load(info.experiment)
     by_load = {info.experiment.arrivals.load: info}
     for other in workspace().runs.experiments():
@@ -45,7 +45,7 @@ def experiments_at_loads(info: ExperimentInfo) -> dict[float, ExperimentInfo]:
 
 
 def _without_load(experiment: Experiment) -> dict[str, object]:
-    """What an experiment runs, apart from its load."""
+    """An experiment's scenario without its load."""
     arrivals = replace(experiment.arrivals, load=1.0)
     return replace(experiment, arrivals=arrivals).scenario_dict()
 
@@ -67,7 +67,7 @@ def missing_loads(info: ExperimentInfo, loads: Collection[float]) -> list[Experi
 
 
 def loads_card(info: ExperimentInfo, selection: Selection, csv: str) -> Node:
-    """The card; None where jobs do not come at a load, or have no deadlines."""
+    """The card; None if jobs do not arrive at a load, or have no deadlines."""
     if info.experiment.arrivals.by != "load":
         return None
     by_load = experiments_at_loads(info)
@@ -99,7 +99,7 @@ def loads_card(info: ExperimentInfo, selection: Selection, csv: str) -> Node:
 
 
 def _policies_on_loads(selection: Selection) -> list[tuple[Side, ArmStyle]]:
-    """All policies, or those that are drawn elsewhere, too, where they are too many."""
+    """All policies with their styles, or the drawn ones if all are too many."""
     sides = selection.sides if len(selection.sides) <= MAX_DRAWN else selection.drawn
     lit = next(
         (

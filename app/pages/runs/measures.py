@@ -1,4 +1,4 @@
-"""Measures in words: values with their units, differences with their intervals, and which way is better."""
+"""Measures as text: values with units, differences with intervals, and which direction is better."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def format_measure(name: str, value: float | None) -> str:
 
 
 def describe_difference(name: str, change: Difference | None) -> tuple[str, str] | None:
-    """A difference and its interval, in the measure's own unit where the baseline has none; None: nothing."""
+    """A difference and its interval, in the measure's unit if the baseline is zero, else relative."""
     if change is None:
         return None
     if change.value is not None:

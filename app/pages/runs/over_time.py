@@ -1,4 +1,4 @@
-"""What the drawn policies did over time on one seed: one kind of figure at a time, side by side."""
+"""The drawn policies over time on one seed: one kind of figure at a time, side by side."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def over_time_cards(runs: Sequence[DrawnRun], styles: Sequence[ArmStyle], view: 
 
 
 def kinds(view: View) -> list[Node]:
-    """Which kind of figure is drawn, and the ways to the others; CPU by list can also be stacked by loss."""
+    """The choice of the kind of figure; CPU by list can also be stacked by loss."""
     ways: list[Node] = [segments(view, "over", OVER, view.over, "What is drawn over time")]
     if view.over == "stages":
         ways.insert(0, segments(view, "by", BY, view.by, "Stack CPU by"))
@@ -68,7 +68,7 @@ def _grid(cards: Sequence[Node]) -> html.Div:
 
 
 def _card(each: DrawnRun, runs: Sequence[DrawnRun], view: View) -> Node:
-    """The figure of the chosen kind for one policy, on the axes of all; None where it has none."""
+    """The figure of the chosen kind for one policy, on common axes; None if it has none."""
     facts = [other.facts for other in runs if other.facts is not None]
     end, top = common_end(runs), max(each_facts.cores for each_facts in facts)
     cards: dict[str, Callable[[], Node]] = {
@@ -109,7 +109,7 @@ _TABLES = {"lines": "Lines over time", "moves": "Migrations", "workers": "CPU pe
 
 
 def _areas_card(each: DrawnRun, view: View, end: float, top: float) -> html.Section:
-    """CPU by category of one run: by its policy's lists where it has some, else by losses."""
+    """CPU by category of one run: by its policy's lists if it has some, else by loss."""
     lists = bool(each.names()) and view.by == "lists"
     names = each.names() if lists else LOSS_STAGES
     what = "by list" if lists else "by loss"
@@ -142,7 +142,7 @@ def _label_keys(names: Sequence[str]) -> list[Node]:
 
 
 def _lanes_card(each: DrawnRun, end: float, height: int) -> html.Section:
-    """Which jobs each worker had."""
+    """The jobs on each worker over time."""
     moved = each.result.migrations
     bars = each.facts is None or each.facts.bars
     evened = each.facts.rebalanced if each.facts is not None else 0
@@ -162,7 +162,7 @@ def _lanes_card(each: DrawnRun, end: float, height: int) -> html.Section:
 
 
 def _lists_card(each: DrawnRun, end: float) -> Node:
-    """Which list each job is in over time; None for a policy without lists."""
+    """The list of each job over time; None for a policy without lists."""
     names = each.names()
     if not names:
         return None
@@ -174,7 +174,7 @@ def _lists_card(each: DrawnRun, end: float) -> Node:
 
 
 def _queue_card(each: DrawnRun, end: float) -> html.Section:
-    """How many jobs wait over time under one policy, and the life of each job."""
+    """The number of waiting jobs over time under one policy, and the states of each job."""
     jobs = each.jobs
     return _run_card(
         each, "queue", "Queue", "Jobs waiting over time and the life of each job",
@@ -185,7 +185,7 @@ def _queue_card(each: DrawnRun, end: float) -> html.Section:
 
 
 def _limits_card(each: DrawnRun, view: View, end: float, jobs: Sequence[str]) -> html.Section:
-    """CPU and limits of a few jobs, which is what the policy decided for each."""
+    """CPU and limits of a few jobs over time."""
     chosen, page = page_of(jobs, view)
 
     def make() -> go.Figure:
@@ -238,14 +238,14 @@ def _first_of(jobs: Sequence[str], limit: int) -> str:
 
 
 def page_of(jobs: Sequence[str], view: View, page_size: int = JOBS_PER_PAGE) -> tuple[list[str], int]:
-    """The jobs that are drawn in rows, at most `most`, and the page that they are."""
+    """The jobs on one page of at most `page_size`, and the page's number."""
     last = max((len(jobs) - 1) // page_size, 0)
     page = min(view.page, last)
     return list(jobs[page * page_size : (page + 1) * page_size]), page
 
 
 def pager(jobs: Sequence[str], view: View, page_size: int = JOBS_PER_PAGE) -> Node:
-    """Which few jobs are drawn, and the ways to the others."""
+    """The visible page of jobs, with links to the next ones."""
     chosen, page = page_of(jobs, view, page_size)
     first = page * page_size
     before = [link("‹ previous", view.query(page=page - 1 or None), className="link")] if page else []
@@ -273,7 +273,7 @@ class LearningCurves:
 
 
 def learning_curves(run: str, step: float, end: float) -> LearningCurves | None:
-    """Loss and growth from a run's ledger; None where it is not stored."""
+    """Loss and growth from a run's ledger; None if the ledger is not stored."""
 
     def make() -> LearningCurves:
         lines = workspace().runs.learning(run, step, end)

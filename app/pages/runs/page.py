@@ -66,7 +66,7 @@ def _register_list(app: Dash) -> None:
 
 
 def act(request: dict[str, Any] | None, search: str | None) -> tuple[Any, Any]:
-    """Do what a button of the lists asks for; returns the address to go to, or the page redrawn."""
+    """Carry out a button's action on the lists; returns the next address, or the page redrawn."""
     keep = dash.no_update
     match (request or {}).get("act"):
         case "start":
@@ -88,7 +88,7 @@ def act(request: dict[str, Any] | None, search: str | None) -> tuple[Any, Any]:
 
 
 def _start_at_loads(experiment: str) -> None:
-    """Begin the same experiment at the usual loads that are missing."""
+    """Start the same experiment at the missing loads."""
     space = workspace()
     info = space.runs.experiment(experiment)
     more = loads.missing_loads(info, loads.experiments_at_loads(info))
@@ -126,7 +126,7 @@ def _register_compare(app: Dash) -> None:
 
 
 def choose(values: list[str | None], ids: list[dict[str, str]], search: str | None, pathname: str) -> Any:
-    """Put the chosen baseline, policy or job into the address, unless it is there."""
+    """Put the chosen baseline, policy or job into the address, unless it is there already."""
     view = View.read(Query.parse(PATH, search))
     if pathname != PATH or not ids or view.experiment is None:
         return dash.no_update

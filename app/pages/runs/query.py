@@ -94,7 +94,7 @@ class View(PageState):
 
     @classmethod
     def upgrade(cls, query: Query) -> Query:
-        """An earlier release named two policies: A is the baseline, and both are drawn."""
+        """Convert an address of an earlier release, which named two policies: A is the baseline."""
         values = dict(query.values)
         first, second = values.pop("a", None), values.pop("b", None)
         values.pop("show", None)
@@ -114,10 +114,10 @@ class View(PageState):
 
 
 def join_keys(keys: Iterable[str]) -> str:
-    """Keys of policies as an address names them."""
+    """Join keys of policies for an address."""
     return _BETWEEN.join(key.replace("%", "%25").replace(_BETWEEN, "%7C") for key in keys)
 
 
 def split_keys(text: str | None) -> list[str]:
-    """The keys that an address names."""
+    """Split the keys of policies in an address."""
     return [unquote(each) for each in (text or "").split(_BETWEEN) if each]

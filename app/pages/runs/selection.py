@@ -1,4 +1,4 @@
-"""Which policies a page shows, against which baseline, and their runs on the seed that is drawn."""
+"""The selection of a page: its policies, its baseline, and their runs on the drawn seed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Selection:
 
 
 def select(info: ExperimentInfo, view: View) -> Selection:
-    """The policies that an address names; what it does not name is chosen for it."""
+    """The policies of an address, with defaults for whatever it leaves out."""
     own_sides = stored.sides(info)
     keys = [view.base or "", view.lit or "", *split_keys(view.arms)]
     others = stored.rivals(info) if any(key and key not in own_sides for key in keys) else {}
@@ -73,7 +73,7 @@ def select(info: ExperimentInfo, view: View) -> Selection:
 
 
 def _usual(ran: Sequence[Side], base: Side) -> list[Side]:
-    """The first ones, the baseline and the last: files name the usual policies first, and ours at the end."""
+    """The default policies: the first ones, the baseline, and the last, which is ours."""
     if len(ran) <= _FEW:
         return list(ran)
     picked = {base.key, *(side.key for side in ran[: _FEW - 1]), ran[-1].key}
@@ -85,7 +85,7 @@ def _place(sides: Sequence[Side], side: Side) -> int:
 
 
 def toggle_policy(selection: Selection, side: Side) -> str | None:
-    """The keys of the drawn policies with one more or one fewer; None where that is not possible."""
+    """The keys of the drawn policies with one added or removed; None if that is not possible."""
     keys = [each.key for each in selection.drawn]
     if side.key in keys:
         return join_keys(key for key in keys if key != side.key) if len(keys) > 1 else None
@@ -96,7 +96,7 @@ def toggle_policy(selection: Selection, side: Side) -> str | None:
 
 
 def drawn_seed(view: View, seeds: Sequence[int]) -> int:
-    """The seed whose jobs and lines are drawn."""
+    """The seed of the drawn jobs and lines."""
     return view.seed if view.seed in seeds and view.seed is not None else seeds[0]
 
 
@@ -129,7 +129,7 @@ class Facts:
 
 
 def facts_of(run: str) -> Facts | None:
-    """The facts of a run; None where its series is not stored, or not yet."""
+    """The facts of a run; None if its series is not stored, or not yet."""
     try:
         return cached(lambda: _facts(run), "run-facts", _LOOK, run)
     except NotFoundError:
@@ -157,7 +157,7 @@ def _facts(run: str) -> Facts:
 
 @dataclass(frozen=True, slots=True)
 class DrawnRun:
-    """One policy's run on the seed that is drawn."""
+    """One policy's run on the drawn seed."""
 
     #: The number of the policy among all that are drawn.
     place: str
@@ -180,7 +180,7 @@ class DrawnRun:
 
     @property
     def last(self) -> float:
-        """When its last job ended, on the run's clock."""
+        """The end of the last job, on the run's clock."""
         return max((job.ended for job in self.result.jobs), default=1.0)
 
     @property
@@ -190,7 +190,7 @@ class DrawnRun:
 
 
 def drawn_runs(sides: Sequence[Side], seed: int) -> list[DrawnRun]:
-    """The runs of some policies on one seed, those that are stored."""
+    """The stored runs of the policies on one seed."""
     runs = []
     for at, side in enumerate(sides):
         try:

@@ -29,14 +29,14 @@ ROUNDS_TO_ZERO = 0.0005
 
 
 def describe_machines(experiment: Experiment) -> str:
-    """The workers in short: ``4 × 8 cores``."""
+    """The workers in one term: ``4 × 8 cores``."""
     groups = [f"{group.count:,} × {format_number(group.cores, 0 if group.cores == round(group.cores) else 2)}"
               for group in experiment.workers]  # fmt: skip
     return f"{' + '.join(groups)} core{'s' if groups != ['1 × 1'] else ''}"
 
 
 def describe_arrivals(experiment: Experiment) -> str:
-    """How jobs come."""
+    """The arrivals of an experiment in one term."""
     arrivals = experiment.arrivals
     gap = format_duration(arrivals.spacing)
     words = {
@@ -52,7 +52,7 @@ def describe_arrivals(experiment: Experiment) -> str:
 
 
 def describe_seeds(experiment: Experiment) -> str:
-    """How many seeds."""
+    """The number of seeds."""
     n = len(experiment.seeds)
     return f"{n:,} seeds" if n != 1 else f"seed {experiment.seeds[0]}"
 
@@ -69,7 +69,7 @@ def describe_experiment(experiment: Experiment) -> str:
 
 
 def policy_title(label: str, policy: str) -> str:
-    """A policy's label for people, where it has none of its own: ``fewest`` is ``Fewest jobs``.
+    """The display title of a policy's label: ``fewest`` is ``Fewest jobs``.
 
     ``NA`` is what the theses call running without a policy; files keep it.
     """
@@ -101,7 +101,7 @@ _LOOK_BACK = 500
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One policy of an experiment with its runs that are done."""
+    """One policy of an experiment with its finished runs."""
 
     #: Its name in addresses: its label, and the id of its experiment where that is another one.
     key: str
@@ -117,7 +117,7 @@ class Side:
 
     @property
     def title(self) -> str:
-        """What the screen calls it."""
+        """The title on the screen."""
         return policy_title(self.label, self.policy)
 
 
@@ -132,7 +132,7 @@ def sides(info: ExperimentInfo) -> dict[str, Side]:
 
 
 def rivals(info: ExperimentInfo) -> dict[str, Side]:
-    """Policies of other experiments that met the same machines, jobs and rules, by key."""
+    """Policies of other experiments with the same machines, jobs and rules, by key."""
     by_key: dict[str, Side] = {}
     scenario = info.experiment.scenario_dict()
     for other in workspace().runs.experiments():
@@ -148,12 +148,12 @@ def rivals(info: ExperimentInfo) -> dict[str, Side]:
 
 
 def result(run: str) -> RunResult:
-    """A run's result, cached after the first time."""
+    """A run's result, cached after the first read."""
     return RunResult.from_dict(cached(lambda: workspace().runs.result(run).to_dict(), "run-result", run))
 
 
 def series(run: str) -> dict[str, Any] | None:
-    """A run's time series; None where it is not stored, or not yet."""
+    """A run's time series; None if it is not stored, or not yet."""
     try:
         return workspace().runs.ledgers.series(run)
     except NotFoundError:
@@ -177,7 +177,7 @@ def recent_series(run: str) -> dict[str, Any] | None:
 
 
 def summary(run: str) -> Mapping[str, Any] | None:
-    """A run's measures by name; None where it was removed or is not done."""
+    """A run's measures by name; None if it was removed or is not finished."""
     try:
         return workspace().runs.get(run).summary
     except NotFoundError:
@@ -194,12 +194,12 @@ def tasks_by_experiment() -> dict[str, TaskInfo]:
 
 
 def task_of(info: ExperimentInfo) -> TaskInfo | None:
-    """The task that makes or made an experiment, the last of several; None if it was cleared."""
+    """The newest task of an experiment; None if it was cleared."""
     return tasks_by_experiment().get(info.id)
 
 
 def state_of(info: ExperimentInfo, tasks: Mapping[str, TaskInfo] | None = None) -> str:
-    """How an experiment stands: queued, running, done, failed, cancelled or interrupted."""
+    """The state of an experiment: queued, running, done, failed, cancelled or interrupted."""
     if info.report is not None:
         return RunState.DONE.value
     task = (tasks if tasks is not None else tasks_by_experiment()).get(info.id)

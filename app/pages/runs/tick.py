@@ -72,12 +72,12 @@ class Line:
 
     @property
     def decided(self) -> bool:
-        """Whether an action changed it."""
+        """Whether an action changed the job."""
         return bool(self.actions)
 
 
 def lines(entry: Entry, series: Mapping[str, Any] | None) -> list[Line]:
-    """The jobs of a tick, in order of submission; those that ended come last."""
+    """The jobs at a tick in order of submission, ended ones last."""
     marks = {mark.job: mark for mark in entry.marks}
     job_lines = []
     for job in (*entry.observation.jobs, *entry.observation.ended):
@@ -138,7 +138,7 @@ def describe_action(action: Action) -> str:
 
 
 def reason_figures(reason: Reason) -> str:
-    """The figures that decided: ``G 0.21, α 0.03``."""
+    """The figures behind a decision: ``G 0.21, α 0.03``."""
     return ", ".join(f"{name} {_figure(value)}" for name, value in reason.values)
 
 
@@ -150,7 +150,7 @@ def _figure(value: float) -> str:
 
 
 def history(series: Mapping[str, Any], job: str) -> list[tuple[int, str]]:
-    """When something changed for a job: (tick, what) in order.
+    """The changes of a job as (tick, description), in order.
 
     A limit or a worker that is seen at a tick was given at the one before.
     """
@@ -184,7 +184,7 @@ def _change(name: str, value: Any) -> str:
 
 
 def trigger_words(entry: Entry) -> str:
-    """When and why the policy decided."""
+    """The time and the trigger of a decision."""
     time, trigger = entry.observation.time, entry.observation.trigger.value
     return f"At {format_duration(time)}: {TRIGGERS.get(trigger, trigger)}."
 
@@ -204,7 +204,7 @@ _HEAVY = {
 
 
 def tick_body(run: str, tick: int, job: str | None) -> list[Node]:
-    """What is shown of one tick."""
+    """The cards of one tick."""
     entry, series = stored.entry(run, tick), stored.recent_series(run)
     every = lines(entry, series)
     # jobs that keep waiting have a card of their own
@@ -389,7 +389,7 @@ _MAX_WAITING = 50
 
 @dataclass(frozen=True, slots=True)
 class WaitReason:
-    """Why a job waits: the sentence, the rule behind it, and when it was given (s)."""
+    """Why a job waits: the sentence, the rule behind it, and the time of the decision (s)."""
 
     text: str
     rule: str
@@ -397,7 +397,7 @@ class WaitReason:
 
 
 def wait_reasons(series: Mapping[str, Any] | None, number: int) -> dict[str, tuple[WaitReason, float | None]]:
-    """The last reason of each job up to a tick, and how many waited behind it then, or None."""
+    """The last reason of each job up to a tick, and the number of jobs behind it then, or None."""
     reasons: dict[str, tuple[WaitReason, float | None]] = {}
     for each in (series or {}).get("waits", ()):
         if each["number"] > number:
@@ -423,7 +423,7 @@ def waiting(entry: Entry) -> list[Job]:
 
 
 def waiting_card(entry: Entry, series: Mapping[str, Any] | None, job: str | None) -> Node:
-    """Which jobs wait after this tick, for how long and why; None without any."""
+    """The jobs that wait after this tick, with durations and reasons; None without any."""
     every = waiting(entry)
     visible = [each for each in every if job in (None, each.id)]
     if not visible:
@@ -453,7 +453,7 @@ def waiting_card(entry: Entry, series: Mapping[str, Any] | None, job: str | None
 
 
 def _front(reasons: Mapping[str, tuple[WaitReason, float | None]], every: Sequence[Job]) -> str | None:
-    """The job that holds up all others, by the last reasons."""
+    """The job that blocks all others, by the last reasons."""
     still = {each.id for each in every}
     blocking = [
         (why.time, name) for name, (why, behind) in reasons.items() if behind is not None and name in still

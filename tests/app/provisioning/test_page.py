@@ -52,7 +52,7 @@ def test_the_comparison_of_the_address_is_shown(evaluated):
         "reference",
         "Frontier",
         "Verdict",
-        "Beside the paper",
+        "Comparison with AI4DL",
         "Worst containers",
     ):
         assert expected in text
