@@ -103,11 +103,11 @@ def dot_measure(view: View) -> str:
 class Columns:
     """The columns of the leaderboard."""
 
-    #: Measures with columns of their own, and what stands over them.
+    #: Measures with columns of their own, and their titles.
     titles: Mapping[str, str]
     #: Whether single jobs have columns, and what was published.
     single: bool
-    #: The sets of columns that there are to go to, beside those of completion.
+    #: The available sets of columns besides those of completion.
     ways: tuple[str, ...]
 
 
@@ -282,7 +282,7 @@ def _job_lines(row: Standing, name: str) -> list[Line]:
 _VERDICTS = {
     True: (" ✓", "ok", "reproduced: within the middle 90% of seeds"),
     False: (" ✗", "", "not within the middle 90% of seeds"),
-    None: ("", "", "too few seeds to say whether it is reproduced"),
+    None: ("", "", "too few seeds to test whether it is reproduced"),
 }
 _OF_JOBS = {
     "mean": "mean",
@@ -400,9 +400,7 @@ def _board_notes(info: ExperimentInfo, all_rows: Sequence[Standing], seeds: int)
     failed = sum(row.failed_jobs for row in all_rows)
     words = []
     if len(all_rows) > 2 and seeds > 1:
-        words.append(
-            "Each interval is for one policy: of many equal ones, one in twenty excludes zero by chance."
-        )
+        words.append("Each interval is for one policy: one in twenty excludes zero by chance.")
     if seeds < len(info.experiment.seeds):
         words.append(
             f"{seeds:,} of {len(info.experiment.seeds):,} seeds, those that every policy has been run on."

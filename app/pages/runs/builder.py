@@ -57,7 +57,7 @@ NEW: dict[str, Any] = {
     "baseline": "fewest",
     "seeds": {"count": 5, "first": 1},
 }
-"""A small experiment to begin with: it takes a second or two."""
+"""A small first experiment: it takes one to two seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ def _forms(view: View, how: str) -> html.Nav:
              **(aria(current="true") if key == how else {}))
         for key, title in BARS.items()
     ]  # fmt: skip
-    return html.Nav(links, className="seg", **aria(label="How completion times are drawn"))
+    return html.Nav(links, className="seg", **aria(label="Drawing of completion times"))
 
 
 def _bar_chart(how: str, jobs: Sequence[str], arms: Any, base: Times, quantity: str) -> Node:
@@ -190,7 +190,7 @@ def _job_cell(seconds: float | None, before: float | None, published: PublishedF
     return parts
 
 
-# Where jobs' time goes, over all seeds.
+# Mean times of jobs by state, over all seeds.
 
 
 STATE_KEYS = {"waiting": "outline", "running": "w1", "paused": "lines"}

@@ -51,8 +51,7 @@ _POLL_MS = 2_500
 def experiment_page(info: ExperimentInfo, view: View) -> list[Node]:
     """The page of an experiment.
 
-    How the experiment stands is read before its results: what comes in between is then shown once more, and
-    never left out.
+    The state is read before the results: a result in between is then shown twice, but never left out.
     """
     above = [
         html.Div(head(info, view), id="run-head"),
@@ -130,7 +129,7 @@ def _table_address(info: ExperimentInfo, view: View, name: str) -> str:
     return Query(f"/api/experiments/{info.id}/{name}.csv", view.query.values)(experiment=None)
 
 
-# How the experiment stands.
+# The state of the experiment.
 
 
 def head(info: ExperimentInfo, view: View) -> list[Node]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 FORM = "run"
 SHAPE = "run-shape"
-"""Fields whose values decide which others there are."""
+"""Fields whose values determine the other fields."""
 FORM_ACT = "run-form-act"
 
 
@@ -420,7 +420,7 @@ def _published(draft: Mapping[str, Any]) -> list[Node]:
     figures = draft.get("published")
     if not figures:
         return []
-    help_ = "They stand beside the results; no run depends on them."
+    help_ = "Shown next to the results; no run depends on them."
     text_ = figures if isinstance(figures, str) else listed_text(figures)
     return [_folded("Published figures", _yaml_area(PUBLISHED, "Published figures, YAML", help_, text_))]
 

@@ -1,6 +1,6 @@
 """Stepping through a ledger: jobs, lists, limits and reasons at each tick.
 
-Beside the tick stand the queue of the whole run and the cores of its jobs. The line at the tick is the first
+Next to the tick are the queue of the whole run and the cores of its jobs. The line at the tick is the first
 shape of the graphs ``queue`` and ``cores-…``; the browser moves it.
 """
 

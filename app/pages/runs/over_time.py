@@ -57,7 +57,7 @@ def over_time_cards(runs: Sequence[DrawnRun], styles: Sequence[ArmStyle], view: 
 
 def kinds(view: View) -> list[Node]:
     """The choice of the kind of figure; CPU by list can also be stacked by loss."""
-    ways: list[Node] = [segments(view, "over", OVER, view.over, "What is drawn over time")]
+    ways: list[Node] = [segments(view, "over", OVER, view.over, "Figures over time")]
     if view.over == "stages":
         ways.insert(0, segments(view, "by", BY, view.by, "Stack CPU by"))
     return ways

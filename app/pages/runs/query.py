@@ -56,40 +56,40 @@ LINES = {"loss": "Loss", "growth": "Growth efficiency"}
 class View(PageState):
     """The choices of the pages."""
 
-    #: Which of the pages: ``list``, ``build``, ``experiment`` or ``ledger``.
+    #: The page: ``list``, ``build``, ``experiment`` or ``ledger``.
     look: str = LIST
-    #: The id of the experiment, or of a run that belongs to none, or None.
+    #: The id of the experiment, or of a run without one, or None.
     experiment: str | None = free_text()
     run: str | None = free_text()
-    #: The seed whose jobs and lines are drawn, or None for the first.
+    #: The seed of the drawn jobs and lines, or None for the first.
     seed: int | None = whole_number()
-    #: What the bars per job show.
+    #: The measure of the bars per job.
     measure: str = option(MEASURES, "completion")
-    #: Stack CPU by: the policy's own lists, or how far each job's loss had fallen.
+    #: CPU is stacked by the policy's own lists, or by the fall of each job's loss.
     by: str = option(BY, "lists")
-    #: Which page of the jobs that are drawn in rows, from 0.
+    #: The page of the jobs drawn in rows, from 0.
     page: int = whole_number(0)
-    #: Of the ledger: the policy's key, the tick, and the job that is looked at.
+    #: The ledger's policy key, tick and job.
     of: str | None = free_text()
     tick: int = whole_number(0)
     job: str | None = free_text()
-    #: What the list is filtered by.
+    #: The filters of the list.
     state: str | None = option(STATES)
     text: str = free_text("")
-    #: What a new experiment begins with: a bundled one's name, or an experiment's id.
+    #: The first draft of a new experiment: a bundled one's name, or an experiment's id.
     source: str | None = free_text(name="from")
-    #: The baseline's key, the policies that are drawn (`join_keys`), and the one in
-    #: the accent; None for the usual ones.
+    #: The keys of the baseline, the drawn policies (`join_keys`) and the highlighted one;
+    #: None for the default ones.
     base: str | None = free_text()
     arms: str | None = free_text()
     lit: str | None = free_text()
-    #: The column that the leaderboard is sorted by, with a minus where the largest is first.
+    #: The sorting column of the leaderboard, with a minus if the largest is first.
     sort: str | None = free_text()
-    #: How completion times are drawn, None for what suits them; what is drawn over time; and what of jobs.
+    #: The drawing of completion times, None for the default; the figures over time, and those per job.
     bars: str | None = option(BARS)
     over: str = option(OVER, "learning")
     line: str = option(LINES, "loss")
-    #: Which columns the leaderboard has, one of `COLUMNS`.
+    #: The set of columns of the leaderboard, one of `COLUMNS`.
     columns: str = option(COLUMNS, "completion")
 
     @classmethod

@@ -37,14 +37,14 @@ _FEW = 6
 class Selection:
     """The policies that a page shows."""
 
-    #: All of the experiment that have been run, in its order, and those of other experiments that are named.
+    #: All policies of the experiment with runs, in its order, and the chosen ones of other experiments.
     sides: tuple[Side, ...]
-    #: The one that the others are compared with.
+    #: The baseline.
     base: Side
-    #: Those in the figures, in order, and how each looks.
+    #: The policies in the figures, in order, and their styles.
     drawn: tuple[Side, ...]
     styles: tuple[ArmStyle, ...]
-    #: The seeds that all of them have.
+    #: The seeds common to all of them.
     seeds: tuple[int, ...]
 
 
@@ -101,30 +101,30 @@ def drawn_seed(view: View, seeds: Sequence[int]) -> int:
 
 
 _LOOK = 3
-"""Changed with the look of figures of runs, so that cached ones of an earlier release are not shown."""
+"""The version of the figures' style, so that cached ones of an earlier release are not shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """Facts about a run's time series, cached so that the series need not be read."""
 
-    #: The lists of its policy, from heavy to light.
+    #: The labels of its policy, from heavy to light.
     names: tuple[str, ...]
-    #: How many machines there are, their cores together, and those of the largest.
+    #: The number of machines, their total cores, and the cores of the largest.
     workers: int
     cores: float
     largest: float
-    #: The share of the cores that was used until the last end, or None.
+    #: The used share of the cores until the last end, or None.
     used: float | None
-    #: The pixels that the jobs of all workers need.
+    #: The height of the bars of all workers in pixels.
     height: int
-    #: Whether each job can be drawn as a bar of its own.
+    #: Whether the run is small enough for one bar per stay.
     bars: bool
-    #: How many migrations were to even out the number of jobs.
+    #: The number of migrations that evened out the number of jobs.
     rebalanced: int = 0
-    #: Whether some job waits, is paused or is refused.
+    #: Whether jobs queue.
     queues: bool = False
-    #: Whether it is known how many threads jobs compute with.
+    #: Whether the number of threads of jobs is recorded.
     threads: bool = False
 
 
@@ -159,14 +159,14 @@ def _facts(run: str) -> Facts:
 class DrawnRun:
     """One policy's run on the drawn seed."""
 
-    #: The number of the policy among all that are drawn.
+    #: The number of the policy among the drawn ones.
     place: str
     #: The policy, and the run's id.
     side: Side
     run: str
     #: Its result.
     result: RunResult
-    #: What its figures need to know of its time series; None where it is not stored.
+    #: The facts about its time series; None if it is not stored.
     facts: Facts | None
 
     @property

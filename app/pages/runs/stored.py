@@ -103,12 +103,12 @@ _LOOK_BACK = 500
 class Side:
     """One policy of an experiment with its finished runs."""
 
-    #: Its name in addresses: its label, and the id of its experiment where that is another one.
+    #: Its name in addresses: its label, and the id of its experiment if it is another one.
     key: str
-    #: What it is called, and the policy's name in the register.
+    #: Its label, and the policy's name in the register.
     label: str
     policy: str
-    #: The settings that were given.
+    #: The policy's settings.
     settings: Mapping[str, Any] = field(default_factory=dict)
     #: The id of its experiment.
     experiment: str = ""

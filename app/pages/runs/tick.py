@@ -53,16 +53,16 @@ _CHANGES = ("label", "worker", "limit", "state")
 class Line:
     """A job at one tick."""
 
-    #: As it was seen.
+    #: The job in the observation.
     job: Job
-    #: Its list and G, as the policy has them after this tick.
+    #: Its label and G after this tick.
     label: str
     growth: float | None
     #: Cores used since the observation before, or None.
     used: float | None
-    #: The limit after this tick; `before` is the one until then.
+    #: The limit after this tick, and `before` it.
     limit: float | None
-    #: The limit that was seen.
+    #: The limit in the observation.
     before: float | None
     #: The last printed value, or None.
     loss: float | None
@@ -152,7 +152,7 @@ def _figure(value: float) -> str:
 def history(series: Mapping[str, Any], job: str) -> list[tuple[int, str]]:
     """The changes of a job as (tick, description), in order.
 
-    A limit or a worker that is seen at a tick was given at the one before.
+    A limit or worker observed at a tick was set at the one before.
     """
     job_series = series.get("jobs", {}).get(job)
     if job_series is None:
@@ -167,7 +167,7 @@ def history(series: Mapping[str, Any], job: str) -> list[tuple[int, str]]:
                 words.append(_change(name, value))
             before[name] = value
         if words or at == 0:
-            changes.append((job_series["first"] + at, ", ".join(words) or "seen for the first time"))
+            changes.append((job_series["first"] + at, ", ".join(words) or "first observation"))
     return changes
 
 
@@ -207,7 +207,7 @@ def tick_body(run: str, tick: int, job: str | None) -> list[Node]:
     """The cards of one tick."""
     entry, series = stored.entry(run, tick), stored.recent_series(run)
     every = lines(entry, series)
-    # jobs that keep waiting have a card of their own
+    # waiting jobs have a card of their own
     idle = {each.id for each in waiting(entry) if each.state is JobState.WAITING} if job is None else set()
     visible = [each for each in every if job in (None, each.job.id) and each.job.id not in idle]
     side_cards: list[Node] = [_decision(entry, job), _workers(entry)]

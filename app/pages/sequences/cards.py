@@ -1,4 +1,4 @@
-"""The cards of the Sequences page: prototypes, tree, matrix, executions behind a pick."""
+"""The cards of the Sequences page: prototypes, tree, matrix, and matching executions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _MAX_NODES, _DEEPEST, _THINNEST, _SMALL_TREE = 400, 7, 0.007, 14
 
 
 def tree_nodes(tree: PrefixTree) -> list[TreeNode]:
-    """The nodes to draw, parents first: the most frequent ones down to some depth."""
+    """The nodes to draw, parents first: the most frequent ones, up to a maximum depth."""
     total = max(int(tree.count[0]), 1)
     wide = (tree.count >= max(_THINNEST * total, 1)) & (tree.depth <= _DEEPEST)
     chosen = np.flatnonzero(wide)
@@ -78,7 +78,7 @@ def tree_nodes(tree: PrefixTree) -> list[TreeNode]:
 
 
 def tree_figure(view: View) -> tuple[go.Figure, str]:
-    """The tree, and a note: an icicle, or nodes and links where there are few."""
+    """The tree with a note: an icicle, or nodes and links for a small tree."""
     tree = view.analysis().tree
     nodes = tree_nodes(tree)
     small = len(nodes) <= _SMALL_TREE
@@ -107,7 +107,7 @@ def matrix_figure(view: View) -> tuple[go.Figure, str]:
 
 
 def behind_rows(view: View, executions: Sequence[int], times: Sequence[int]) -> list[dict[str, Any]]:
-    """Executions as the list of the Phases page has them, with how often each did what was picked."""
+    """Rows of the Phases page's list for some executions, with the number of occurrences in each."""
     rows = {row["place"]: row for row in orjson.loads(execution_rows(view.traces, view.model))}
     matching = []
     for place, count in zip(executions, times, strict=True):
@@ -136,7 +136,7 @@ def state_badges(state: Sequence[int]) -> Node:
 
 
 def after_menu(view: View, after: State) -> Node:
-    """The states to ask about, those seen most often first, by their memory."""
+    """The menu of states to start from, the most frequent first, by memory."""
     analysis = view.analysis()
     groups: list[Node] = []
     for memory in (1, 2, 3):
@@ -178,7 +178,7 @@ def after_menu(view: View, after: State) -> Node:
 
 
 def next_view(view: View, after: State) -> Node:
-    """What comes after some phases: probabilities, counts, and when the present one is left."""
+    """The next phases after a state: probabilities, counts, and when the present phase ends."""
     analysis = view.analysis()
     try:
         outlook = analysis.forecaster.forecast(after, view.ahead)
@@ -284,7 +284,7 @@ MATRIX_LABEL = "Transition matrix; the table of the graph has its numbers"
 
 
 def nothing_yet(choice: Choice) -> Node:
-    """What to do while there are no traces, or no model that fits them."""
+    """The empty state without traces, or without a model that fits them."""
     if choice.traces is None:
         text = "Sequences of phases are found in traces of containers: CPU and memory over time."
         return no_traces("sitemap", text)
@@ -292,7 +292,7 @@ def nothing_yet(choice: Choice) -> Node:
 
 
 def too_short(choice: Choice, executions: int) -> Node:
-    """What to do where the model's warm-up is longer than every execution."""
+    """The empty state if the model's warm-up is longer than every execution."""
     text = (
         f"None of the {executions:,} executions is longer than the warm-up of this "
         "model. Train one with a shorter history."
@@ -301,7 +301,7 @@ def too_short(choice: Choice, executions: int) -> Node:
 
 
 def lead(view: View) -> str:
-    """How many paths there are, and how many cover most executions."""
+    """The number of paths, and how many cover most executions."""
     analysis = view.analysis()
     paths, prototypes, n = len(analysis.paths), len(analysis.prototypes), analysis.sequences.n_executions
     return (
@@ -312,7 +312,7 @@ def lead(view: View) -> str:
 
 
 def _other_dwell(view: View, choice: Choice) -> list[Node]:
-    """The way to phases as labelled, or to those without flicker; nothing where they do not flicker."""
+    """A link to phases as labelled, or to smoothed ones; empty if they do not flicker."""
     usual = workspace().labels.get(view.traces, view.model).suggested_dwell
     if not (view.dwell or usual):
         return []
@@ -323,7 +323,7 @@ def _other_dwell(view: View, choice: Choice) -> list[Node]:
 
 
 def prototypes_card(view: View, choice: Choice) -> Node:
-    """The prototypes and all other paths."""
+    """The card of prototypes and all other paths."""
     counts_warmup = view.warmup is Warmup.OWN
     dwell = f"{view.dwell:g}"
     other = address("/sequences", choice, warmup=None if counts_warmup else Warmup.OWN.value, dwell=dwell)
@@ -344,7 +344,7 @@ def prototypes_card(view: View, choice: Choice) -> Node:
 
 
 def next_card(view: View, after: tuple[int, ...]) -> Node:
-    """What comes after some phases."""
+    """The card of the next phases after a state."""
     return card(
         "What comes next",
         html.Div(next_view(view, after), id="seq-next", className="stack close"),
@@ -365,7 +365,7 @@ def next_card(view: View, after: tuple[int, ...]) -> Node:
 
 
 def graph_card(view: View) -> Node:
-    """The graph, as a picture and as a table."""
+    """The card of the transition graph, as a picture and as a table."""
     transitions = view.analysis().graph(view.memory, view.step)
     _, note = elements(transitions, view.hide)
     return card(
@@ -397,12 +397,12 @@ def _graph_export(view: View) -> dmc.Popover:
 
 
 def graph_note(view: View, hidden_edges: str) -> str:
-    """How many edges are not drawn; else what a step is, which the head of the page says as well."""
+    """The number of hidden edges, else the definition of a step."""
     return hidden_edges or STEPS[view.step]
 
 
 def tree_card(view: View) -> Node:
-    """The prefix tree."""
+    """The card of the prefix tree."""
     figure, note = tree_figure(view)
     return card(
         "Tree",
@@ -413,7 +413,7 @@ def tree_card(view: View) -> Node:
 
 
 def matrix_card(view: View) -> Node:
-    """The transition matrix."""
+    """The card of the transition matrix."""
     figure, note = matrix_figure(view)
     files = [("Transitions, CSV", address_of(view, "transitions"))]
     return card(

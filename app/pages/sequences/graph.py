@@ -30,7 +30,7 @@ _RADIUS, _WIDER = 150.0, 1.3
 
 
 def drawn_states(graph: TransitionGraph) -> list[int]:
-    """The states to draw, in their order: all, or those seen most often."""
+    """The states to draw in their order: all, or the most frequent ones."""
     numbers = sorted(range(len(graph.states)), key=lambda number: (-int(graph.visits[number]), number))
     chosen = sorted(numbers[:MAX_STATES])
     return sorted(chosen, key=lambda number: tuple(reversed(graph.states[number])))
@@ -43,14 +43,14 @@ def _class_of(phase: int) -> str:
 
 
 def _angle(place: int, n: int) -> float:
-    """The angle of a state, anticlockwise from the top; the bottom is kept free for the end."""
+    """The angle of a state, anticlockwise from the top; the bottom is reserved for the end."""
     bottom = (n + 1) // 2
     slot = place if place < bottom else place + 1
     return -math.pi / 2 - 2 * math.pi * slot / (n + 1)
 
 
 def elements(graph: TransitionGraph, hide: float) -> tuple[list[dict[str, Any]], str]:
-    """The nodes and edges to draw, and a note about those that are not."""
+    """The nodes and edges to draw, and a note on the hidden ones."""
     states = drawn_states(graph)
     n = len(states)
     if not n:
@@ -105,7 +105,7 @@ def _edge(graph: TransitionGraph, source: int, target: int, count: int, p: float
 
 
 def graph_view(graph: TransitionGraph, view: View) -> Node:
-    """The picture; a table beside it has the same for those who do not see it."""
+    """The picture; a table next to it has the same numbers for screen readers."""
     drawn_elements, _ = elements(graph, view.hide)
     return html.Div(
         cyto.Cytoscape(
@@ -118,7 +118,7 @@ def graph_view(graph: TransitionGraph, view: View) -> Node:
             userPanningEnabled=False,
             boxSelectionEnabled=False,
             autoungrabify=True,
-            # both look at the graph a while after a change, even at one that is gone by then, which throws
+            # both act a while after a change, on a graph that may be removed by then, which throws
             autoRefreshLayout=False,
             responsive=False,
         ),

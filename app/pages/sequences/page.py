@@ -58,7 +58,7 @@ _MAX_BEHIND = 2000
 
 
 def behind_drawer() -> Node:
-    """Where the executions behind a pick are listed."""
+    """The drawer that lists the executions behind a selection."""
     return dmc.Drawer(
         id="seq-behind",
         position="right",
@@ -73,7 +73,7 @@ def behind_drawer() -> Node:
 
 
 def behind_view(view: View, pick: str) -> tuple[Node, Node]:
-    """The name of what was picked, and the executions behind it."""
+    """The title of a selection, and its executions."""
     selection = matching_executions(view, pick)
     note = html.Span([selection.note, ". Click a row to open its phases."], className="ink3 small")
     file = download("these executions", address_of(view, "behind"))
@@ -204,13 +204,13 @@ def reshape(memory: str, step: str, hide: str, of: dict[str, str]) -> tuple[Any,
 
 
 def foretell(after: str, ahead: str, of: dict[str, str]) -> Node:
-    """Forecast what comes after other phases, or further ahead."""
+    """Forecast what follows other phases, or further ahead."""
     view = replace(_view_of(of), ahead=int(ahead) if ahead in AHEAD else 1)
     return next_view(view, state_of(after))
 
 
 def list_behind(pick: str | None, memory: str, step: str, of: dict[str, str]) -> tuple[Any, ...]:
-    """List the executions behind what was picked."""
+    """List the executions behind a selection."""
     if not pick:
         return dash.no_update, dash.no_update, False
     title, body = behind_view(_view_of(of, memory=memory, step=step), pick)
@@ -218,7 +218,7 @@ def list_behind(pick: str | None, memory: str, step: str, of: dict[str, str]) ->
 
 
 def _register_clicks(app: Dash) -> None:
-    """What is clicked in the graph, the tree and the matrix is picked."""
+    """Select what is clicked in the graph, the tree and the matrix."""
     app.clientside_callback(
         ClientsideFunction("sequences", "tapped"),
         Output("seq-nothing", "data"),
@@ -237,7 +237,7 @@ def _register_clicks(app: Dash) -> None:
 
 
 def _register_address(app: Dash) -> None:
-    """What is chosen is kept in the address; a list that is closed is no longer picked."""
+    """Write the choices to the address; closing the list clears the selection."""
     app.clientside_callback(
         ClientsideFunction("sequences", "remember"),
         Output("seq-nothing", "data", allow_duplicate=True),
@@ -259,7 +259,7 @@ def _register_address(app: Dash) -> None:
 
 
 def _register_graph_tools(app: Dash) -> None:
-    """The graph in the colours of the scheme, as a table, and as an image to download."""
+    """Draw the graph in the scheme's colours, as a table, and as an image to download."""
     app.clientside_callback(
         ClientsideFunction("sequences", "style"),
         Output(GRAPH, "stylesheet"),

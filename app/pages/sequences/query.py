@@ -1,6 +1,6 @@
-"""What the Sequences page shows, as its address says it, and the texts of that address.
+"""The state of the Sequences page in its address, and the texts of that address.
 
-A state is written as its phases' ids with dots between them (``2.4``), the end as ``end``. What was picked
+A state is written as its phases' ids, separated by dots (``2.4``), the end as ``end``. What was picked
 is ``node:2.4``, ``edge:2.4:1``, ``path:17`` or ``tree:17``; the last two are nodes of the prefix tree.
 """
 
@@ -40,7 +40,7 @@ class View(LabelledTraces):
     memory: int = parameter(lambda value: int(value) if value in {"1", "2", "3"} else 1)
     step: Step = parameter(lambda value: Step(value) if value in list(Step) else Step.RUN)
     warmup: Warmup = parameter(lambda value: Warmup(value) if value in list(Warmup) else Warmup.SKIP)
-    #: Edges of a smaller probability are not drawn.
+    #: Edges with a smaller probability are hidden.
     hide: float = parameter(lambda value: float(value) if value in HIDE else 0.1)
     #: How many phases ahead the forecast looks.
     ahead: int = parameter(lambda value: int(value) if value in AHEAD else 1)
@@ -49,7 +49,7 @@ class View(LabelledTraces):
     pick: str | None = free_text()
 
     def analysis(self) -> SequenceAnalysis:
-        """The sequences of its trace set under its model."""
+        """The sequences of the trace set under the model."""
         return workspace().sequences.get(self.traces, self.model, self.warmup, self.dwell)
 
     def depends(self) -> dict[str, str]:
@@ -58,12 +58,12 @@ class View(LabelledTraces):
 
 
 def written(state: Sequence[int]) -> str:
-    """A state as the address has it."""
+    """A state in the format of an address."""
     return ".".join("end" if phase == END else str(phase) for phase in state)
 
 
 def state_of(text: str | None) -> State:
-    """A state of an address; empty where it is none."""
+    """Parse a state of an address; empty if invalid."""
     try:
         return tuple(END if part == "end" else int(part) for part in (text or "").split("."))[-3:]
     except ValueError:
@@ -71,22 +71,22 @@ def state_of(text: str | None) -> State:
 
 
 def name_of(phase: int) -> str:
-    """A phase as people read it, the end included."""
+    """The name of a phase or of the end: ``φ3``, ``end``."""
     return "end" if phase == END else phase_name(phase)
 
 
 def state_name(state: Sequence[int]) -> str:
-    """A state as people read it: ``φ3 › φ5``."""
+    """The name of a state: ``φ3 › φ5``."""
     return " › ".join(name_of(phase) for phase in state)
 
 
 def written_path(elements: Sequence[Element]) -> str:
-    """A path as people read it: ``φ3 (φ5·φ1)×n``."""
+    """The name of a path: ``φ3 (φ5·φ1)×n``."""
     return " ".join(each.to_text("n") for each in elements) or "warm-up only"
 
 
 def default_after(analysis: SequenceAnalysis, memory: int) -> State:
-    """The state of this memory that was seen most often."""
+    """The most frequent state of this memory."""
     graph = analysis.graph(memory)
     full = [number for number, state in enumerate(graph.states) if len(state) == memory]
     candidates = full or list(range(len(graph.states)))
@@ -97,7 +97,7 @@ def default_after(analysis: SequenceAnalysis, memory: int) -> State:
 
 @dataclass(frozen=True, slots=True)
 class MatchingExecutions:
-    """The executions behind something that was picked: what it is, who they are, how often each did it."""
+    """The executions behind a selection: its title, a note, and the occurrences in each."""
 
     title: str
     note: str
@@ -106,7 +106,7 @@ class MatchingExecutions:
 
 
 def matching_executions(view: View, pick: str) -> MatchingExecutions:
-    """Find the executions behind a pick.
+    """Find the executions behind a node, edge or path.
 
     Raises
     ------

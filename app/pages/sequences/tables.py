@@ -45,7 +45,7 @@ FILES = {
 
 
 def address_of(view: View, table: str) -> str:
-    """Where a table of a view is; the browser adds what the page shows (``sequences.js``)."""
+    """The address of a table of a view; the browser adds the page's state (``sequences.js``)."""
     return f"/api/traces/{view.traces}/sequences/{view.model}/{table}.csv"
 
 
@@ -224,7 +224,7 @@ def edge_grid(graph: TransitionGraph) -> Node:
     )
 
 
-# What is in files only, or is drawn as a figure.
+# Tables for files only, or drawn as a figure.
 
 
 def _columns(*keys: str) -> list[Column]:
@@ -269,7 +269,7 @@ def tree(trace_set_id: str, model_id: str) -> Table:
 
 @table_route(blueprint, f"{_BASE}/next.csv")
 def next_phases(trace_set_id: str, model_id: str) -> Table:
-    """What comes after some phases, and the curve of leaving."""
+    """The next phases after a state, and the survival curve."""
     view = _view(trace_set_id, model_id)
     after = state_of(view.after)
     if not after:
@@ -291,7 +291,7 @@ def next_phases(trace_set_id: str, model_id: str) -> Table:
 
 @table_route(blueprint, f"{_BASE}/behind.csv")
 def executions_behind(trace_set_id: str, model_id: str) -> Table:
-    """The executions behind what was picked."""
+    """The executions behind a selection."""
     view = _view(trace_set_id, model_id)
     selection = matching_executions(view, view.pick or "")
     ids = view.analysis().sequences.ids

@@ -92,7 +92,7 @@ def filters(view: View, counts: Mapping[str, int]) -> html.Nav:
 
 
 def counts_of(tasks: Sequence[TaskInfo]) -> dict[str, int]:
-    """How many tasks each filter lets through."""
+    """The number of tasks per filter."""
     return {
         key: sum(1 for task in tasks if states is None or task.state in states)
         for key, (_, states) in FILTERS.items()
@@ -198,7 +198,7 @@ def _value_text(value: Any) -> str:
 
 
 def parameters(params: Mapping[str, Any]) -> Iterator[tuple[str, Node]]:
-    """What the task was asked to do, in words: settings by their labels, things by their names."""
+    """The parameters of a task in words: settings by label, things by name."""
     for key, value in params.items():
         if key == "settings" and isinstance(value, dict):
             yield from _settings(value)

@@ -1,6 +1,6 @@
-"""What can be done to trace sets and uploads: rename, report, trash, restore, delete, discard.
+"""Actions on trace sets and uploads: rename, report, trash, restore, delete, discard.
 
-All buttons of the page's lists fill one store (``assets/js/actions.js``); one callback does what they say.
+All buttons of the page's lists fill one store (``assets/js/actions.js``); one callback acts on it.
 Whatever throws something away can be undone, or asks first and names what it is about to delete.
 """
 
@@ -76,7 +76,7 @@ def ask_name(trace_set: str) -> None:
 
 
 def show_report(trace_set: str) -> None:
-    """Open the report of the import that a set came from."""
+    """Open the import report of a set."""
     set_props("report-what", {"children": report_view(workspace().traces.report(trace_set))})
     set_props(
         "report", {"opened": True, "title": f"Import report of “{workspace().traces.get(trace_set).name}”"}
@@ -84,7 +84,7 @@ def show_report(trace_set: str) -> None:
 
 
 def ask_delete(trace_set: str) -> None:
-    """Ask before a set is deleted for good, and name it."""
+    """Ask for confirmation before a set is deleted for good."""
     info = workspace().traces.get(trace_set)
     facts = f"{contents(info)}, {format_bytes(info.n_bytes)}"
     buttons = [
@@ -97,7 +97,7 @@ def ask_delete(trace_set: str) -> None:
 
 
 def trash(trace_set: str) -> None:
-    """Put a set into the trash and offer to take it out again."""
+    """Put a set into the trash and offer to undo."""
     info = workspace().traces.trash(trace_set)
     undo = button("Undo", "arrow-back-up", "small", **does("restore", trace_set))
     notify(html.Div([html.Span("It stays there until you delete it."), undo], className="row between"),
@@ -111,7 +111,7 @@ def restore(trace_set: str) -> None:
 
 
 def delete_now(trace_set: str) -> None:
-    """Delete a set for good, once that was confirmed."""
+    """Delete a set for good, after the confirmation."""
     name = workspace().traces.get(trace_set).name
     workspace().traces.delete(trace_set)
     notify("Its samples were removed from the disk.", "ok", title=f"Deleted “{name}”")
@@ -125,7 +125,7 @@ def discard(upload: str) -> None:
 
 
 def separate(upload: str) -> None:
-    """Make files that were joined uploads of their own again."""
+    """Split a joined upload into its files again."""
     uploads = workspace().uploads.separate(upload)
     notify("Continue with each of them in the list.", "info", title=f"{len(uploads)} files, one by one")
 

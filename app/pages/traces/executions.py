@@ -52,7 +52,7 @@ def register(app: Dash) -> None:
 
 
 def executions_card(choice: Choice) -> html.Section:
-    """The executions of the chosen set, with what to do next."""
+    """The executions of the chosen set, with links to the next steps."""
     info = choice.traces
     if info is None:
         raise AssertionError("there is a table only where there is a trace set")
@@ -83,7 +83,7 @@ def _find() -> dmc.TextInput:
 
 
 def _tools(info: TraceSetInfo, choice: Choice) -> list[Node]:
-    """What to do with the set: see its phases where a model fits, train one, download the table."""
+    """The links of the set: its phases if a model fits, training, the table as a file."""
     see = link_button("See phases", address("/phases", choice), "timeline", "small")
     training = address("/models", Choice(info, None), view="train")
     return [
@@ -117,7 +117,7 @@ _FILE_ONLY = ("start_s", "gaps")
 
 @table_route(blueprint, "/api/traces/<trace_set_id>/executions.csv")
 def executions_table(trace_set_id: str) -> Table:
-    """The executions of a trace set with what each used."""
+    """The executions of a trace set with the usage of each."""
     traces = workspace().traces
     info, summary = traces.get(trace_set_id), traces.summary(trace_set_id)
     units = {feature.role: feature.unit for feature in reversed(info.features)}
@@ -180,7 +180,7 @@ def _definitions(table: Table, summary: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _width(texts: pd.Series, min_width: int, max_width: int) -> int:
-    """Room for the longest of some texts, within bounds, in pixels."""
+    """The width of a column for the longest of its texts, within bounds, in pixels."""
     longest = int(texts.str.len().max()) if len(texts) else 0
     return min(max(min_width, 36 + round(7.1 * longest)), max_width)
 

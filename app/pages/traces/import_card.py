@@ -1,4 +1,4 @@
-"""An import on the screen: its progress while it runs, its report when it is done, the next step.
+"""An import on the screen: its progress, its report, and the next step.
 
 The card stands in the address (``task=…``), so that it is still there after a reload, and the Tasks
 page knows of it too.
@@ -53,7 +53,7 @@ _ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 
 def summary(report: Report) -> str:
-    """How much of the file was kept, in one sentence."""
+    """The imported rows and their share of the file, in one sentence."""
     lost = report.rows_read - report.rows_kept
     rows = f"{report.rows_kept:,} of {report.rows_read:,} rows" if lost else f"All {report.rows_read:,} rows"
     word = "execution" if report.executions_kept == 1 else "executions"
@@ -61,7 +61,7 @@ def summary(report: Report) -> str:
 
 
 def problem_table(problems: Sequence[Problem], label: str = "Problems found") -> Node:
-    """The problems as a table, the severe ones first; a note where there is none."""
+    """The problems as a table, severe ones first; a note without any."""
     if not problems:
         return notice("ok", "Every row could be read as it is.", strong="No problems found in this file.")
     table = html_table(
@@ -82,13 +82,13 @@ def problem_table(problems: Sequence[Problem], label: str = "Problems found") ->
 
 
 def _word(one: Problem) -> str:
-    """What was done, in a word."""
+    """The treatment of a problem's rows, in one word."""
     action = KINDS[one.kind].action
     return "note" if action is Action.KEPT and one.severity is Severity.INFO else _WORDS[action]
 
 
 def _rows(one: Problem) -> str:
-    """The first rows concerned."""
+    """The numbers of the first rows with the problem."""
     numbers = one.rows or (() if one.row is None else (one.row,))
     return ", ".join(f"{row:,}" for row in numbers) + (" …" if one.count > len(numbers) > 1 else "") or "–"
 
@@ -108,7 +108,7 @@ _PROBLEMS = (
 
 
 def report_view(report: Report) -> html.Div:
-    """A whole report: how much was kept, and the problems."""
+    """The whole report: the imported share, and the problems."""
     return html.Div([html.P(summary(report)), problem_table(report.problems)], className="stack close")
 
 
@@ -132,7 +132,7 @@ def import_card(task_id: str, is_known: bool = True) -> Node:
 
 
 def inside(task: TaskInfo) -> list[Node]:
-    """What the card says about the task as it is now."""
+    """The content of the card in the task's present state."""
     close = html.Div(_tools(task), className="tools")
     head = html.Div([html.H2(task.title, className="truncate"), badge(task), close], className="head")
     body = _ended(task) if task.state.ended else _running(task)
@@ -140,7 +140,7 @@ def inside(task: TaskInfo) -> list[Node]:
 
 
 def trace_set_of(task: TaskInfo) -> TraceSetInfo | None:
-    """The trace set that the task made, if it is (still) there."""
+    """The trace set of an import, or None if it was deleted."""
     trace_set_id = (task.result or {}).get("trace_set")
     try:
         return workspace().traces.get(trace_set_id) if trace_set_id else None
@@ -149,14 +149,14 @@ def trace_set_of(task: TaskInfo) -> TraceSetInfo | None:
 
 
 def unfinished_import() -> str | None:
-    """The newest import that waits or runs, for people who come back to the page."""
+    """The newest import that is queued or running, or None."""
     under_way = (TaskState.QUEUED, TaskState.RUNNING)
     imports = workspace().tasks.list(1, under_way, task_card.importing())
     return imports[0].id if imports else None
 
 
 def upload_of(task_id: str | None) -> str | None:
-    """The upload that a task reads, or read."""
+    """The upload of an import."""
     if not task_id:
         return None
     try:
@@ -233,7 +233,7 @@ def _finished(task: TaskInfo) -> list[Node]:
 
 
 def _finding(task: TaskInfo) -> Node:
-    """The search for phases that follows the import; when it is done the page goes on to the timeline."""
+    """The search for phases that follows the import; at its end the page opens the timeline."""
     if task.state.ended and task.state is not TaskState.DONE:
         message, hint = task.error or ("No phases were found.", "Train a model with other settings.")
         train = link_button("Train a model", f"/models?view=train&traces={task.params.get('trace_set', '')}",
@@ -247,7 +247,7 @@ def _finding(task: TaskInfo) -> Node:
 
 
 def next_of(task: TaskInfo) -> TaskInfo | None:
-    """The search for phases that an import began, or None."""
+    """The search for phases that an import started, or None."""
     next_id = (task.result or {}).get("next")
     try:
         return workspace().tasks.get(next_id) if next_id else None
@@ -256,7 +256,7 @@ def next_of(task: TaskInfo) -> TaskInfo | None:
 
 
 def _to_look_at(info: TraceSetInfo, report: Report, upload: str) -> Node:
-    """That numbers were dropped, merged or assumed: which, how many, why, and what to choose instead."""
+    """A warning that numbers were dropped, merged or assumed, with counts and alternatives."""
     doubts = [html.Li([html.B(one.message), " ", one.hint]) for one in report.harmful[:5]]
     ways = (
         [link_button("Choose other columns", f"/traces?upload={upload}", "adjustments-horizontal", "small")]
@@ -268,7 +268,7 @@ def _to_look_at(info: TraceSetInfo, report: Report, upload: str) -> Node:
 
 
 def _ways_out(task: TaskInfo) -> list[Node]:
-    """What can be done after a failure: choose other columns while the file is there, retry, see the log."""
+    """The actions after a failure: other columns while the file exists, retry, the log."""
     ways: list[Node] = []
     upload = str(task.params.get("upload", ""))
     if upload and _is_there(upload):
@@ -287,7 +287,7 @@ def _is_there(upload: str) -> bool:
 
 
 def _why(task: TaskInfo) -> list[Node]:
-    """What was found before the import gave up, line by line as its log has it."""
+    """The log of a failed import, line by line."""
     lines = [text for _, text in workspace().tasks.log(task.id)]
     if len(lines) < 2:
         return []

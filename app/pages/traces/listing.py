@@ -63,7 +63,7 @@ class View(PageState):
 
 
 def does(act: str, target: str = "") -> dict[str, Any]:
-    """What makes a control do something to a set, an upload or a task (see ``assets/js/actions.js``)."""
+    """Attributes that give a control an action on a set, upload or task (``assets/js/actions.js``)."""
     return data(act=act, id=target, store=ACTIONS)
 
 
@@ -73,7 +73,7 @@ def sampling(info: TraceSetInfo) -> str:
 
 
 def sample_badge(info: TraceSetInfo) -> Node:
-    """Marks a set that came with PhaseDock; None for others."""
+    """The badge of a bundled sample; None for other sets."""
     return state_badge("sample", "", "flask") if info.sample else None
 
 
@@ -159,7 +159,7 @@ def executions_csv(trace_set_id: str) -> str:
 
 
 def nothing_yet() -> html.Section:
-    """What stands here before the first import."""
+    """The empty state before the first import."""
     return card(
         None,
         empty(
@@ -174,7 +174,7 @@ def nothing_yet() -> html.Section:
 
 
 def trash_list() -> html.Section:
-    """The sets in the trash, with the ways back and the way out."""
+    """The sets in the trash, with buttons to restore and delete them."""
     trashed_sets = workspace().traces.list(trashed=True)
     if not trashed_sets:
         back = [link_button("Back to trace sets", "/traces", "arrow-back-up")]
@@ -183,12 +183,12 @@ def trash_list() -> html.Section:
             empty(
                 "trash",
                 "The trash is empty",
-                "Deleted trace sets are kept here until you delete them for good.",
+                "Deleted trace sets stay here until you delete them for good.",
                 back,
             ),
         )
     rows: Sequence[Node] = [_trash_row(info) for info in trashed_sets]
-    return card("Trash", *rows, note=f"{len(trashed_sets):,}, kept until you delete them", flush=True)
+    return card("Trash", *rows, note=f"{len(trashed_sets):,}, until you delete them", flush=True)
 
 
 def _trash_row(info: TraceSetInfo) -> html.Div:

@@ -1,4 +1,4 @@
-"""Trace sets: upload, check, look at, rename, throw away.
+"""Traces: upload, check, view, rename, delete.
 
 The address says what is on the screen: ``upload`` the form for a file that has arrived, ``task`` an
 import under way, ``show=trash`` the trash, and ``traces`` the set whose executions are listed.
@@ -46,13 +46,13 @@ PICKED = "picked-upload"
 """The type in the ids of the boxes that pick waiting files."""
 
 
-# Sending files: the drop zone, what is on its way, and what has arrived but is not imported yet.
+# Uploads: the drop zone, uploads in progress, and files that are not imported yet.
 #
 # The sending itself is in ``assets/js/pages/upload.js``; here is only what the server draws.
 
 
 def drop_zone(limit: int) -> html.Div:
-    """The place to drop files on, with the button that does the same."""
+    """The drop zone for files, with a button that opens the file dialog."""
     return html.Div(
         [
             icon("upload", "lg"),
@@ -76,12 +76,12 @@ def drop_zone(limit: int) -> html.Div:
 
 
 def upload_list() -> list[Node]:
-    """Where the browser lists the files that it is sending, and what tells the server of one that arrived."""
+    """The list of uploads in progress, and the store that reports finished ones to the server."""
     return [html.Div(id="upload-list", **aria(live="polite")), dcc.Store(id="upload-done")]
 
 
 def waiting_uploads(but: str | None = None) -> list[UploadInfo]:
-    """The files that have arrived and that no task is reading."""
+    """The uploaded files that no task reads."""
     space = workspace()
     unfinished = space.tasks.list(_MAX_TASKS, [TaskState.QUEUED, TaskState.RUNNING])
     excluded = {task.params.get("upload") for task in unfinished} | {but}
@@ -89,7 +89,7 @@ def waiting_uploads(but: str | None = None) -> list[UploadInfo]:
 
 
 def pending(but: str | None = None) -> list[Node]:
-    """The files that wait for their columns to be chosen, and those whose import asked to be looked at."""
+    """The cards of files without chosen columns, and of imports with doubts."""
     uploads = waiting_uploads(but)
     sets = _sets_of_uploads() if uploads else {}
     new = [info for info in uploads if info.id not in sets]
@@ -105,20 +105,20 @@ def pending(but: str | None = None) -> list[Node]:
     if again:
         rows = [_row(info, "Choose other columns", f"imported as “{sets[info.id]}” · ") for info in again]
         cards.append(
-            card("Imported, with doubts", *rows, note="kept so that you can import again", flush=True)
+            card("Imported, with doubts", *rows, note="stored so that you can import again", flush=True)
         )
     return cards
 
 
 def _sets_of_uploads() -> dict[str, str]:
-    """The name of the trace set that was last made of each upload."""
+    """The name of the newest trace set of each upload."""
     imports = workspace().tasks.list(_MAX_TASKS, [TaskState.DONE], task_card.importing())
     sets = {task.params.get("upload"): trace_set_of(task) for task in reversed(imports)}
     return {str(upload): info.name for upload, info in sets.items() if info is not None}
 
 
 def join_files(uploads: Sequence[str]) -> list[str]:
-    """Make one upload of files that belong together, and say which do not and why; the new ids."""
+    """Join related files into one upload, and report those that do not fit; returns the new ids."""
     joined_ids, reasons = workspace().uploads.join(uploads)
     if reasons:
         notify(
@@ -128,7 +128,7 @@ def join_files(uploads: Sequence[str]) -> list[str]:
 
 
 def _row(info: UploadInfo, link_text: str, became: str = "", ticked: bool = False) -> html.Div:
-    """A file with the way on, and what became of it before; those that can be `ticked` can be joined."""
+    """A waiting file with its next step and history; a `ticked` one can be joined."""
     box = dmc.Checkbox(
         id={"type": PICKED, "upload": info.id}, checked=False, size="xs", **aria(label=f"Pick {info.name}")
     )
@@ -268,7 +268,7 @@ def act(action: dict[str, Any] | None, search: str | None) -> Any:
 
 
 def show_arrival(arrival: dict[str, Any] | None, search: str | None) -> Any:
-    """Show the form of what arrived, of files that belong together one; behind another form, list it."""
+    """Show the form of an uploaded file, with related files joined; list it if another form is open."""
     if not arrival:
         return dash.no_update
     view, upload_ids = View.read(Query.parse("", search)), list(arrival["ids"])
@@ -281,7 +281,7 @@ def show_arrival(arrival: dict[str, Any] | None, search: str | None) -> Any:
 
 
 def join_picked(clicks: int | None, checked: list[bool], ids: list[dict[str, str]]) -> Any:
-    """Join the waiting files that were picked."""
+    """Join the selected waiting files."""
     picked = [one["upload"] for one, yes in zip(ids, checked, strict=True) if yes]
     if not clicks:
         return dash.no_update
@@ -308,7 +308,7 @@ def follow(_ticks: int, task_id: str, search: str | None) -> tuple[Any, bool, An
 
 
 def _goes_on(task: TaskInfo) -> bool:
-    """Whether the timeline may open by itself: what was wrong with the file is read first."""
+    """Whether the timeline may open by itself: not if the import has problems."""
     info = trace_set_of(task)
     return info is not None and workspace().traces.report(info.id).faultless
 

@@ -142,7 +142,7 @@ def test_published_figures_stand_beside_the_results_of_their_own_baseline(place,
     monkeypatch.setattr(place.runs, "experiment", lambda _: told)
     text = text_of(experiment=experiment)
     assert "mean −13.6%" in text
-    assert "too few seeds to say" in text
+    assert "too few seeds to test" in text
     assert "Job-1 −31.9%" in text
     assert "published −31.9%" in text_of(experiment=experiment, bars="table")
     assert "mean −13.6%" not in text_of(experiment=experiment, base="half")

@@ -139,7 +139,7 @@ def test_too_many_bars_become_a_heat_map():
 
 def test_a_job_has_the_history_of_its_changes():
     assert history(series(), "one") == [
-        (0, "seen for the first time"),
+        (0, "first observation"),
         (1, "on a, running"),
         (2, "now WL, 1.00 cores"),
         (3, "now CL, done"),
