@@ -1,4 +1,4 @@
-"""What a page is about: the trace set and the model that the address names.
+"""The choice of a page: the trace set and the model in its address.
 
 Everything chosen is in the address, so that any view can be sent to a colleague. What the address
 leaves out is chosen here: the newest trace set, and the newest model that fits it.
@@ -98,7 +98,7 @@ class Choice:
 
 
 def chosen(traces: str | None = None, model: str | None = None) -> Choice:
-    """Find out what an address is about.
+    """Find the trace set and model of an address, with defaults.
 
     Raises NotFoundError if the address names a trace set or model that does not exist.
     """

@@ -1,4 +1,4 @@
-"""What steering would have freed over time, or did: cores, and gibibytes where memory is steered, too."""
+"""Freed cores over time, possible or actual, and gibibytes if memory is steered, too."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FREED_HEIGHT = 116
 
 
 def freed_figure(course: Sequence[tuple[float, float, float, float]], *, memory: bool = False) -> go.Figure:
-    """Draw what was free at each moment; below zero where more was needed."""
+    """Draw the freed amount over time; below zero where the policy allocates more than before."""
     values = np.array(course, np.float64).reshape(-1, 4)
     freed = values[:, 2] / GIB if memory else values[:, 1]
     since = values[:, 0] - values[0, 0] if len(values) else values[:, 0]

@@ -1,4 +1,4 @@
-"""How much each phase uses, one box per phase, how often each occurs, and what shares of time they take."""
+"""Usage of each phase as a box, and the share of time of each phase."""
 
 from __future__ import annotations
 

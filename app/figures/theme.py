@@ -167,7 +167,7 @@ def moment_line(time: float) -> dict[str, Any]:
 
 
 def quantity_title(text: str, *, x: float = 0.0, y: float = 1.0, **more: Any) -> dict[str, Any]:
-    """What an axis shows and in which unit, at its top left instead of a rotated title."""
+    """The quantity and unit of an axis, at its top left instead of a rotated title."""
     return {
         "text": text,
         "x": x,

@@ -176,7 +176,7 @@ _FAR = 3.0
 class Series:
     """One quantity of an execution."""
 
-    #: What it is, such as ``"CPU"``.
+    #: The title, such as ``"CPU"``.
     title: str
     #: Usage per sample, shape (n,), in `unit`.
     values: FloatArray

@@ -50,7 +50,7 @@ class _Sized(Protocol):
 
 
 def contents(of: _Sized, between: str = ", ") -> str:
-    """How much a trace set holds: ``1 execution, 1,200 samples``."""
+    """The contents of a trace set: ``1 execution, 1,200 samples``."""
     return f"{plural(of.n_executions, 'execution')}{between}{plural(of.n_samples, 'sample')}"
 
 
@@ -68,7 +68,7 @@ def card(
     class_name: str = "",
     **more: Any,
 ) -> html.Section:
-    """A surface with a title, a note beside it, tools at the right, and a body."""
+    """A surface with a title, a note next to it, tools at the right, and a body."""
     head: list[Node] = []
     if title is not None:
         head.append(html.H2(title))
@@ -84,7 +84,7 @@ def card(
 
 
 def kpi(label: str, value: Node, unit: Node = "", sub: Node = "") -> html.Div:
-    """One key figure with its unit and what it means."""
+    """One key figure with its unit and its meaning."""
     return html.Div(
         [
             html.Div(label, className="label"),
@@ -96,7 +96,7 @@ def kpi(label: str, value: Node, unit: Node = "", sub: Node = "") -> html.Div:
 
 
 def page_head(title: str, lead: Node = None, actions: Sequence[Node] = ()) -> html.Div:
-    """The page's one H1, what it shows, and its controls at the right."""
+    """The page's H1 with a lead, and its controls at the right."""
     children: list[Node] = [html.H1(title)]
     if lead is not None:
         children.append(html.Span(lead, className="lead"))
@@ -163,7 +163,7 @@ def notice(kind: str, text: Node, strong: str = "", actions: Sequence[Node] = ()
 
 
 def empty(icon_name: str, title: str, text: Node, actions: Sequence[Node] = ()) -> html.Div:
-    """An empty state: what is missing and the button that fixes it."""
+    """An empty state: what is missing, and buttons that fix it."""
     return html.Div(
         [icon(icon_name), html.H2(title), html.P(text), html.Div(list(actions), className="acts")],
         className="empty",

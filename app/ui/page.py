@@ -1,4 +1,4 @@
-"""What a page declares: its position in the rail, its layout, its callbacks and its routes."""
+"""The declaration of a page: its position in the rail, its layout, its callbacks and its routes."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ class Page:
     path: str
     name: str
     icon: str
-    #: Pages of one group stand together in the rail, a line between groups.
+    #: Pages of one group are together in the rail, with a line between groups.
     group: int
-    #: Lays the page out, given the parameters of its address.
+    #: Lays the page out for the parameters of its address.
     layout: Callable[..., Any]
     #: Connects its callbacks.
     register: Callable[[Dash], None]
     #: Its further routes: files to download, ticks of live views.
     routes: tuple[Blueprint, ...] = ()
-    #: The number shown beside its name in the rail, None or 0 for none.
+    #: The number next to its name in the rail, None or 0 for none.
     count: Callable[[], int] | None = None
-    #: What a dot beside its name says, or None for no dot.
+    #: The title of a dot next to its name, or None for no dot.
     alert: Callable[[], str | None] | None = None
-    #: Its keys on the keyboard, as (key, what it does).
+    #: Its keyboard shortcuts, as (key, action).
     keys: tuple[tuple[str, str], ...] = ()
     #: The room of its cards, row by row, from the top.
     outline: tuple[Room, ...] = ()

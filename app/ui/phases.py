@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 BEFORE_A_WINDOW = "Before the first full window"
-"""What warm-up is."""
+"""The description of warm-up."""
 
 
 def spread_figures(
@@ -64,7 +64,7 @@ def spread_figures(
 
 
 def described(each: PhaseStatistics) -> str:
-    """What a phase is, in words."""
+    """The description of a phase."""
     return each.description if each.phase >= 0 else BEFORE_A_WINDOW
 
 

@@ -1,4 +1,4 @@
-"""The frontier: how much each policy over-allocates when it may fall short for more or less of the time.
+"""The frontier: over-allocation of each policy against its time short.
 
 Lower left is better. A policy's line shows its results when all of its allocations are scaled by several
 factors; the lower bound is dashed, and shaded below because nothing can be there.
@@ -46,7 +46,7 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One row's dot and whisker in percent of the track, and what it means."""
+    """One row's dot and whisker in percent of the track, and its verdict."""
 
     #: Where the estimate lies; None when it is off the track.
     dot: float | None

@@ -1,4 +1,4 @@
-"""Totals over time: what all held-out containers used together, and what they got (AI4DL, Figure 4)."""
+"""Totals over time: demand and allocation of all held-out containers (AI4DL, Figure 4)."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ _MARGIN = 0.04
 
 
 class LoadPoint(NamedTuple):
-    """What a policy reaches at one load, and the bounds of its 95% interval; shares from 0 to 1."""
+    """A policy's mean share at one load, and its 95% interval; shares from 0 to 1."""
 
     load: float
     mean: float
@@ -236,7 +236,7 @@ def load_lines(curves: Sequence[tuple[ArmStyle, Sequence[LoadPoint]]], quantity:
     return figure
 
 
-# Times of every job (thesis, figures 6.1 to 6.4, 6.7, 6.17, 6.18): few bars stand in groups, many in rows,
+# Times of every job (thesis, figures 6.1 to 6.4, 6.7, 6.17, 6.18): few bars are in groups, many in rows,
 # one for each policy, with the baseline's times as ticks across them.
 
 _BAR_PX, _GAP_PX, _MARGIN_PX = 7, 12, 60

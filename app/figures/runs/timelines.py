@@ -229,7 +229,7 @@ def heat(names: Sequence[str], bounds: Any, rows: Sequence[Any], end: float, hov
     )
 
 
-# By job: the states of each, and how many wait.
+# By job: the states of each, and the number of waiting jobs.
 
 MAX_ROWS = 160
 _HEIGHTS = ((16, 22.0), (40, 14.0), (80, 8.0), (MAX_ROWS, 4.5))
@@ -247,7 +247,7 @@ def _row_px(n_jobs: int) -> float:
 
 
 def lives(series: Mapping[str, Any], jobs: Sequence[str], end: float, time: float | None = None) -> go.Figure:
-    """Draw how many jobs wait over time and, under it, a row for each job."""
+    """Draw the number of waiting jobs over time and, below it, a row for each job."""
     visible_jobs = list(jobs[:MAX_ROWS])
     height = lives_height(len(visible_jobs))
     foot = (height - _FOOT_PX - _TOP_PX - _GAP_PX - 12) / (height - _FOOT_PX - 12)

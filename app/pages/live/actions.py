@@ -185,7 +185,7 @@ def set_limit(engine: str, container: str, cores: float | None, memory: float | 
 
 
 def _take_control(view: LiveView, _of: str) -> list[Node] | None:
-    """Ask before the policy that watches may control, with what watching has shown."""
+    """Ask for confirmation before a watching policy takes control, with its savings so far."""
     attached = view.attached
     if attached is None or is_control(attached):
         return None

@@ -111,7 +111,7 @@ def _note(jobs: Sequence[QueuedJob], now: float) -> str:
         return "none to come"
     late = sum(_is_late(job.stands) or job.overdue(now) for job in jobs)
     promised = sum(job.promised is True and not _is_late(job.stands) and not job.overdue(now) for job in jobs)
-    facts = [f"{plural(len(jobs), 'job')}, {promised} promised"]
+    facts = [f"{plural(len(jobs), 'job')}, {promised} guaranteed"]
     return ", ".join([*facts, f"{late} late"] if late else facts)
 
 
@@ -186,14 +186,14 @@ def _is_late(stands: Standing | None) -> bool:
 
 
 def _verdict(job: QueuedJob, now: float) -> tuple[str, str, list[Any]]:
-    """How a job is doing: the kind and the word of its badge, and more in words."""
+    """Kind and word of a job's badge, and its details."""
     until, stands = job.spec.deadline or 0.0, job.stands
     due = ["due ", time_element(until)]
     if job.state.over:
         return _outcome(job, until, due)
     if job.overdue(now):
         return "bad", "overdue", due
-    plain = ("ok", "promised") if job.promised else ("", "no promise")
+    plain = ("ok", "guaranteed") if job.promised else ("", "no guarantee")
     if stands is None or stands.ends is None:
         return (*plain, due)
     spare = until - stands.ends
@@ -215,5 +215,5 @@ def _outcome(job: QueuedJob, until: float, due: list[Any]) -> tuple[str, str, li
 
 
 def _spare(seconds: float) -> str:
-    """The laxity: how much later a job could end, or has to."""
+    """The laxity of a job, or its delay, in words."""
     return f", {format_duration(abs(seconds))} {'to spare' if seconds >= 0 else 'too late'}"

@@ -352,7 +352,7 @@ def mode_words(mode: str, *, control: bool) -> str:
             "It sets the CPU limits of labelled and selected containers and starts submitted jobs; detaching "
             "restores every limit."
         )
-    words = "It shows what it would do and touches nothing."
+    words = "It shows its decisions and changes nothing."
     return words if control else f"{words} Control needs PHASEDOCK_CONTROL=on."
 
 
@@ -365,7 +365,7 @@ def settings_form(policy: str, model: str | None = None) -> list[Node]:
 
 
 def confirmation(view: LiveView, policy: str, waiting: Sequence[str] = ()) -> list[Node]:
-    """What attaching in control touches, which waiting jobs it may start, and what speaks for it."""
+    """The effects of attaching in control mode, the waiting jobs it may start, and its savings so far."""
     names = sorted(row.name for row in view.rows)
     n = len(names)
     now = f"of {plural(n, 'container')} on {view.engine.name}, and of" if n else f"on {view.engine.name} of"

@@ -137,7 +137,7 @@ def _cores(job: QueuedJob) -> list[Node]:
         has = "no limit" if job.cores is None else format_cores(job.cores)
         threads = "" if job.threads is None else f", {plural(job.threads, 'thread')}"
         parts.append(html.Span(f"{has}{threads}", className="num"))
-    asks = "asks for nothing" if spec.request is None else f"asks for {format_cores(spec.request)}"
+    asks = "no request" if spec.request is None else f"requests {format_cores(spec.request)}"
     parts.append(html.Span(f"{asks}{_range(spec)}{_memory(spec)}", className="ink3 num"))
     return parts
 

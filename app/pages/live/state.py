@@ -33,7 +33,7 @@ class Queue:
 
     #: Its jobs, or None if it accepts none.
     jobs: tuple[QueuedJob, ...] | None = None
-    #: What those that wait wait for, if no policy can start them.
+    #: What waiting jobs need, if no policy can start them.
     waits_for: str = ""
 
     @property
@@ -73,11 +73,11 @@ _COMMANDS = {
         "PHASEDOCK_DOCKER=gpu-box=ssh://me@gpu-box make run",
     ),
 }
-"""What starts Docker here, or names another host."""
-_DEMO = "Recorded jobs are replayed here as containers. All of this page works on them, and nothing is real."
+"""Commands that start Docker here, or name another host."""
+_DEMO = "Simulated containers that replay recorded jobs. The whole page works on them."
 _SHOWN_EVERY = 3.0
-"""Seconds after which an attached policy is drawn anew, with what it decided and freed: of many containers it
-decides something every second, and to draw all of that would be most of what the page costs."""
+"""Seconds after which the panel of an attached policy is redrawn with its decisions and savings: with many
+containers it decides every second, and redrawing each time would be most of the page's cost."""
 _HEAVY = {"NL": "heavy", "PC": "heavy", "WL": "middle", "WC": "middle"}
 
 

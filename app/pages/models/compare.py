@@ -59,7 +59,7 @@ def adjusted_rand(counts: IntArray) -> float:
 
 
 def agreement_words(index: float) -> str:
-    """What an adjusted Rand index means."""
+    """An adjusted Rand index in words."""
     steps = ((0.9, "nearly the same phases"), (0.65, "substantial agreement"), (0.3, "partial agreement"))
     return next((words for limit, words in steps if index >= limit), "different phases")
 

@@ -1,4 +1,4 @@
-"""One model: its phases, how it was trained, what it reads, and how its phases divide."""
+"""One model: its phases, training settings, features, and divided phases."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ _FEATURES = (
 
 
 def features(model: PhaseModel) -> html.Section:
-    """What the model reads, and how its scaler standardises it to mean 0 and deviation 1."""
+    """The features of the model, and how its scaler standardises them to mean 0 and deviation 1."""
     scaler = model.scaler
     rows = [
         [feature, float(mean), float(scale)]

@@ -1,4 +1,4 @@
-"""What the buttons of a model do: rename, trash, undo, restore, delete for good."""
+"""Actions on a model: rename, trash, undo, restore, delete for good."""
 
 from __future__ import annotations
 

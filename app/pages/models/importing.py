@@ -204,7 +204,7 @@ def show(uploads: list[Any], ids: list[dict[str, str]]) -> list[Any]:
 
 
 def complain(wrong: dict[str, Any] | None) -> Node:
-    """What the browser could not do with a file that was dropped."""
+    """Show the browser's error about a dropped file."""
     return notice("bad", wrong["text"]) if wrong else None
 
 

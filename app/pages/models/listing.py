@@ -73,7 +73,7 @@ def format_error(value: float | None) -> str:
 
 
 def encoder_words(info: ModelInfo) -> str:
-    """What the model makes codes with: ``CRBM, 10 hidden, history 3``."""
+    """The encoder of a model in words: ``CRBM, 10 hidden, history 3``."""
     parts = [_ENCODERS.get(info.encoder, info.encoder)]
     if info.encoder != "window":
         parts.append(f"{info.hidden} {'hidden' if info.encoder == 'crbm' else 'components'}")
@@ -150,7 +150,7 @@ def model_list(query: Query, chosen: str | None, trace_set_id: str | None) -> ht
 
 
 def no_models(query: Query) -> html.Section:
-    """What to do when there is no model yet."""
+    """The empty state without models."""
     ways: list[Node] = [
         link_button("Train a model", query.only("traces", view="train"), "player-play", "primary"),
         link_button("Import one", query.only("traces", view="import"), "file-import"),

@@ -55,7 +55,7 @@ def _list_field(name: str, values: str) -> dmc.TextInput:
 
 
 def _counts() -> list[Node]:
-    """How many trials, how much is held out, and the seed of both."""
+    """The number of trials, the held-out share, and the seed."""
     small: dict[str, Any] = {"size": "xs", "className": "field", "clampBehavior": "none"}
     percent = {"rightSection": html.Span("%", className="unit"), "hideControls": True}
     return [
@@ -194,7 +194,7 @@ def space_of(texts: Mapping[str, str]) -> dict[str, list[float]]:
 
 
 def combinations(space: Mapping[str, Sequence[float]]) -> int:
-    """How many settings a grid has."""
+    """The number of combinations of a grid."""
     count = 1
     for values in space.values():
         count *= len(values)

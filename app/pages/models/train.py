@@ -1,4 +1,4 @@
-"""Train a model: the form made from its settings, and the training itself, live, beside it."""
+"""Train a model: the form made from its settings, and the live progress of the training."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def features_control(
         html.Div(boxes, className="featurelist"),
         id={"type": "features", "form": form},
         label="Features",
-        description="What the model reads of each sample. Limits and loss are better left out.",
+        description="The features of each sample. Leave out limits and loss.",
         value=list(chosen) if chosen is not None else default_features(traces.features),
         size="xs",
     )

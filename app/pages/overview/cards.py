@@ -133,7 +133,7 @@ def _own_traces(sets: Sequence[TraceSetInfo]) -> Iterable[Step]:
 
 
 def _with_model(choice: Choice) -> Iterable[Step]:
-    """What can be done with the chosen model, or how to get one."""
+    """Next steps with the chosen model, or to get one."""
     if choice.model is not None:
         k = len(choice.model.phases)
         others = f"{k - 1} or {k + 1}" if k > 2 else "3"
@@ -197,14 +197,14 @@ _SAVING_LOOK_BACK = 100
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """What one resource over-allocates, and what it would under the best policy that surely does better."""
+    """A resource's over-allocation now, and under the best policy with a significant saving."""
 
     #: ``CPU`` or ``Memory``.
     resource: str
     #: Over-allocation of the best reactive rule, as a share of demand, at matched violation; None where no
     #: such rule was compared.
     now: float | None
-    #: That of the policy to take; None where none is surely better, or too few containers were held out.
+    #: The recommended policy's; None without a significant saving or with too few held-out containers.
     then: float | None
     #: Between which policies, or why there is nothing to gain, in one sentence.
     words: str
@@ -221,7 +221,7 @@ class Saving:
 
     @property
     def title(self) -> str:
-        """What the figure is."""
+        """The title of the figure."""
         more = "you could avoid" if self.then is not None else "of the best simple rule"
         return f"{self.resource} over-allocation {more}"
 
@@ -270,7 +270,7 @@ def _address(task: TaskInfo) -> str:
 
 
 def saving_of(resource: str, part: Mapping[str, Any], report: Mapping[str, Any], href: str) -> Saving:
-    """What one resource of a report could save."""
+    """The saving of one resource in a report."""
     name, best = _NAMES[resource], part.get("best_reactive")
     rows = {str(each["policy"]): each for each in part["policies"]}
     base = rows.get(str(best))
@@ -279,7 +279,7 @@ def saving_of(resource: str, part: Mapping[str, Any], report: Mapping[str, Any],
     now, held_out = float(base["matched"]["over"]), units(report)
     if held_out < LEAST_UNITS:
         what = "groups" if report["split"].get("held_out_groups") else "containers"
-        words = f"of demand, under {best}. {held_out} held-out {what} are too few to say what would be less."
+        words = f"of demand, under {best}. {held_out} held-out {what} are too few to estimate a saving."
         return Saving(name, now, None, words, href)
     if resource == "memory":
         words = f"of demand, under {best}. Too little memory kills: see which fixed limits are recommended."

@@ -51,14 +51,14 @@ _EXAMPLES: tuple[tuple[tuple[float, int], ...], ...] = (
     ((0.02, -1), (0.05, 3), (0.25, 1), (0.08, 2), (0.60, 0)),
     ((0.05, -1), (0.50, 2), (0.15, 0), (0.15, 1), (0.15, 0)),
 )
-"""Strips of made-up containers, to show what a colour means."""
+"""Made-up containers as examples of the colours."""
 
 
 _WAYS_IN: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, str, str]], ...] = (
     (
         "timeline",
         "Understand what jobs need",
-        "For a cluster or a set of traces: which phases there are, and what each of them really uses.",
+        "For a cluster or a set of traces: the phases, and the actual usage in each.",
         (
             "Add traces (CSV, Parquet, Prometheus …)",
             "Train a model, often in seconds",
@@ -80,7 +80,7 @@ _WAYS_IN: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, str, str]], ...
     (
         "activity",
         "Steer running containers",
-        "Let jobs that still learn go first. Begin by watching; nothing is touched until you say so.",
+        "Let jobs that still learn go first. Begin by watching; nothing changes until you take control.",
         (
             "Open your Docker host, or the demo without one",
             "Attach a policy in watch mode",
@@ -209,7 +209,7 @@ _MAX_NEWS = 7
 
 
 class News(NamedTuple):
-    """Something that was made: when, its icon and kind, its name, what it is, and where."""
+    """A new trace set, model or run: time, icon, kind, name, description and address."""
 
     at: datetime
     icon: str

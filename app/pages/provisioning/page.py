@@ -54,7 +54,7 @@ def frontier_card(values: Values, view: View, tolerance: float, held_out: int, c
 
 
 def _whiskers(held_out: int) -> str:
-    """What the bars are, or why there are none."""
+    """A note on the whiskers, or why there are none."""
     if held_out >= LEAST_UNITS:
         return "bars are 95% intervals"
     if not held_out:
@@ -141,8 +141,8 @@ def _waiting(recent: list[TaskInfo], view: View, *, has_result: bool) -> list[No
     if has_result and not tasks:
         return []
     text = (
-        "What each workload has now and what it needs, what that would save per day and at which risk, and "
-        "the manifests that set it. One click: choose “Evaluate”."
+        "The present and recommended amounts of each workload, the saving per day and its risk, and "
+        "manifests. Start with “Evaluate”."
     )
     return task_card.panel(tasks, "adjustments-horizontal", "Not evaluated yet", text)
 

@@ -144,7 +144,7 @@ def _whose(held_out: int) -> str:
 
 
 def headline(values: Values) -> str:
-    """What the paper reports; the table below has what the same policies do here."""
+    """The paper's headline figures; the table below has those on these traces."""
     there = {row.policy for row in paper_rows(values, None)}
     missing = [name for name in PAPERS_POLICIES if name not in there]
     left_out = f" Not compared here: {', '.join(missing)}." if missing else ""
@@ -155,7 +155,7 @@ def headline(values: Values) -> str:
 
 
 def _against_base(column: Column) -> Callable[[PaperRow], Node]:
-    """A saving as a change, or that the row is what others are compared with."""
+    """A saving as a change, or a note that the row is the reference."""
 
     def cell(row: PaperRow) -> Node:
         if row.policy == PAPERS_BASE:

@@ -72,7 +72,7 @@ class View(PageState):
     own_settings: OwnSettings = field(default_factory=OwnSettings)
     #: The policies chosen by the user, by resource.
     chosen_policies: Mapping[Resource, str] = field(default_factory=dict)
-    #: What an hour costs.
+    #: The price of an hour.
     prices: PriceSettings = field(default_factory=PriceSettings)
 
     @classmethod
@@ -171,7 +171,7 @@ class Values:
 
     @property
     def reference(self) -> str | None:
-        """What savings are measured against: the best reactive rule; as published, ``prev.step.rules``."""
+        """The reference of savings: the best reactive rule; as published, ``prev.step.rules``."""
         return self.best if self.matched else PAPERS_BASE
 
     def names(self) -> list[str]:

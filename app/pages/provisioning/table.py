@@ -99,7 +99,7 @@ def _head(title: str, by: str, view: View, *, number: bool) -> html.Th:
 
 
 def policies_table(values: Values, view: View) -> Table:
-    """What each policy over-allocates, how often it falls short, and what it saves."""
+    """Over-allocation, time short and saving of each policy."""
     rival = values.reference
     columns = (
         Column("policy", "Policy"),
@@ -138,7 +138,7 @@ _SORTERS = {
     "policy": "policy", "kind": "kind", "over": "over", "under_time_0": "under",
     "resizes_per_cycle": "resizes", "saved": "saving",
 }  # fmt: skip
-"""What each column of the table sorts by."""
+"""The sorting value of each column of the table."""
 
 
 def policies_card(values: Values, view: View, tools: list[Node]) -> html.Section:
@@ -156,7 +156,7 @@ def policies_card(values: Values, view: View, tools: list[Node]) -> html.Section
     }
     rendered = html_table(
         table,
-        "What each policy over-allocates and how often it falls short",
+        "Over-allocation and time short of each policy",
         cells={
             "policy": lambda row: _policy(row, view),
             "kind": _kind,

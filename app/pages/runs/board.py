@@ -105,7 +105,7 @@ class Columns:
 
     #: Measures with columns of their own, and their titles.
     titles: Mapping[str, str]
-    #: Whether single jobs have columns, and what was published.
+    #: Whether single jobs and published figures have columns.
     single: bool
     #: The available sets of columns besides those of completion.
     ways: tuple[str, ...]
@@ -411,7 +411,7 @@ def _board_notes(info: ExperimentInfo, all_rows: Sequence[Standing], seeds: int)
         )
     parts: list[Node] = [html.P(" ".join(words), className="small ink3 boardfoot")] if words else []
     if failed:
-        text = "A failed job is in no mean, so a policy whose jobs fail may look better than it is."
+        text = "Means leave failed jobs out, so a policy with failed jobs may look better than it is."
         parts.append(html.Div(notice("warn", text, strong=f"{failed:,} jobs failed."), className="boardfoot"))
     return parts
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from core.experiments.recorded import ConvertedJobs
     from core.experiments.spec import Experiment
 
-# What an experiment begins with.
+# First drafts of experiments.
 
 NEW: dict[str, Any] = {
     "version": 1,
@@ -300,7 +300,7 @@ def fields(
     return form_values | values_of(policy_ids, policies)
 
 
-# What the form does.
+# Actions of the form.
 
 _FIELDS = field_id(FORM, ALL)
 _SHAPES = field_id(SHAPE, ALL)

@@ -109,7 +109,7 @@ def parse_span(value: Any) -> Any:
 def from_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     """An experiment's plain values from a form's fields, by their names.
 
-    What was left empty is left out; nothing is judged here.
+    Empty fields are omitted; nothing is checked here.
     """
     kinds = {}
     for each in _items(values, "kinds"):

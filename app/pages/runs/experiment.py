@@ -181,7 +181,7 @@ def has_new_seeds(info: ExperimentInfo, view: View, seeds_before: int) -> bool:
 
 
 def _shown_seeds(info: ExperimentInfo, view: View) -> int:
-    """How many seeds the page shows."""
+    """The number of seeds on the page."""
     return len(select(info, view).seeds)
 
 

@@ -178,7 +178,7 @@ _THREADS = FieldSpec(
     "choice",
     "",
     "Threads",
-    "How many threads its jobs use, and whether that follows their cores.",
+    "Number of threads of its jobs, or whether it follows their cores.",
     choices=(("", "As in the experiment"), *THREADS.items()),
 )
 _WATCH = FieldSpec(
@@ -186,7 +186,7 @@ _WATCH = FieldSpec(
     "bool",
     False,
     "Only watch",
-    "Jobs keep what they ask for; what it would give them is written down.",
+    "Jobs keep their requests; the policy's allocations are only recorded.",
 )
 
 
@@ -368,7 +368,7 @@ def _jobs(draft: Mapping[str, Any]) -> html.Fieldset:
 def _job_kind(at: int, name: str, kind: Mapping[str, Any] | None, *, real: bool) -> html.Div:
     path, values = f"kinds/{at}", kind or {}
     main = (*(CONTAINER if real else ()), *_MAIN)
-    fields = [text(f"{path}/name", "Name", name, "What its jobs are called in tables.")]
+    fields = [text(f"{path}/name", "Name", name, "The name of its jobs in tables.")]
     fields += controls(JobKind, path, values, main)
     others = controls(JobKind, path, values, other_fields(JobKind, (*_MAIN, *CONTAINER, *TERMS)))
     terms = controls(JobKind, path, values, TERMS)

@@ -69,7 +69,7 @@ def run_page(info: RunInfo, view: View) -> list[Node]:
     head = page_head(info.name, f"decisions on running containers, {state_words(info.state)[0]}", [back])
     ticks = workspace().runs.ledgers.ticks(info.id)
     if not ticks:
-        text = "The policy has not seen a container yet."
+        text = "The policy has no container yet."
         return [head, card(None, empty("list-check", "No decisions yet", text, [back]))]
     return [head, *_steps(view, info.name, info.id, ticks)]
 

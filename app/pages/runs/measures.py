@@ -31,7 +31,7 @@ _RATES = {
     "freed": (1.0, "cores"),
     "freed_memory": (GIB, "GiB"),
 }
-"""What a measure is divided by, and the unit that it is then in."""
+"""The divisor of a measure, and the resulting unit."""
 EXCEPT = ", except for shares of jobs or cores, jobs per hour, and what is freed"
 """Completes “lower is better”."""
 

@@ -95,7 +95,7 @@ def _start_at_loads(experiment: str) -> None:
     for each in more:
         task = space.runs.submit(each)
         set_props("changed", {"data": task})
-    text = "They are on the list of runs. What they find is shown here when this page is opened again."
+    text = "They are on the list of runs. Reload this page to see their results."
     notify(text, "ok", title=f"{plural(len(more), 'experiment')} started.")
 
 

@@ -464,14 +464,14 @@ def _front(reasons: Mapping[str, tuple[WaitReason, float | None]], every: Sequen
 _WAITING_COLUMNS = (
     Column("id", "Job"),
     Column("waits", "Waits", value=lambda job: job.arrived),
-    Column("request", "Asks for", lambda cores: f"{cores:g} cores"),
+    Column("request", "Request", lambda cores: f"{cores:g} cores"),
     Column("why", "Why", value=lambda job: job.id),
 )
 
 
 def _waits_cell(job: Job, now: float) -> Node:
     paused = job.state is not JobState.WAITING
-    since = f"{'came at' if paused else 'since'} {format_duration(job.arrived)}"
+    since = f"{'arrived at' if paused else 'since'} {format_duration(job.arrived)}"
     waits = "paused" if paused else format_duration(now - job.arrived)
     return [waits, html.Div(since, className="ink3 because")]
 
@@ -484,5 +484,5 @@ def _reason_cell(
         text = f"Behind {front}." if front not in (None, job.id) else "The policy gave no reason."
         return html.Span(text, className="ink2")
     why = reason[0]
-    ago = "" if why.time >= now else f", given at {format_duration(why.time)}"
+    ago = "" if why.time >= now else f", decided at {format_duration(why.time)}"
     return [html.Div(why.text), html.Div(f"{why.rule}{ago}", className="ink3 because")]

@@ -196,7 +196,7 @@ def next_view(view: View, after: State) -> Node:
         parts.append(
             notice(
                 "info",
-                f"These are too rarely seen together, so what followed {state_name(outlook.used)} is used.",
+                f"This sequence is too rare, so the forecast is for {state_name(outlook.used)}.",
             )
         )
     rows = [_next_row(analysis, outlook, place, descriptions) for place in range(len(outlook.phases))]

@@ -1,6 +1,6 @@
 """All long work: progress, result, log, cancel, retry.
 
-The page asks once a second while somebody looks at it, and draws only what has changed.
+The page polls once a second while it is visible, and redraws only changes.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ _WORDS = {
     Action.IGNORED: "not read",
     Action.KEPT: "check",
 }
-"""What was done, in a word; what was left as it is has to be checked by a person."""
+"""The treatment of a problem in one word; unchanged values need a check by the user."""
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 
@@ -67,7 +67,7 @@ def problem_table(problems: Sequence[Problem], label: str = "Problems found") ->
     table = html_table(
         Table("problems", _PROBLEMS, sorted(problems, key=lambda one: _ORDER.index(one.severity))),
         label,
-        heads={"action": unseen("What was done, in a word")},
+        heads={"action": unseen("Treatment in one word")},
         cells={
             "action": lambda one: state_badge(_word(one), *_LOOKS[one.severity]),
             "column": lambda one: html.Code(one.column) if one.column else DASH,

@@ -46,14 +46,14 @@ def test_no_card_without_deadlines():
 @pytest.mark.parametrize(
     ("change", "kind", "word", "said"),
     [
-        ({"stands": stands(3000, 2900, 3300)}, "ok", "promised", "10 min 00 s to spare"),
+        ({"stands": stands(3000, 2900, 3300)}, "ok", "guaranteed", "10 min 00 s to spare"),
         ({"stands": stands(3000, 2900, 3700)}, "warn", "at risk", "10 min 00 s to spare"),
         ({"stands": stands(3900)}, "warn", "at risk", "5 min 00 s too late"),
         ({"stands": stands(3900, label="late")}, "bad", "will be late", "5 min 00 s too late"),
         ({"stands": stands(3900), "promised": False}, "bad", "will be late", "5 min 00 s too late"),
-        ({"stands": stands(3000), "promised": False}, "", "no promise", "10 min 00 s to spare"),
-        ({"stands": stands(None)}, "ok", "promised", "due "),
-        ({"promised": None}, "", "no promise", "due "),
+        ({"stands": stands(3000), "promised": False}, "", "no guarantee", "10 min 00 s to spare"),
+        ({"stands": stands(None)}, "ok", "guaranteed", "due "),
+        ({"promised": None}, "", "no guarantee", "due "),
         ({"spec": replace(SPEC, deadline=NOW - 1)}, "bad", "overdue", "due "),
         ({"state": QueueState.ENDED, "finished": NOW + 3000}, "ok", "met", "10 min 00 s before"),
         ({"state": QueueState.ENDED, "finished": NOW + 4200}, "bad", "missed", "by 10 min 00 s"),
@@ -71,7 +71,7 @@ def test_the_card_counts_what_is_to_come_and_puts_the_nearest_first():
     soon = replace(RUNNING, id="3" * 32, name="soon", spec=replace(SPEC, deadline=NOW + 60), promised=False)
     over = replace(RUNNING, id="4" * 32, name="over", state=QueueState.ENDED, finished=NOW)
     shown = text(deadlines.panel(Queue((late, RUNNING, soon, over)), NOW))
-    assert "3 jobs, 1 promised, 1 late" in shown
+    assert "3 jobs, 1 guaranteed, 1 late" in shown
     names = [shown.index(f'"title": "{name}"') for name in ("soon", "late", "nightly", "over")]
     assert names == sorted(names)
     assert "2.00 cores, step 30 of 100" in shown

@@ -188,7 +188,7 @@ def test_live_opens_on_the_demo_and_calls_it_so(server):
     assert "nothing is real" in text(render_panel(opened, "notice"))
     assert '"disabled": true' not in text(render_panel(replace(opened, rows=(container(1),)), "policy"))
     assert "Demo replay" in text(render_panel(opened, "record"))
-    assert show_mode("watch", "?engine=demo") == "It shows what it would do and touches nothing."
+    assert show_mode("watch", "?engine=demo") == "It shows its decisions and changes nothing."
     assert "PHASEDOCK_CONTROL=on" in show_mode("watch", "?engine=far")
 
 

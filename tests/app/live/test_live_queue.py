@@ -83,7 +83,7 @@ def test_every_state_of_a_job_is_shown_with_what_can_be_done():
         "1 job waits.",
         "0.50 cores, 1 thread",
         "no limit",
-        "asks for 1.00 cores, 0.50 to 2.00; 512 MiB",
+        "requests 1.00 cores, 0.50 to 2.00; 512 MiB",
     ):
         assert words in shown
     assert "bundled mlp --steps 9" in shown
@@ -101,8 +101,8 @@ def test_a_job_of_ones_own_says_its_image():
     own = replace(JOBS[0], spec=JobSpec("trainer:2", ("train", "two words"), least=0.5))
     shown = text(queue.panel(VIEW, Queue((own, replace(own, spec=JobSpec("x", most=2.0)))), control=True))
     assert "trainer:2 train 'two words'" in shown
-    assert "asks for nothing, at least 0.50" in shown
-    assert "asks for nothing, at most 2.00" in shown
+    assert "no request, at least 0.50" in shown
+    assert "no request, at most 2.00" in shown
 
 
 def test_the_card_is_drawn_again_when_a_job_changes():
