@@ -43,8 +43,8 @@ class Query:
 
     def only(self, *names: str, **more: object) -> str:
         """The address with only these parameters of the present one, and more."""
-        kept = {name: self.values[name] for name in names if name in self.values}
-        return Query(self.path, kept)(**more)
+        values = {name: self.values[name] for name in names if name in self.values}
+        return Query(self.path, values)(**more)
 
 
 # What a page shows is a value that its address says: a frozen dataclass over `PageState` with a field for

@@ -162,8 +162,8 @@ def table_grid(
     **more: Any,
 ) -> html.Div:
     """A sortable table; `columns` adds to AG Grid's definitions, `rows` are its `grid_rows` if at hand."""
-    shown = grid_rows(table) if rows is None else rows
-    return grid(grid_id, column_definitions(table, columns), shown, **more)
+    grid_data = grid_rows(table) if rows is None else rows
+    return grid(grid_id, column_definitions(table, columns), grid_data, **more)
 
 
 def column_definitions(

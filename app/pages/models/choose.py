@@ -37,7 +37,7 @@ NEW = "new"
 
 
 def view(address: ModelsAddress, traces: TraceSetInfo | None) -> list[Node]:
-    """What to make codes with, and beside it the comparison of k = 2 to 12."""
+    """The form of the codes to cluster, and the comparison of k = 2 to 12."""
     if traces is None:
         return [no_traces()]
     tasks = task_card.tasks_of("choose_k", {"trace_set": traces.id}, address.task)
@@ -69,7 +69,7 @@ def _form(address: ModelsAddress, traces: TraceSetInfo) -> html.Section:
 
 
 def _codes(model: str | None, traces: TraceSetInfo) -> dmc.Select:
-    """What is clustered: the codes of a new encoder, or those of a model that fits."""
+    """The codes to cluster: those of a new encoder, or of a compatible model."""
     models = workspace().models.compatible(traces.id)
     options = [(NEW, "A new encoder with these settings")]
     options += [(info.id, f"The existing codes of {info.name}") for info in models]

@@ -70,7 +70,7 @@ def _pick(component_id: str, label: str, models: Sequence[ModelInfo], value: str
 
 
 def view(address: ModelsAddress, traces: TraceSetInfo | None, chosen: str | None) -> list[Node]:
-    """Two models to choose, and what they say about the chosen trace set."""
+    """Two models to choose, and their comparison on the chosen trace set."""
     models = workspace().models.compatible(traces.id) if traces else []
     if traces is None or len(models) < 2:
         query = address.query

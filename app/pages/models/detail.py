@@ -41,7 +41,7 @@ def _facts(info: ModelInfo, model: PhaseModel) -> Iterable[tuple[str, Node]]:
 
 
 def head(info: ModelInfo, model: PhaseModel, trace_set_id: str | None) -> html.Section:
-    """What the model is, and what can be done with it."""
+    """The model's name, origin and actions."""
     traces = trace_set_id or info.trace_set_id or ""
     phases = f"/phases?traces={traces}&model={info.id}" if traces else f"/phases?model={info.id}"
     export = html.A(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def evaluation(info: ModelInfo, named: str | None, chosen: str | None) -> html.Section:
-    """A choice of trace sets and, below, what the model makes of the chosen one."""
+    """A select of trace sets and, below, the model's phases in the chosen one."""
     sets = workspace().traces.list()
     ids = [each.id for each in sets]
     first = next((each for each in (named, chosen, info.trace_set_id) if each in ids), None)

@@ -66,7 +66,7 @@ def _counts() -> list[Node]:
 
 
 def view(task: str | None, traces: TraceSetInfo | None) -> list[Node]:
-    """What to try, and beside it the trials."""
+    """The form of the search, and its trials."""
     if traces is None:
         return [no_traces()]
     tasks = task_card.tasks_of("search", {"trace_set": traces.id}, task)

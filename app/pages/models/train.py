@@ -96,7 +96,7 @@ def no_traces() -> html.Section:
 
 
 def form(address: ModelsAddress, traces: TraceSetInfo) -> html.Section:
-    """The form, filled with what the address says."""
+    """The form, filled from the address."""
     grown = any(name in address.settings for name in FOLDED)
     return card(
         "Train a model",
@@ -138,7 +138,7 @@ def form(address: ModelsAddress, traces: TraceSetInfo) -> html.Section:
 
 
 def view(address: ModelsAddress, traces: TraceSetInfo | None) -> list[Node]:
-    """The form and, beside it, the training that is under way."""
+    """The form, and the training under way."""
     if traces is None:
         return [no_traces()]
     tasks = task_card.tasks_of("train", {"trace_set": traces.id}, address.task)

@@ -35,8 +35,8 @@ TABLES = {
 
 def addresses(result: Result, view: View) -> dict[str, str]:
     """The address of each table, as it is shown."""
-    shown = {"resource": view.resource, "scale": view.scale, "sort": view.sort}
-    query = Query("", shown).search(**{view.takes: view.policy})
+    view_state = {"resource": view.resource, "scale": view.scale, "sort": view.sort}
+    query = Query("", view_state).search(**{view.takes: view.policy})
     return {name: f"/api/provisioning/{result.id}/{name}.csv?{query}" for name in TABLES}
 
 

@@ -399,14 +399,14 @@ def _register_own(app: Dash) -> None:
     def show_own_settings(
         clicks: int | None,
         names: list[str] | None,
-        shown: Any,
+        before: Any,
         ids: list[dict[str, str]],
         values: list[Any],
         checked: list[bool | None],
         about: dict[str, Any],
     ) -> Any:
         """Make the controls when they are first opened, and again for other policies."""
-        opened = clicks or shown or about["own"]
-        if not opened or (shown and dash.ctx.triggered_id == "evaluate-own-details"):
+        opened = clicks or before or about["own"]
+        if not opened or (before and dash.ctx.triggered_id == "evaluate-own-details"):
             return dash.no_update
         return policy_controls(names or (), {**about["own"], **entered_values(ids, values, checked)})

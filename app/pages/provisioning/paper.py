@@ -102,12 +102,12 @@ def allocation_totals(values: Values, chosen: str | None) -> list[totals.Allocat
         for each in values.part["policies"]
     }
     ours = chosen or values.ours()
-    looks = {name: look for name, look in _LOOKS.items() if name != ours} | (
+    styles = {name: style for name, style in _LOOKS.items() if name != ours} | (
         {ours: totals.OURS} if ours else {}
     )
     return [
-        totals.AllocationTotal(name, look, np.asarray(there[name], dtype=float) * (factor[name] or 1.0))
-        for name, look in looks.items()
+        totals.AllocationTotal(name, style, np.asarray(there[name], dtype=float) * (factor[name] or 1.0))
+        for name, style in styles.items()
         if name in there
     ]
 

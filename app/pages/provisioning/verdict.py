@@ -1,4 +1,4 @@
-"""The answer, before all else: what is saved, what is recommended for each workload, and at which risk."""
+"""The verdict: the saving, the recommendation for each workload, and its risk."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _SAME = 0.005
 _NO_MONEY = 0.00005
-"""What is written as zero."""
+"""Amounts below this are written as zero."""
 STATES = {
     State.UNTESTED: ("not tested", "warn", "alert-triangle"),
     State.FEW: ("too few to tell", "warn", "alert-triangle"),
@@ -52,72 +52,72 @@ STATES = {
     State.OPEN: ("not certain", "", "info-circle"),
     State.SAFE: ("safe", "ok", "circle-check"),
 }
-"""How each standing looks: the words of its badge, its kind, and its icon."""
+"""The badge of each standing: its words, its kind, and its icon."""
 _WORST = (State.UNTESTED, State.FEW, State.BROKEN, State.OPEN, State.SAFE)
 
 
-def workload_card(found: Card, view: View) -> html.Section:
-    """The card."""
-    tested = f"{found.held_out:,} of {found.containers:,} held out"
-    head = found.name or "without a name"
-    worth = _worth(found, view.prices)
+def workload_card(workload: Card, view: View) -> html.Section:
+    """The card of one workload: present and recommended amounts, saving, and risk."""
+    tested = f"{workload.held_out:,} of {workload.containers:,} held out"
+    head = workload.name or "without a name"
+    worth = _worth(workload, view.prices)
     return card(
         html.Span(head, className="truncate", title=head),
-        now_and_then(found, view),
+        now_and_then(workload, view),
         html.P([html.B(worth)], className="worth") if worth else None,
-        html.P(_trust_text(found), className="small ink2"),
+        html.P(_trust_text(workload), className="small ink2"),
         note=tested,
-        tools=[badge([each.recommended.standing.state for each in found.lines if each.recommended])],
+        tools=[badge([each.recommended.standing.state for each in workload.lines if each.recommended])],
         class_name="workload",
     )
 
 
-def _worth(found: Card, prices: PriceSettings) -> str:
-    """What it comes to per day: of what was tested, and while few were held out only if others are alike."""
-    value = found.worth
+def _worth(workload: Card, prices: PriceSettings) -> str:
+    """The saving per day, with a condition while few containers were held out."""
+    value = workload.worth
     if value is None or abs(value) < _NO_MONEY:
         return ""
-    if not found.held_out:
+    if not workload.held_out:
         how = "saved" if value >= 0 else "cost more"
-        return f"Would have {how}: {money(abs(value), prices)} per day, on what it was made from"
+        return f"Would have {how}: {money(abs(value), prices)} per day, on its training data"
     if value < 0:
-        return f"Costs {money(-value, prices)} per day more: leave it as it is"
+        return f"Costs {money(-value, prices)} per day more: keep the present amounts"
     saves = f"Saves {money(value, prices)} per day"
-    if found.held_out >= LEAST_UNITS:
+    if workload.held_out >= LEAST_UNITS:
         return saves
-    alike = "the one" if found.held_out == 1 else f"the {found.held_out}"
+    alike = "the one" if workload.held_out == 1 else f"the {workload.held_out}"
     return f"{saves}, if all are like {alike} held out"
 
 
-def _trust_text(found: Card) -> str:
-    """How far the recommendation can be trusted: once where that is the same for each resource."""
-    options = [line.recommended for line in found.lines if line.recommended is not None]
+def _trust_text(workload: Card) -> str:
+    """The risk of the recommendation, once if it is the same for each resource."""
+    options = [line.recommended for line in workload.lines if line.recommended is not None]
     sentences = [each.standing.sentence for each in options]
-    memory = found.line(Resource.MEMORY)
+    memory = workload.line(Resource.MEMORY)
     if len(options) > 1 and options[0].standing.state in (State.UNTESTED, State.FEW):
         risk = ""
-        if memory is not None and memory.recommended is not None and found.held_out:
+        if memory is not None and memory.recommended is not None and workload.held_out:
             killed = memory.fixed if memory.recommended.way == KEEP and memory.fixed else memory.recommended
             title = "A fixed memory limit: " if killed is memory.fixed else ""
-            outcome = ran_out(killed.found, found.held_out)
-            outcome = within(outcome) if title else outcome
+            outcome = ran_out(killed.found, workload.held_out)
+            outcome = lower_first(outcome) if title else outcome
             if killed.standing.state is State.UNTESTED:
-                outcome = "it was made from the very container that was held out, so nothing was tested."
+                outcome = "the held-out container was also the training data, so nothing was tested."
             risk = f" {title}{outcome}"
         return sentences[0] + risk
     return " ".join(sentences)
 
 
 def badge(states: Sequence[State]) -> Node:
-    """The worst standing of what is recommended."""
+    """The badge of the worst standing."""
     if not states:
         return None
     return state_badge(*STATES[min(states, key=_WORST.index)])
 
 
-def now_and_then(found: Card, view: View) -> html.Div:
-    """One row per resource: what it has now, what is recommended, and what that does."""
-    return html.Div([_line(line, view) for line in found.lines], className="nowthen")
+def now_and_then(workload: Card, view: View) -> html.Div:
+    """One row per resource: present amount, recommended amount, and its effect."""
+    return html.Div([_line(line, view) for line in workload.lines], className="nowthen")
 
 
 def _line(line: Line, view: View) -> html.Div:
@@ -149,7 +149,7 @@ def _line(line: Line, view: View) -> html.Div:
 
 
 def change(option: Option) -> str:
-    """How much less or more than now, with its interval where there is one."""
+    """The relative change from now, with its interval if there is one."""
     if option.saved_share is None:
         return ""
     text = format_change(-option.saved_share, 0)
@@ -160,7 +160,7 @@ def change(option: Option) -> str:
 
 
 def _does(line: Line, option: Option) -> str:
-    """How often it is too little, and how often it is resized."""
+    """Time short, resizes and out-of-memory events of an option."""
     values = option.found
     steered = option.way == STEERED
     often = (
@@ -176,13 +176,13 @@ def _does(line: Line, option: Option) -> str:
 
 
 def _saves(option: Option, unit: Unit, view: View) -> str:
-    """What that is worth, for all containers of the workload."""
+    """The saving of an option over all containers of the workload."""
     hours = {Unit.CORES: "core-hours", Unit.BYTES: "GiB-hours"}.get(unit)
     if hours is None:
         return ""
     worth = option.saved
     if option.saved_share is not None and abs(option.saved_share) < _SAME:
-        return "About what it has now"
+        return "About the present amount"
     text = f"{amount_of(abs(worth.amount), unit)}, {format_number(abs(worth.per_day), 1)} {hours} per day"
     if worth.money is not None:
         text += f", {money(abs(worth.money), view.prices)}"
@@ -191,13 +191,13 @@ def _saves(option: Option, unit: Unit, view: View) -> str:
     return f"Saves {text}" if worth.amount >= 0 else f"Needs {text} more"
 
 
-def within(sentence: str) -> str:
-    """A sentence as it goes on after a colon."""
+def lower_first(sentence: str) -> str:
+    """A sentence that starts in lower case, for after a colon."""
     return sentence[:1].lower() + sentence[1:]
 
 
 def _fixed_limit(line: Line, option: Option | None) -> str:
-    """What the export sets in place of a policy that changes what it gives."""
+    """The fixed limit that the export sets in place of a policy."""
     if option is None:
         return ""
     values = option.found
@@ -210,42 +210,42 @@ def _fixed_limit(line: Line, option: Option | None) -> str:
 
 
 def amount_of(value: float, unit: Unit) -> str:
-    """An amount with its unit; bytes as people say them."""
+    """An amount with its unit; bytes in KiB, MiB or GiB."""
     return format_bytes(value) if unit is Unit.BYTES else format_value(value, unit)
 
 
-SHOWN, MOST = 6, 60
+MAX_OPEN, MAX_WORKLOADS = 6, 60
 
 
-def verdict_cards(found: Verdict, report: Mapping[str, Any], view: View, csv: str) -> list[Node]:
+def verdict_cards(verdict: Verdict, report: Mapping[str, Any], view: View, csv: str) -> list[Node]:
     """The card of all containers together, then one per workload."""
     whole = card(
         "Verdict",
         html.Div(
             [
-                html.Div(_headline(found, view), className="headline four"),
-                *([now_and_then(found.whole, view)] if found.by is None else []),
-                html.Ul(_reasons(found, report), className="reasons"),
+                html.Div(_headline(verdict, view), className="headline four"),
+                *([now_and_then(verdict.whole, view)] if verdict.by is None else []),
+                html.Ul(_reasons(verdict, report), className="reasons"),
                 html.P(
-                    " ".join([found.against, *assumptions(report["recorded"], view.prices)]).strip(),
+                    " ".join([verdict.against, *assumptions(report["recorded"], view.prices)]).strip(),
                     className="small ink3",
                 ),
             ],
             className="stack",
         ),
-        note=_basis(found, report),
-        tools=[badge([each.state for each in found.risk.values()]), download("verdict", csv)],
+        note=_basis(verdict, report),
+        tools=[badge([each.state for each in verdict.risk.values()]), download("verdict", csv)],
         class_name="verdict",
     )
-    if found.by is None:
+    if verdict.by is None:
         return [whole]
-    cards = [workload_card(each, view) for each in found.cards[:MOST]]
-    shown, folded = cards[:SHOWN], cards[SHOWN:]
-    return [whole, _in_a_row(shown, "Workloads"), _folded(folded, len(found.cards) - SHOWN)]
+    cards = [workload_card(each, view) for each in verdict.cards[:MAX_WORKLOADS]]
+    open_cards, folded = cards[:MAX_OPEN], cards[MAX_OPEN:]
+    return [whole, _in_a_row(open_cards, "Workloads"), _folded(folded, len(verdict.cards) - MAX_OPEN)]
 
 
 def _in_a_row(cards: Sequence[Node], label: str) -> html.Div:
-    """Cards of workloads, which a phone shows in one row to swipe through, by keyboard as well."""
+    """Cards of workloads, on a phone in one row to swipe through, also by keyboard."""
     return html.Div(list(cards), className="workloads", tabIndex="0", role="region", **aria(label=label))
 
 
@@ -253,7 +253,7 @@ def _folded(cards: Sequence[Node], count: int) -> Node:
     """The other workloads, folded away; the CSV has them all."""
     if not cards:
         return None
-    cut = html.P(f"The first {MOST} of them; the CSV has all.", className="small ink3")
+    cut = html.P(f"The first {MAX_WORKLOADS} of them; the CSV has all.", className="small ink3")
     title = f"{count:,} more workload{'s' if count != 1 else ''}"
     return html.Details(
         [
@@ -265,51 +265,53 @@ def _folded(cards: Sequence[Node], count: int) -> Node:
     )
 
 
-def _basis(found: Verdict, report: Mapping[str, Any]) -> str:
-    n, held_out = found.whole.containers, found.whole.held_out
+def _basis(verdict: Verdict, report: Mapping[str, Any]) -> str:
+    n, held_out = verdict.whole.containers, verdict.whole.held_out
     of = f"{held_out:,} of {n:,} containers held out" if held_out else "1 container, replayed on itself"
-    n = len(found.cards)
-    workloads = f", {n:,} workload{'s' if n != 1 else ''} by “{found.by}”" if found.by else ""
+    n = len(verdict.cards)
+    workloads = f", {n:,} workload{'s' if n != 1 else ''} by “{verdict.by}”" if verdict.by else ""
     share = format_set_share(report["settings"]["tolerance"])
     return f"{of}{workloads}; scaled to {share} time short"
 
 
-def _headline(found: Verdict, view: View) -> list[Node]:
-    """Money, cores, memory, and how often that is too little."""
+def _headline(verdict: Verdict, view: View) -> list[Node]:
+    """The boxes of money, cores, memory and time short."""
     boxes = []
-    if found.money is not None:
-        label = "Saved per day" if found.money >= 0 else "Costs more per day"
-        boxes.append(_box(label, money(abs(found.money), view.prices), _certainty(found)))
-    for line in found.whole.lines:
-        total = found.total(line.resource)
+    if verdict.money is not None:
+        label = "Saved per day" if verdict.money >= 0 else "Costs more per day"
+        boxes.append(_box(label, money(abs(verdict.money), view.prices), _certainty(verdict)))
+    for line in verdict.whole.lines:
+        total = verdict.total(line.resource)
         if total is not None:
             boxes.append(
                 _amount_box(
                     line,
                     total,
-                    now=_now_total(found, line.resource),
-                    instead=bool(_instead(found, line)),
+                    now=_now_total(verdict, line.resource),
+                    instead=bool(_instead(verdict, line)),
                 )
             )
-    first = next((line for line in found.whole.lines if line.steered is not None), None)
+    first = next((line for line in verdict.whole.lines if line.steered is not None), None)
     if first is not None:
-        boxes.append(_short_box(found, first))
+        boxes.append(_time_short_box(verdict, first))
     return boxes
 
 
-def _short_box(found: Verdict, line: Line) -> html.Div:
-    """How often what is recommended is too little, over all workloads that were tested."""
-    cards = [card for card in found.cards if card.held_out] or [found.whole]
-    taken = [
+def _time_short_box(verdict: Verdict, line: Line) -> html.Div:
+    """The time short under the recommendations, over all tested workloads."""
+    cards = [card for card in verdict.cards if card.held_out] or [verdict.whole]
+    recommended = [
         (card, each.recommended)
         for card in cards
         if (each := card.line(line.resource)) is not None and each.recommended is not None
     ]
     short, by_five, resizes = (
-        mean_over(taken, name) for name in ("under_time_0", "under_time_05", "resizes_per_hour")
+        mean_over(recommended, name) for name in ("under_time_0", "under_time_05", "resizes_per_hour")
     )
-    ways = dict.fromkeys(option.policy if option.way == STEERED else option.way for _, option in taken)
-    how = " or ".join("as they are" if way == KEEP else way for way in ways)
+    actions = dict.fromkeys(
+        option.policy if option.way == STEERED else option.way for _, option in recommended
+    )
+    how = " or ".join("as they are" if action == KEEP else action for action in actions)
     often = f"resized {format_number(resizes, 1)} times per hour" if resizes else "never resized"
     return _box(
         f"{RESOURCES[line.resource.value]} time short",
@@ -318,24 +320,24 @@ def _short_box(found: Verdict, line: Line) -> html.Div:
     )
 
 
-def _certainty(found: Verdict) -> str:
-    """How much of the money was tested."""
-    if not found.whole.held_out:
-        return "on the past of one container; no promise"
-    if found.money is not None and found.money < 0:
-        return "no way of those compared saves anything: leave the containers as they are"
-    few = found.whole.held_out
+def _certainty(verdict: Verdict) -> str:
+    """A note on how far the saved money was tested."""
+    if not verdict.whole.held_out:
+        return "on one container’s own past; not tested"
+    if verdict.money is not None and verdict.money < 0:
+        return "no compared policy saves anything: keep the present amounts"
+    few = verdict.whole.held_out
     if few < LEAST_UNITS:
-        return f"measured on {few} held-out container{'s' if few != 1 else ''}: nothing to rely on"
-    if found.untested:
-        n = len(found.untested)
-        return f"without {n:,} workload{'s' if n != 1 else ''} that had no container held out"
-    return "as recommended below, under the assumptions named"
+        return f"measured on {few} held-out container{'s' if few != 1 else ''}: too few to rely on"
+    if verdict.untested:
+        n = len(verdict.untested)
+        return f"excludes {n:,} workload{'s' if n != 1 else ''} without held-out containers"
+    return "as recommended below, under the listed assumptions"
 
 
-def _now_total(found: Verdict, resource: Resource) -> float | None:
-    """What all workloads that were tested have now, per container on average."""
-    line = found.whole.line(resource)
+def _now_total(verdict: Verdict, resource: Resource) -> float | None:
+    """The present amount per container, averaged over all tested workloads."""
+    line = verdict.whole.line(resource)
     return None if line is None else line.now
 
 
@@ -365,41 +367,41 @@ def _box(label: str, value: str, note: str) -> html.Div:
     )
 
 
-def _reasons(found: Verdict, report: Mapping[str, Any]) -> list[html.Li]:
-    """Which policy and why, how far it can be trusted, and what the traces do not have."""
+def _reasons(verdict: Verdict, report: Mapping[str, Any]) -> list[html.Li]:
+    """The reasons for the policies, their risks, and what the traces lack."""
     items = []
-    for line in found.whole.lines:
-        choice, name = found.picks[line.resource], RESOURCES[line.resource.value]
-        instead = _instead(found, line)
-        risk = found.risk.get(line.resource)
+    for line in verdict.whole.lines:
+        choice, name = verdict.picks[line.resource], RESOURCES[line.resource.value]
+        instead = _instead(verdict, line)
+        risk = verdict.risk.get(line.resource)
         sure = choice.better and not instead and risk is not None and risk.state is State.SAFE
         title = f"{name}: {choice.policy}." if choice.policy else f"{name}."
         if instead and choice.policy:
             title = f"If {name if name.isupper() else name.lower()} were steered: {choice.policy}."
         kind = ("circle-check", "ok") if sure else ("info-circle", "info")
         items += [*instead, _reason(*kind, [html.B(title), " ", choice.sentence])]
-        if line.resource in found.risk and found.whole.held_out:
-            items.append(_trust(line.resource, found.risk[line.resource]))
-    if not found.whole.held_out and found.risk:
-        sentence = next(iter(found.risk.values())).sentence
+        if line.resource in verdict.risk and verdict.whole.held_out:
+            items.append(_trust(line.resource, verdict.risk[line.resource]))
+    if not verdict.whole.held_out and verdict.risk:
+        sentence = next(iter(verdict.risk.values())).sentence
         items.append(_reason("alert-triangle", "warn", [html.B("Nothing was tested."), " ", sentence]))
     if (report.get("model") or {}).get("trained_on") == "held_out":
-        sentence = "Its phase model was trained on these very containers, so it may do worse on others."
-        items.append(_reason("info-circle", "info", [html.B("Seen before."), " ", sentence]))
+        sentence = "Its phase model was trained on these containers, so it may perform worse on others."
+        items.append(_reason("info-circle", "info", [html.B("Trained on these."), " ", sentence]))
     items += [
         _reason("info-circle", "info", [html.B(f"{RESOURCES[missing]}."), " Not recorded in these traces."])
         for missing in RESOURCES
         if missing not in report["resources"]
     ]
-    if found.untested and found.whole.held_out:
-        names = _named(found.untested)
-        sentence = f" No container of {names} was held out: not tested, and in no total."
+    if verdict.untested and verdict.whole.held_out:
+        names = _list_first(verdict.untested)
+        sentence = f" No container of {names} was held out: not tested, and not in the totals."
         items.append(_reason("alert-triangle", "warn", [html.B("Not tested."), sentence]))
     return items
 
 
-def _named(names: Sequence[str]) -> str:
-    """The first five of some workloads."""
+def _list_first(names: Sequence[str]) -> str:
+    """The first five names as a list."""
     if len(names) > 5:
         return f"{', '.join(names[:5])} …"
     return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
@@ -411,41 +413,41 @@ def _trust(resource: Resource, risk: Standing) -> html.Li:
     return _reason(picture, kind or "info", text)
 
 
-def _instead(found: Verdict, line: Line) -> list[html.Li]:
-    """That a fixed amount is recommended where the policy would run out of memory, or takes more."""
-    lines = [card.line(line.resource) for card in found.cards]
+def _instead(verdict: Verdict, line: Line) -> list[html.Li]:
+    """The reason to set a fixed amount where the policy runs out of memory or allocates more."""
+    lines = [card.line(line.resource) for card in verdict.cards]
     ways = [each.recommended.way for each in lines if each is not None and each.recommended is not None]
     fixed, keep = ways.count(FIXED), ways.count(KEEP)
     if not fixed + keep:
         return []
     if line.resource is not Resource.MEMORY:
-        return [_fixed_instead(found, line, fixed, len(lines))]
+        return [_fixed_instead(verdict, line, fixed, len(lines))]
     policy = ""
-    if line.steered is not None and found.whole.held_out:
-        killed = within(ran_out(line.steered.found, found.whole.held_out))
+    if line.steered is not None and verdict.whole.held_out:
+        killed = lower_first(ran_out(line.steered.found, verdict.whole.held_out))
         policy = f" With {line.steered.policy}: {killed}"
     which = f" for {fixed:,} of {len(lines):,} workloads" if len(lines) > 1 else ""
     how = f"recommended{which}"
-    if found.whole.held_out < LEAST_UNITS:
+    if verdict.whole.held_out < LEAST_UNITS:
         how = f"proposed{which}, though not shown to be safe"
-    instead = f" a fixed limit is {how}: the highest use in training, plus headroom"
-    stay = f"{keep:,} of {len(lines):,} workloads keep what they have, as a fixed limit would kill, too"
+    instead = f" a fixed limit is {how}: the peak in training plus headroom"
+    stay = f"{keep:,} of {len(lines):,} workloads keep their limits, as a fixed limit would kill, too"
     if len(lines) == 1:
-        stay = "the containers keep what they have, as a fixed limit would kill, too"
+        stay = "the containers keep their limits, as a fixed limit would kill, too"
     parts = [instead.strip()] * bool(fixed) + [stay] * bool(keep)
     text = f" Too little memory kills, so {'; '.join(parts)}.{policy}"
     title = "Memory: fixed limits." if fixed else "Memory: leave it as it is."
     return [_reason("info-circle", "info", [html.B(title), text])]
 
 
-def _fixed_instead(found: Verdict, line: Line, fixed: int, n: int) -> html.Li:
-    """That a fixed amount does better than the policy."""
+def _fixed_instead(verdict: Verdict, line: Line, fixed: int, n: int) -> html.Li:
+    """The reason to set a fixed amount where it performs better than the policy."""
     which = f" for {fixed:,} of {n:,} workloads" if n > 1 else ""
-    how = "recommended" if found.whole.held_out >= LEAST_UNITS else "proposed, though not shown to be safe,"
-    policy = found.picks[line.resource].policy
+    how = "recommended" if verdict.whole.held_out >= LEAST_UNITS else "proposed, though not shown to be safe,"
+    policy = verdict.picks[line.resource].policy
     text = (
-        f" Where {policy} falls short, or takes more than a fixed amount that does not, the fixed amount is "
-        f"{how}{which}. It is never resized."
+        f" A fixed amount is {how}{which}, where {policy} falls short or allocates more than a fixed amount "
+        "that does not. It is never resized."
     )
     return _reason("info-circle", "info", [html.B(f"{RESOURCES[line.resource.value]}: fixed amounts."), text])
 
@@ -454,10 +456,10 @@ def _reason(picture: str, kind: str, text: list[Node]) -> html.Li:
     return html.Li([html.Span(icon(picture), className=kind), html.Span(text)])
 
 
-def phases_card(found: Verdict, view: View, tolerance: float) -> html.Section | None:
+def phases_card(verdict: Verdict, view: View, tolerance: float) -> html.Section | None:
     """The fixed amount of every phase, a row per workload; None without phases."""
     resource = Resource(view.resource)
-    lines = [(each, line) for each in found.cards if (line := each.line(resource)) is not None]
+    lines = [(each, line) for each in verdict.cards if (line := each.line(resource)) is not None]
     phases = sorted({each.phase for _, line in lines for each in line.by_phase}, key=lambda n: (n < 0, n))
     if not phases:
         return None
@@ -467,7 +469,7 @@ def phases_card(found: Verdict, view: View, tolerance: float) -> html.Section | 
     columns += [Column(key, key, lambda each: show(each.amount)) for key in keys]
     rows = [
         (each.name or "all containers", line.fixed and line.fixed.amount, *_by_phase(line, phases))
-        for each, line in lines[:MOST]
+        for each, line in lines[:MAX_WORKLOADS]
     ]
     table = html_table(
         Table("phases", columns, rows),
@@ -479,7 +481,7 @@ def phases_card(found: Verdict, view: View, tolerance: float) -> html.Section | 
         },
         heads=dict(zip(keys, map(phase_badge, phases), strict=True)),
     )
-    cut = f"; the first {MOST} of {len(lines):,} workloads" if len(lines) > MOST else ""
+    cut = f"; the first {MAX_WORKLOADS} of {len(lines):,} workloads" if len(lines) > MAX_WORKLOADS else ""
     return card(
         "Fixed amounts by phase",
         html.Div(table, className="byphase"),
@@ -494,16 +496,16 @@ def _by_phase(line: Line, phases: Sequence[int]) -> list[PhaseAmount | None]:
 
 
 def _phase_cell(at: int, unit: Unit, tolerance: float, row: Sequence[Any]) -> Node:
-    """The amount, with how often it fell short, in red where that is more than tolerated."""
+    """The amount with its time short, in red above the tolerance."""
     each: PhaseAmount | None = row[at]
     if each is None:
         return "–"
-    made = f"from {each.made_from:,} container{'s' if each.made_from != 1 else ''}"
+    basis = f"from {each.made_from:,} container{'s' if each.made_from != 1 else ''}"
     if each.time_short is None:
-        short, title = "not tested", f"{made}; no held-out container was in this phase"
+        short, title = "not tested", f"{basis}; no held-out container was in this phase"
     else:
         short = f"short {format_share(each.time_short)}"
-        title = f"{made}; {'tested on held-out containers' if each.tested else 'not tested on others'}"
+        title = f"{basis}; {'tested on held-out containers' if each.tested else 'not tested on others'}"
     bad = each.tested and each.time_short is not None and each.time_short > tolerance
     return html.Span(
         [amount_of(each.amount, unit), html.Span(short, className=f"small {'bad' if bad else 'ink3'}")],
@@ -514,21 +516,23 @@ def _phase_cell(at: int, unit: Unit, tolerance: float, row: Sequence[Any]) -> No
 _SHOWN_CHARACTERS = 12_000
 
 
-def manifest_card(found: Verdict, result: Result, view: View, choice: Choice) -> html.Section:
+def manifest_card(verdict: Verdict, result: Result, view: View, choice: Choice) -> html.Section:
     """The tabs of formats, and the file in the chosen one."""
     tabs = segments(view, "format", FORMATS, view.form, "Format of the export")
-    body = html.Div([_what(found), *_export(tabs, result, view, choice)], className="stack")
+    body = html.Div([_exported_policies(verdict), *_export(tabs, result, view, choice)], className="stack")
     return card("Set it", body, class_name="setit")
 
 
-def _what(found: Verdict) -> Node:
-    """Which policies are exported."""
+def _exported_policies(verdict: Verdict) -> Node:
+    """The exported policies."""
     chosen = [
-        f"{RESOURCES[resource.value]}: {each.policy}" for resource, each in found.picks.items() if each.policy
+        f"{RESOURCES[resource.value]}: {each.policy}"
+        for resource, each in verdict.picks.items()
+        if each.policy
     ]
     text = (
-        ". A manifest holds one amount for a container’s whole life. Where a policy changes what it gives, "
-        "that is a fixed amount with the same promise, judged on its own."
+        ". A manifest has one amount for a container’s whole life. For a policy that resizes, it is a fixed "
+        "amount with the same risk target, tested separately."
     )
     return html.P([html.B(", ".join(chosen)), text], className="small ink2") if chosen else None
 
@@ -540,7 +544,7 @@ def _export(tabs: Node, result: Result, view: View, choice: Choice) -> list[Node
         return [tabs, notice("warn", error.hint, strong=error.message)]
     tools = _file_tools(results.manifest_address(choice, result, view, view.form))
     long = len(text) > _SHOWN_CHARACTERS
-    cut = "The file is longer than what is shown here; download it for the rest."
+    cut = "This is the beginning of the file; download it for all."
     return [
         html.Div([tabs, tools], className="row between wrap"),
         _manifest(text[:_SHOWN_CHARACTERS] + "\n…" if long else text, view.form),

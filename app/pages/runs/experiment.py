@@ -125,7 +125,7 @@ def _export_menu(info: ExperimentInfo, view: View, selection: Selection, runs: S
 
 
 def _table_address(info: ExperimentInfo, view: View, name: str) -> str:
-    """Where a table of the page is as a file, as it is shown."""
+    """The address of a visible table of the page as a file."""
     return Query(f"/api/experiments/{info.id}/{name}.csv", view.query.values)(experiment=None)
 
 

@@ -174,10 +174,10 @@ def _start(each: Bundled, label: str, kind: str = "small") -> html.Button:
     return button(label, "player-play", kind, **data(act="start", id=each.name, store=ACT))
 
 
-def _bundled_card(found: Sequence[Bundled], anything: bool) -> Node:
+def _bundled_card(experiments: Sequence[Bundled], anything: bool) -> Node:
     name = Column("name", "Experiment", value=lambda each: each.experiment.name)
     table = html_table(
-        Table("bundled", (name, *_ABOUT, _BUTTONS), found),
+        Table("bundled", (name, *_ABOUT, _BUTTONS), experiments),
         "Experiments that come with PhaseDock",
         cells={"name": _bundled_name, "buttons": lambda each: _start(each, "Run")},
         heads={"buttons": unseen("Start")},

@@ -138,7 +138,7 @@ def row(task: TaskInfo, view: View) -> html.Div:
 
 
 def listing(tasks: Sequence[TaskInfo], view: View) -> list[Node]:
-    """All rows, or what to do when there is none."""
+    """The rows of the matching tasks, or an empty state."""
     states = FILTERS[view.state][1]
     matching = [task for task in tasks if states is None or task.state in states]
     if matching:
@@ -218,7 +218,7 @@ _PARAMETERS = (Column("setting", "Setting"), Column("value", "Value"))
 
 
 def detail(task: TaskInfo, view: View) -> list[Node]:
-    """Everything about one task: its live card, its log, and what it was asked to do."""
+    """One task: its live card, its log and its parameters."""
     close = dcc.Link(
         [icon("x"), html.Span("Close", className="sr")],
         href=view.query(task=None),
@@ -266,7 +266,7 @@ def _worker() -> tuple[str, Node]:
 
 
 def _page_digest(tasks: list[TaskInfo], view: View, sentence: str) -> str:
-    """Everything that the page shows, in a few bytes: equal texts need no drawing."""
+    """A digest of the page's content: equal digests need no redraw."""
     rows = [(task.id, task.state, round(task.progress, 3), task.message, task.cancelling) for task in tasks]
     times = [(task_card.time_text(task.created), task_card.timing(task)) for task in tasks]
     text = json.dumps([rows, times, sorted(view.query.values.items()), sentence])

@@ -156,7 +156,7 @@ _LEAVES = {"trash": "traces", "discard": "upload", "separate": "upload", "delete
 
 
 def act(action: dict[str, Any], view: View, refresh: Callable[[View], None]) -> Any:
-    """Do what a button says; returns the search part to go to afterwards."""
+    """Carry out a button's action; returns the search part to go to afterwards."""
     what, target = action["act"], action["id"]
     if what in _OPENS:
         _OPENS[what](target)
@@ -176,7 +176,7 @@ def act(action: dict[str, Any], view: View, refresh: Callable[[View], None]) -> 
 
 
 def _stale_parameters(what: str, target: str, view: View) -> set[str]:
-    """The parameters of the address that stand for what is no longer there."""
+    """The parameters of the address that name something deleted."""
     if what == "discard" and upload_of(view.task) == target:
         return {"task"}
     key = _LEAVES.get(what)

@@ -1,4 +1,4 @@
-"""The list of trace sets and the trash, with what can be done to a set, and what an address shows of them."""
+"""The list of trace sets and the trash, the actions on a set, and the state of the page in its address."""
 
 from __future__ import annotations
 

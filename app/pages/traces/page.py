@@ -188,7 +188,7 @@ def _head(view: View) -> Node:
 
 
 def _adding(view: View) -> list[Node]:
-    """Everything about files that are not trace sets yet."""
+    """The part of the page about files that are not trace sets yet."""
     upload, task = view.upload, view.task or unfinished_import()
     parts: list[Node] = []
     if not upload and not view.is_trash:
@@ -203,7 +203,7 @@ def _adding(view: View) -> list[Node]:
 
 
 def _main(view: View) -> list[Node]:
-    """The lists of what is stored."""
+    """The lists of stored sets."""
     if view.upload:
         return []
     if view.is_trash:
@@ -215,14 +215,14 @@ def _main(view: View) -> list[Node]:
 
 
 def refresh(view: View) -> None:
-    """Redraw the lists; to be called in a callback."""
+    """Redraw the lists; must be called in a callback."""
     set_props("traces-main", {"children": _main(view)})
     set_props("traces-pending", {"children": _pending(view)})
     set_props("traces-head", {"children": _head(view)})
 
 
 def _pending(view: View) -> list[Node]:
-    """The files that wait, except the one that the screen already shows."""
+    """The waiting files, except the visible one."""
     return [] if view.is_trash else pending(view.upload or upload_of(view.task))
 
 
@@ -262,7 +262,7 @@ def register(app: Dash) -> None:
 
 
 def act(action: dict[str, Any] | None, search: str | None) -> Any:
-    """Do what a button of the lists asks for; returns the address to go to."""
+    """Carry out a button's action on the lists; returns the address to go to."""
     view = View.read(Query.parse("", search))
     return actions.act(action, view, refresh) if action else dash.no_update
 
@@ -319,7 +319,7 @@ def choose(trace_set_id: str | None) -> Any:
 
 
 def _address_after_import(task: TaskInfo, view: View) -> Any:
-    """The address of the imported set; where the address has moved on to something else, that is kept."""
+    """The address of the imported set, unless the user has moved on."""
     info = trace_set_of(task)
     if info is not None and view.task == task.id:
         return f"?task={task.id}&traces={info.id}"

@@ -32,7 +32,7 @@ def said(found, report):
 def test_what_was_not_tested_is_in_no_sum_and_saves_nothing_yet(report):
     text = said(verdict(report), report)
     assert text.count("if all are like the one held out") == 1
-    assert text.count("per day, on what it was made from") == 2
+    assert text.count("per day, on its training data") == 2
     assert text.count("Would have saved") + text.count("Would have needed") == 5 + 2
     assert "a fixed limit is proposed for 3 of 3 workloads, though not shown to be safe" in text
     assert "a fixed limit is recommended" not in text
@@ -51,6 +51,6 @@ def test_a_tick_stands_only_before_what_is_safe(report):
 
 def test_that_a_model_has_seen_the_containers_stands_beside_what_it_saves(report):
     seen = {**report, "model": {"trained_on": "held_out"}}
-    sentence = "trained on these very containers, so it may do worse on others"
+    sentence = "trained on these containers, so it may perform worse on others"
     assert sentence in said(verdict(report), seen)
     assert sentence not in said(verdict(report), report)
