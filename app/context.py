@@ -73,8 +73,8 @@ LOCATION: str = next(
 
 def workspace() -> Workspace:
     """The workspace that this web process serves."""
-    opened: Workspace = current_app.extensions[EXTENSION]
-    return opened
+    current: Workspace = current_app.extensions[EXTENSION]
+    return current
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +91,10 @@ class Choice:
 
     def query(self) -> dict[str, str]:
         """The choice as parameters of an address."""
-        named = {
+        parameters = {
             key: info.id for key, info in (("traces", self.traces), ("model", self.model)) if info is not None
         }
-        return named | ({"engine": self.engine} if self.engine else {})
+        return parameters | ({"engine": self.engine} if self.engine else {})
 
 
 def chosen(traces: str | None = None, model: str | None = None) -> Choice:

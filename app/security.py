@@ -81,12 +81,20 @@ def is_address(host: str) -> bool:
 
 def is_same_origin(origin: str, scheme: str, host: str) -> bool:
     """Whether an Origin header names exactly the server that a request was sent to."""
-    named, separator, authority = origin.partition("://")
-    theirs, ours = read_authority(authority), read_authority(host)
-    if not separator or named != scheme or authority != authority.lower() or theirs is None or ours is None:
+    scheme_part, separator, authority = origin.partition("://")
+    origin_authority, host_authority = read_authority(authority), read_authority(host)
+    if (
+        not separator
+        or scheme_part != scheme
+        or authority != authority.lower()
+        or origin_authority is None
+        or host_authority is None
+    ):
         return False
     default = _DEFAULT_PORTS.get(scheme)
-    return theirs.host == ours.host and (theirs.port or default) == (ours.port or default)
+    return origin_authority.host == host_authority.host and (origin_authority.port or default) == (
+        host_authority.port or default
+    )
 
 
 KEY_BYTES = 32
@@ -173,10 +181,10 @@ class Gate:
 
         When listening beyond this machine, a bare IP address is ours too: no DNS name can pretend to be one.
         """
-        named = read_authority(host)
-        if named is None:
+        authority = read_authority(host)
+        if authority is None:
             return False
-        return named.host in self._names or (not self._settings.loopback and is_address(named.host))
+        return authority.host in self._names or (not self._settings.loopback and is_address(authority.host))
 
     def origin_allowed(self, host: str) -> bool:
         """Whether a request that changes something comes from one of our own pages.
@@ -190,8 +198,12 @@ class Gate:
         origin = request.headers.get("Origin")
         if origin is None or is_same_origin(origin, request.scheme, host):
             return True
-        named = read_authority(host)
-        return named is not None and named.host in self._proxy_names and is_same_origin(origin, "https", host)
+        authority = read_authority(host)
+        return (
+            authority is not None
+            and authority.host in self._proxy_names
+            and is_same_origin(origin, "https", host)
+        )
 
     def check(self) -> AnyResponse | None:
         """Turn a request away, send it to the sign-in page, or let it pass (None)."""

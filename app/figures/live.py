@@ -69,9 +69,9 @@ def history_figure(history: History, name: str) -> go.Figure:
     traces: list[go.Scatter] = []
     layout: dict[str, Any] = {"annotations": [], "meta": {"name": name}}
     for row, (title, line, unit) in enumerate((("CPU, cores", "cpu", 1.0), _memory(history)), 1):
-        used, limit = getattr(history, line) / unit, getattr(history, f"{line}_limit") / unit
-        top = _top(used, limit)
-        traces += [_used(ago, used, row, line), _limit(ago, limit, row)]
+        usage, limit = getattr(history, line) / unit, getattr(history, f"{line}_limit") / unit
+        top = _top(usage, limit)
+        traces += [_used(ago, usage, row, line), _limit(ago, limit, row)]
         layout |= _axes(row, title, layout, [0, top])
     loss = history.loss
     traces.append(_loss(ago, loss))
@@ -102,12 +102,12 @@ def _ticks(start: float) -> tuple[list[float], list[str]]:
     ]
 
 
-def _top(used: Any, limit: Any) -> float:
+def _top(usage: Any, limit: Any) -> float:
     """The upper end of an axis: it includes all limits but those that are far above the usage."""
-    finite, allowed = used[np.isfinite(used)], limit[np.isfinite(limit)]
+    finite, allowed = usage[np.isfinite(usage)], limit[np.isfinite(limit)]
     peak = float(finite.max()) if len(finite) else 0.0
-    near = allowed[allowed <= _TALL * peak] if peak else allowed
-    return max(peak, float(near.max()) if len(near) else 0.0) * 1.1 or 1.0
+    near_limits = allowed[allowed <= _TALL * peak] if peak else allowed
+    return max(peak, float(near_limits.max()) if len(near_limits) else 0.0) * 1.1 or 1.0
 
 
 def _axes(row: int, title: str, layout: dict[str, Any], span: list[float]) -> dict[str, Any]:

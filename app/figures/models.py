@@ -105,29 +105,29 @@ def _phases_axis(min_phases: int, max_phases: int) -> dict[str, Any]:
 
 def _names(recommended: int, mark: tuple[int, str] | None) -> dict[int, str]:
     """Labels of the recommended and the marked k; one k may be both."""
-    named = {recommended: f"k = {recommended}"}
+    labels = {recommended: f"k = {recommended}"}
     if mark is not None:
-        named[mark[0]] = f"{named[mark[0]]}, {mark[1]}" if mark[0] in named else mark[1]
-    return named
+        labels[mark[0]] = f"{labels[mark[0]]}, {mark[1]}" if mark[0] in labels else mark[1]
+    return labels
 
 
 def _points(
-    ks: Sequence[int], values: Sequence[float], recommended: int, named: Mapping[int, str]
+    ks: Sequence[int], values: Sequence[float], recommended: int, labels: Mapping[int, str]
 ) -> go.Scatter:
     """The curve: a full dot at the recommended k, an open one at a marked k, small ones elsewhere."""
-    inner = {k: theme.ink("surface") for k in named} | {recommended: theme.ink("accent")}
+    inner = {k: theme.ink("surface") for k in labels} | {recommended: theme.ink("accent")}
     return go.Scatter(
         x=list(ks),
         y=list(values),
         mode="lines+markers+text",
         line={"color": theme.ink("ink"), "width": 1.6},
         marker={
-            "size": [9 if k in named else 5 for k in ks],
+            "size": [9 if k in labels else 5 for k in ks],
             "color": [inner.get(k, theme.ink("ink")) for k in ks],
             "line": {"width": [0 if k == recommended else 1.6 for k in ks], "color": theme.ink("ink")},
             "opacity": 1,
         },
-        text=[named.get(k, "") for k in ks],
+        text=[labels.get(k, "") for k in ks],
         textposition=["top left" if k == max(ks) else "top right" for k in ks],
         textfont={"size": 11, "color": theme.ink("ink")},
         cliponaxis=False,
@@ -149,8 +149,8 @@ def trials(labels: Sequence[str], held_out: Sequence[float], training: Sequence[
     names = [f"{place + 1}. {label}" for place, label in enumerate(labels[:MAX_TRIALS])]
     held_out_errors, training_errors = list(held_out[:MAX_TRIALS]), list(training[:MAX_TRIALS])
     gaps = [
-        _gap(here, there, label)
-        for here, there, label in zip(held_out_errors, training_errors, names, strict=True)
+        _gap(held_out_error, training_error, label)
+        for held_out_error, training_error, label in zip(held_out_errors, training_errors, names, strict=True)
     ]
     marks = [
         _marks("training", training_errors, names, theme.ink("line_strong"), 7),

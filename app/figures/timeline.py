@@ -112,7 +112,7 @@ def names(runs: Runs, yaxis: str, visible_range: tuple[float, float]) -> go.Scat
     """
     begin, end = runs.edges[:-1], runs.edges[1:]
     low, high = np.clip(begin, *visible_range), np.clip(end, *visible_range)
-    wide = (high - low > ROOM_FOR_NAME * (visible_range[1] - visible_range[0])) & (runs.phases >= 0)
+    has_room = (high - low > ROOM_FOR_NAME * (visible_range[1] - visible_range[0])) & (runs.phases >= 0)
     labels = [
         [
             float(a),
@@ -123,9 +123,9 @@ def names(runs: Runs, yaxis: str, visible_range: tuple[float, float]) -> go.Scat
         ]
         for a, b, phase in zip(begin, end, runs.phases, strict=True)
     ]
-    visible_labels = [labels[at] for at in np.flatnonzero(wide)]
+    visible_labels = [labels[at] for at in np.flatnonzero(has_room)]
     return go.Scatter(
-        x=((low + high) / 2)[wide],
+        x=((low + high) / 2)[has_room],
         y=np.full(len(visible_labels), 0.5),
         xaxis="x",
         yaxis=yaxis,

@@ -85,10 +85,10 @@ def _executions(pattern: str, choice: Choice) -> list[SearchHit]:
     hits: list[SearchHit] = []
     for info in sorted(sets, key=lambda each: each.id != chosen):
         names = workspace().traces.summary(info.id)["execution"]
-        here = choice if info.id == chosen else Choice(info, None)
+        hit_choice = choice if info.id == chosen else Choice(info, None)
         kind = "execution" if info.id == chosen else f"in {info.name}"
         hits += [
-            SearchHit("timeline", name, kind, address("/phases", here, execution=name))
+            SearchHit("timeline", name, kind, address("/phases", hit_choice, execution=name))
             for name in names[names.str.contains(pattern, case=False, regex=False)].head(_OF_A_SET)
         ]
     return hits
@@ -104,8 +104,8 @@ def register(app: Dash, pages: Sequence[Page], choice_of: Callable[[str | None],
         State(LOCATION, "search"),
         prevent_initial_call=True,
     )
-    def find(text: str | None, opened: bool, search: str | None) -> Node:
-        return results(find_hits(text or "", pages, choice_of(search))) if opened else dash.no_update
+    def find(text: str | None, is_open: bool, search: str | None) -> Node:
+        return results(find_hits(text or "", pages, choice_of(search))) if is_open else dash.no_update
 
     app.clientside_callback(
         ClientsideFunction("shell", "openSearch"),

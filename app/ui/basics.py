@@ -49,9 +49,9 @@ class _Sized(Protocol):
     def n_samples(self) -> int: ...
 
 
-def contents(of: _Sized, between: str = ", ") -> str:
+def contents(counted: _Sized, between: str = ", ") -> str:
     """The contents of a trace set: ``1 execution, 1,200 samples``."""
-    return f"{plural(of.n_executions, 'execution')}{between}{plural(of.n_samples, 'sample')}"
+    return f"{plural(counted.n_executions, 'execution')}{between}{plural(counted.n_samples, 'sample')}"
 
 
 def icon(name: str, size: str = "") -> html.Span:
@@ -139,8 +139,8 @@ def opener(label: str) -> dict[str, Any]:
 def phase_badge(phase: int) -> html.Span:
     """A phase's name on its colour."""
     number = 0 if phase < 0 else phase % 8 + 1
-    again = " again" if phase >= 8 else ""
-    return html.Span(phase_name(phase), className=f"phase p{number}{again}")
+    hatch = " again" if phase >= 8 else ""
+    return html.Span(phase_name(phase), className=f"phase p{number}{hatch}")
 
 
 def state_badge(word: str, kind: str = "", icon_name: str | None = None) -> html.Span:

@@ -27,9 +27,9 @@ def engine_named(name: str | None) -> EngineInfo | None:
     demo comes last, so it is the default only where no real engine is ready.
     """
     engines = workspace().live.engines.all()
-    named = next((each for each in engines if each.name == name), None)
+    requested = next((each for each in engines if each.name == name), None)
     ready = next((each for each in engines if each.state is EngineState.READY), None)
-    return named or ready or next(iter(engines), None)
+    return requested or ready or next(iter(engines), None)
 
 
 def is_demo(engine: EngineInfo) -> bool:

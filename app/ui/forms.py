@@ -126,8 +126,8 @@ def _trace_sets() -> list[Any]:
 
 def _provisioning() -> list[Any]:
     """Policies that can be attached to running containers, by family."""
-    able = [each for _, each in POLICIES.items() if not each.foresight]
-    grouped = {name: [each.name for each in able if each.kind in kinds] for name, kinds in FAMILIES.items()}
+    usable = [each for _, each in POLICIES.items() if not each.foresight]
+    grouped = {name: [each.name for each in usable if each.kind in kinds] for name, kinds in FAMILIES.items()}
     return [{"group": family, "items": names} for family, names in grouped.items() if names]
 
 
@@ -227,6 +227,6 @@ def numbers(text: str, label: str, kind: type[float] = float) -> list[float]:
     except ValueError:
         entries = []
     if not entries:
-        what = "whole numbers" if kind is int else "numbers"
-        raise InputError(f"{label} cannot be “{text}”.", f"Enter {what} separated by commas.")
+        kind_words = "whole numbers" if kind is int else "numbers"
+        raise InputError(f"{label} cannot be “{text}”.", f"Enter {kind_words} separated by commas.")
     return entries

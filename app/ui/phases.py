@@ -258,8 +258,13 @@ def execution_rows(trace_set_id: str, model_id: str, dwell: float = 0.0) -> str:
     """
     labelling, prints = load_labelling(trace_set_id, model_id, dwell)
     space = workspace()
-    table, strange = space.traces.summary(trace_set_id), space.labels.strange_shares(trace_set_id, model_id)
-    return cached(lambda: orjson.dumps(_rows(table, labelling, strange.tolist())).decode(), "rows", *prints)
+    table, strange_shares = (
+        space.traces.summary(trace_set_id),
+        space.labels.strange_shares(trace_set_id, model_id),
+    )
+    return cached(
+        lambda: orjson.dumps(_rows(table, labelling, strange_shares.tolist())).decode(), "rows", *prints
+    )
 
 
 def execution_names(trace_set_id: str) -> list[str]:
@@ -280,19 +285,19 @@ def titles(names: Sequence[str]) -> list[tuple[str, str]]:
     return [(name, "") for name in names]
 
 
-def _rows(table: pd.DataFrame, labelling: Labelling, strange: Sequence[float]) -> list[dict[str, Any]]:
+def _rows(table: pd.DataFrame, labelling: Labelling, strange_shares: Sequence[float]) -> list[dict[str, Any]]:
     groups = attributes(table)
     parts = [table[name].astype(str).tolist() for name in groups[:2]]
     notes = [" · ".join(values) for values in zip(*parts, strict=True)] if parts else [""] * len(table)
     seconds, runs = table["duration_s"].tolist(), np.diff(labelling.run_offsets).tolist()
-    called = titles(table["execution"].tolist())
+    split_names = titles(table["execution"].tolist())
     rows = []
     for place, (name, note, strip) in enumerate(
         zip(table["execution"], notes, strips(labelling), strict=True)
     ):
-        title, folder = called[place]
+        title, folder = split_names[place]
         segments = f"{runs[place]:,} segment{'' if runs[place] == 1 else 's'}"
-        share = strange[place]
+        share = strange_shares[place]
         unfamiliar = f"unfamiliar, {format_share(share)}" if share > MAX_STRANGE_SHARE else ""
         rows.append(
             {

@@ -97,10 +97,10 @@ def address_of(link: ResultLink) -> str | None:
     return Query(f"/{link.page}", {_NAMES.get(name, name): value for name, value in values.items()})()
 
 
-def _comparison(about: Mapping[str, Any]) -> dict[str, Any] | None:
+def _comparison(params: Mapping[str, Any]) -> dict[str, Any] | None:
     """The settings of a comparison as parameters of an address; None if they are invalid."""
     try:
-        question = Question.from_dict(about)
+        question = Question.from_dict(params)
     except (PhaseDockError, KeyError):
         return None
     chosen = {"trace_set": question.trace_set, "model": question.model}
@@ -417,20 +417,20 @@ def register(app: Dash) -> None:
         State(_part("seen", MATCH), "id"),
         prevent_initial_call=True,
     )
-    def follow(_tick: int, last_seen: list[Any], where: dict[str, str]) -> tuple[Any, ...]:
-        head, status, outcome, figure, now_seen, ended = refresh(where["name"], last_seen)
+    def follow(_tick: int, last_seen: list[Any], card_id: dict[str, str]) -> tuple[Any, ...]:
+        head, status, outcome, figure, now_seen, has_ended = refresh(card_id["name"], last_seen)
         if figure is not dash.no_update:
-            set_props(figure_id(where["name"]), {"data": figure})
-        if ended:
-            set_props("changed", {"data": where["name"]})
-        return head, status, outcome, now_seen, ended
+            set_props(figure_id(card_id["name"]), {"data": figure})
+        if has_ended:
+            set_props("changed", {"data": card_id["name"]})
+        return head, status, outcome, now_seen, has_ended
 
 
 _ACTIVE = (TaskState.QUEUED, TaskState.RUNNING)
 _LOOK_BACK = 100
 
 
-def tasks_of(kind: str, about: Mapping[str, object], task_id: str | None = None) -> list[TaskInfo]:
+def tasks_of(kind: str, params: Mapping[str, object], task_id: str | None = None) -> list[TaskInfo]:
     """The tasks to show: the requested one, else all under way, else the last that ended."""
     tasks = workspace().tasks
     if task_id:
@@ -440,12 +440,12 @@ def tasks_of(kind: str, about: Mapping[str, object], task_id: str | None = None)
             chosen = None
         if chosen is not None and chosen.kind == kind:
             return [chosen]
-    mine = [
+    matching = [
         task
         for task in tasks.list(_LOOK_BACK)
-        if task.kind == kind and all(task.params.get(name) == value for name, value in about.items())
+        if task.kind == kind and all(task.params.get(name) == value for name, value in params.items())
     ]
-    return [task for task in mine if task.state in _ACTIVE] or mine[:1]
+    return [task for task in matching if task.state in _ACTIVE] or matching[:1]
 
 
 def panel(tasks: list[TaskInfo], icon_name: str, title: str, text: str) -> list[Node]:

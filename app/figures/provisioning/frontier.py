@@ -127,14 +127,14 @@ def _line(part: str) -> dict[str, Any]:
 def spread_apart(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """Move positions apart until neighbours are at least `gap` apart; the order stays."""
     order = sorted(range(len(places)), key=lambda i: places[i])
-    moved = [min(max(place, low), high) for place in places]
-    for before, here in pairwise(order):
-        moved[here] = max(moved[here], moved[before] + gap)
+    positions = [min(max(place, low), high) for place in places]
+    for before, at in pairwise(order):
+        positions[at] = max(positions[at], positions[before] + gap)
     limit = high
-    for here in reversed(order):
-        moved[here] = min(moved[here], limit)
-        limit = moved[here] - gap
-    return moved
+    for at in reversed(order):
+        positions[at] = min(positions[at], limit)
+        limit = positions[at] - gap
+    return positions
 
 
 def _within(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

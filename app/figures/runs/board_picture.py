@@ -41,10 +41,14 @@ def board_picture(title: str, heads: Sequence[str], rows: Sequence[PictureRow], 
     texts += [_text(places[at], -0.8, head, colour="ink3", right=at > 0) for at, head in enumerate(heads)]
     for at, row in enumerate(rows):
         for column, cell in enumerate(row.cells):
-            sure = column == 1 and row.kind != "open"
+            is_significant = column == 1 and row.kind != "open"
             texts.append(
                 _text(
-                    places[column], at, cell, colour=_COLOURS[row.kind] if sure else "ink", right=column > 0
+                    places[column],
+                    at,
+                    cell,
+                    colour=_COLOURS[row.kind] if is_significant else "ink",
+                    right=column > 0,
                 )
             )
     rules = [_rule(0, width, at - 0.5, at - 0.5, "line", 1) for at in range(len(rows))]

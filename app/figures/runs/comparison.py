@@ -264,14 +264,14 @@ def bars_by_policy(jobs: Sequence[str], arms: Sequence[tuple[ArmStyle, Seconds]]
     for at, job in enumerate(jobs):
         marker = {"color": theme.ink(_SHADES[at % len(_SHADES)])}
         trace = _job_bars(titles, [seconds[at] for _, seconds in arms], job, marker)
-        named = {
+        text_options = {
             "text": [job] * len(titles),
             "textposition": "outside",
             "textangle": -90,
             "cliponaxis": False,
             "constraintext": "none",
         }
-        figure.add_trace(trace.update(**named, textfont={"size": 10, "color": theme.ink("ink3")}))
+        figure.add_trace(trace.update(**text_options, textfont={"size": 10, "color": theme.ink("ink3")}))
     tops = [value for _, seconds in arms for value in seconds if value is not None]
     figure.update_yaxes(range=[0, max(tops, default=1.0) * 1.25])
     return figure

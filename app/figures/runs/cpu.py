@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 def time_frame(height: int, end: float, *, start: float = 0.0, **more: Any) -> go.Layout:
     """The layout of a figure over a run's clock, which is read and not zoomed."""
     axis = theme.time_axis(start, end, unifiedhovertitle={"text": "%{x:.0f} s"}) | {"fixedrange": True}
-    usual = {
+    defaults = {
         "margin": {"l": 36, "r": 14, "t": 8, "b": 26},
         "dragmode": False,
         "xaxis": axis | more.pop("xaxis", {}),
         "meta": {"time_axis": True, "full": [start, end]},
     }
-    return theme.frame(height, **usual | more)
+    return theme.frame(height, **defaults | more)
 
 
 def row_axes(figure: go.Figure, titles: Sequence[str], top: float, gap: float = 0.26) -> list[str]:

@@ -100,11 +100,11 @@ def used_share(series: Mapping[str, Any]) -> float | None:
     """The share of all workers' cores that was used from the first arrival to the last end."""
     bounds = edges(series)
     cores = sum(float(lines["capacity"]) for lines in series["workers"].values())
-    offered = cores * float(bounds[-1] - bounds[0])
-    used = sum(
+    capacity_time = cores * float(bounds[-1] - bounds[0])
+    used_time = sum(
         float((np.nan_to_num(line(series, job, "cpu")) * np.diff(bounds)).sum()) for job in series["jobs"]
     )
-    return used / offered if offered > 0 else None
+    return used_time / capacity_time if capacity_time > 0 else None
 
 
 def total_limits(series: Mapping[str, Any]) -> FloatArray:

@@ -50,13 +50,13 @@ def worker_lanes(series: Mapping[str, Any], end: float, height: int | None = Non
         return _counts(series, end)
     offsets, total = _offsets(lanes)
     figure = go.Figure(layout=_lanes_layout(lanes, offsets, total, end, height))
-    placed = [stay for stay in all_stays if not stay.moved]
-    moved = [stay for stay in all_stays if stay.moved and not stay.rebalanced]
-    evened = [stay for stay in all_stays if stay.rebalanced]
-    figure.add_trace(_stay_bars(placed, offsets, "placed at arrival", {"color": theme.WARM_UP["light"]}))
-    figure.add_trace(_stay_bars(moved, offsets, "after migration", {"color": theme.ink("accent")}))
-    if evened:
-        figure.add_trace(_stay_bars(evened, offsets, "after rebalancing", _hatch(theme.ink("accent"))))
+    arrivals = [stay for stay in all_stays if not stay.moved]
+    migrations = [stay for stay in all_stays if stay.moved and not stay.rebalanced]
+    rebalancings = [stay for stay in all_stays if stay.rebalanced]
+    figure.add_trace(_stay_bars(arrivals, offsets, "placed at arrival", {"color": theme.WARM_UP["light"]}))
+    figure.add_trace(_stay_bars(migrations, offsets, "after migration", {"color": theme.ink("accent")}))
+    if rebalancings:
+        figure.add_trace(_stay_bars(rebalancings, offsets, "after rebalancing", _hatch(theme.ink("accent"))))
     for trace in _arrows(all_stays, offsets):
         figure.add_trace(trace)
     return figure
@@ -129,16 +129,21 @@ def _stay_bars(
 
 def _arrows(all_stays: Sequence[Stay], offsets: Mapping[str, float]) -> list[go.Scatter]:
     """Solid arrows of migrations, dotted ones of rebalancing."""
-    return [*_move_lines(all_stays, offsets, evened=False), *_move_lines(all_stays, offsets, evened=True)]
+    return [
+        *_move_lines(all_stays, offsets, rebalanced=False),
+        *_move_lines(all_stays, offsets, rebalanced=True),
+    ]
 
 
-def _move_lines(all_stays: Sequence[Stay], offsets: Mapping[str, float], *, evened: bool) -> list[go.Scatter]:
+def _move_lines(
+    all_stays: Sequence[Stay], offsets: Mapping[str, float], *, rebalanced: bool
+) -> list[go.Scatter]:
     x: list[float | None] = []
     y: list[float | None] = []
     symbols: list[str] = []
     before: dict[str, Stay] = {}
     for stay in all_stays:
-        if stay.moved and stay.rebalanced is evened:
+        if stay.moved and stay.rebalanced is rebalanced:
             last = before[stay.job]
             start, stop = offsets[last.worker] + last.lane, offsets[stay.worker] + stay.lane
             x += [last.end, stay.start, None]
@@ -154,10 +159,10 @@ def _move_lines(all_stays: Sequence[Stay], offsets: Mapping[str, float], *, even
             x=x,
             y=y,
             mode="lines+markers",
-            line={"color": ink, "width": 1.2, "dash": "2px,2px" if evened else "solid"},
+            line={"color": ink, "width": 1.2, "dash": "2px,2px" if rebalanced else "solid"},
             marker={"color": ink, "symbol": symbols, "size": sizes},
             hoverinfo="skip",
-            name="rebalancing" if evened else "migration",
+            name="rebalancing" if rebalanced else "migration",
         )
     ]
 
@@ -258,17 +263,17 @@ def lives(series: Mapping[str, Any], jobs: Sequence[str], end: float, time: floa
     rows = {job: at for at, job in enumerate(visible_jobs)}
     all_spans = [span for span in spans(series, visible_jobs) if span.end - span.start > 0]
     for state in STATES:
-        mine = [span for span in all_spans if span.state == state]
-        if mine:
-            figure.add_trace(_state_bars(mine, rows, state, words=len(visible_jobs) <= _WORDS))
-    ended = endings(series, visible_jobs)
-    figure.add_trace(_ends(ended, rows))
+        state_spans = [span for span in all_spans if span.state == state]
+        if state_spans:
+            figure.add_trace(_state_bars(state_spans, rows, state, words=len(visible_jobs) <= _WORDS))
+    ends = endings(series, visible_jobs)
+    figure.add_trace(_ends(ends, rows))
     due = {job: series["jobs"][job].get("due") for job in visible_jobs if job in series["jobs"]}
     due = {job: at for job, at in due.items() if at is not None}
     if due:
-        figure.add_trace(_deadlines(due, ended, rows))
-    if time is not None and (foreseen := expected_ends(series, visible_jobs, time)):
-        figure.add_trace(_expected_marks(foreseen, rows))
+        figure.add_trace(_deadlines(due, ends, rows))
+    if time is not None and (expected := expected_ends(series, visible_jobs, time)):
+        figure.add_trace(_expected_marks(expected, rows))
     return figure
 
 
@@ -315,7 +320,7 @@ def _state_bars(state_spans: Sequence[Span], rows: Mapping[str, int], state: str
 def _ends(ends: Sequence[End], rows: Mapping[str, int]) -> go.Scatter:
     """A tick where a job was done, a cross where it failed or was refused."""
     ink = theme.ink("ink")
-    few = len(rows) <= _NAMED
+    has_names = len(rows) <= _NAMED
     symbols = ["line-ns" if each.state == "done" else "x-thin" for each in ends]
     return go.Scatter(
         x=[each.time for each in ends],
@@ -324,7 +329,7 @@ def _ends(ends: Sequence[End], rows: Mapping[str, int]) -> go.Scatter:
         mode="markers",
         marker={
             "symbol": symbols,
-            "size": 9 if few else 4,
+            "size": 9 if has_names else 4,
             "color": ink,
             "line": {"color": ink, "width": 1.2},
         },
@@ -335,9 +340,9 @@ def _ends(ends: Sequence[End], rows: Mapping[str, int]) -> go.Scatter:
     )
 
 
-def _deadlines(due: Mapping[str, float], ended: Sequence[End], rows: Mapping[str, int]) -> go.Scatter:
+def _deadlines(due: Mapping[str, float], ends: Sequence[End], rows: Mapping[str, int]) -> go.Scatter:
     """A long tick at each deadline, red where the job was not done by then."""
-    by = {each.job: each for each in ended}
+    by = {each.job: each for each in ends}
     words, colours = [], []
     for job, at in due.items():
         end = by.get(job)
@@ -347,7 +352,7 @@ def _deadlines(due: Mapping[str, float], ended: Sequence[End], rows: Mapping[str
         )
         words.append(f"{job}: deadline at {format_duration(at)}{late}")
         colours.append(theme.ink("bad" if missed else "ok" if end is not None else "ink"))
-    few = len(rows) <= _NAMED
+    has_names = len(rows) <= _NAMED
     return go.Scatter(
         x=list(due.values()),
         y=[rows[job] for job in due],
@@ -355,9 +360,9 @@ def _deadlines(due: Mapping[str, float], ended: Sequence[End], rows: Mapping[str
         mode="markers",
         marker={
             "symbol": "line-ns",
-            "size": 14 if few else 5,
+            "size": 14 if has_names else 5,
             "color": colours,
-            "line": {"color": colours, "width": 2.5 if few else 1.5},
+            "line": {"color": colours, "width": 2.5 if has_names else 1.5},
         },
         customdata=words,
         hovertemplate="%{customdata}<extra></extra>",
@@ -403,9 +408,9 @@ def _waiting(series: Mapping[str, Any], waits: FloatArray) -> go.Scatter:
 def _lives_layout(
     jobs: Sequence[str], end: float, height: int, foot: float, most_waiting: float, time: float | None
 ) -> go.Layout:
-    named = len(jobs) <= _NAMED
-    longest = min(max((len(job) for job in jobs), default=0), 16) if named else 0
-    below = "" if named else f", {len(jobs):,} by arrival"
+    has_names = len(jobs) <= _NAMED
+    longest = min(max((len(job) for job in jobs), default=0), 16) if has_names else 0
+    below = "" if has_names else f", {len(jobs):,} by arrival"
     return time_frame(
         height,
         end,
@@ -423,8 +428,8 @@ def _lives_layout(
         yaxis2=theme.axis(
             domain=[0.0, foot],
             range=[max(len(jobs), 1) - 0.4, -0.6],
-            tickvals=list(range(len(jobs))) if named else [],
-            ticktext=[job if len(job) <= 16 else f"{job[:15]}…" for job in jobs] if named else [],
+            tickvals=list(range(len(jobs))) if has_names else [],
+            ticktext=[job if len(job) <= 16 else f"{job[:15]}…" for job in jobs] if has_names else [],
             tickfont={"size": 10, "color": theme.ink("ink3")},
             ticklabelstandoff=4,
             fixedrange=True,
@@ -502,5 +507,5 @@ def _bands_layout(jobs: Sequence[str], end: float) -> go.Layout:
 
 
 def _scale(names: Sequence[str]) -> list[list[Any]]:
-    nothing = [[0, theme.ink("line")], [1, theme.ink("line")]]
-    return theme.flat_scale([colour_of(name, names) for name in names]) or nothing
+    no_labels = [[0, theme.ink("line")], [1, theme.ink("line")]]
+    return theme.flat_scale([colour_of(name, names) for name in names]) or no_labels

@@ -52,7 +52,7 @@ def _one(view: LiveView, container: str) -> list[Node]:
     return show(row.name, limit.window(view, container, control=control), _BIG)
 
 
-def _ask_release(view: LiveView, _of: str) -> list[Node]:
+def _ask_release(view: LiveView, _target: str) -> list[Node]:
     changed = [row.name for row in view.rows if row.held]
     attached = view.attached
     parts: list[Node] = []
@@ -84,43 +84,43 @@ def released_words(released: ReleaseResult) -> tuple[str, str, str]:
     return kind, title, " ".join(text) or "Each has its original limits again."
 
 
-def _release(view: LiveView, _of: str) -> None:
+def _release(view: LiveView, _target: str) -> None:
     close()
     kind, title, text = released_words(workspace().live.limits.release(view.engine.name))
     notify(text, kind, title=title)
 
 
-def _undo(view: LiveView, of: str) -> None:
-    change = workspace().live.limits.undo(view.engine.name, of)
+def _undo(view: LiveView, target: str) -> None:
+    change = workspace().live.limits.undo(view.engine.name, target)
     close()
     notify(limit.changed_words(change), "ok", title=f"The limits of {change.container} are restored.")
 
 
-def _pick(view: LiveView, of: str) -> list[Node] | None:
-    name = next((row.name for row in view.foreign if row.id == of), of[:12])
+def _pick(view: LiveView, target: str) -> list[Node] | None:
+    name = next((row.name for row in view.foreign if row.id == target), target[:12])
     if is_control(view.attached):
         text = f"{name} does not carry the label. The attached policy will set its limits from now on."
         buttons = [
             button("Cancel", None, "", **does("close")),
-            button(f"Select {name}", "plus", "primary", **does("pick-now", of)),
+            button(f"Select {name}", "plus", "primary", **does("pick-now", target)),
         ]
         return show(f"Select {name}?", [html.P(text), html.Div(buttons, className="row ends")])
-    _pick_now(view, of)
+    _pick_now(view, target)
     return None
 
 
-def _pick_now(view: LiveView, of: str) -> None:
-    name = next((row.name for row in view.foreign if row.id == of), of[:12])
-    workspace().live.limits.pick(view.engine.name, of)
+def _pick_now(view: LiveView, target: str) -> None:
+    name = next((row.name for row in view.foreign if row.id == target), target[:12])
+    workspace().live.limits.pick(view.engine.name, target)
     close()
-    undo = button("Undo", "arrow-back-up", "small", **does("unpick", of))
+    undo = button("Undo", "arrow-back-up", "small", **does("unpick", target))
     words = html.Span("Nothing has changed yet; its limits may be changed from now on.")
     notify(html.Div([words, undo], className="row between"), "info", title=f"{name} is selected.")
 
 
-def _unpick(view: LiveView, of: str) -> None:
-    name = next((row.name for row in view.rows if row.id == of), of[:12])
-    workspace().live.limits.unpick(view.engine.name, of)
+def _unpick(view: LiveView, target: str) -> None:
+    name = next((row.name for row in view.rows if row.id == target), target[:12])
+    workspace().live.limits.unpick(view.engine.name, target)
     notify(
         "It has its original limits, and PhaseDock no longer changes them.",
         "ok",
@@ -128,49 +128,49 @@ def _unpick(view: LiveView, of: str) -> None:
     )
 
 
-def _detach(view: LiveView, _of: str) -> None:
+def _detach(view: LiveView, _target: str) -> None:
     words = policy.detached_words(view)
     attached = view.attached
     workspace().live.policies.detach(view.engine.name)
     notify(words, "ok", title=f"{display_name(attached.policy) if attached else 'The policy'} is detached.")
 
 
-def _stop_recording(view: LiveView, _of: str) -> None:
+def _stop_recording(view: LiveView, _target: str) -> None:
     task = workspace().live.recordings.stop(view.engine.name)
     set_props("changed", {"data": f"recorded {task}"})
     notify(record.stopped(task), "ok", title="The recording has ended.")
 
 
-def _job_form(view: LiveView, _of: str) -> list[Node]:
+def _job_form(view: LiveView, _target: str) -> list[Node]:
     return show("Submit a job", job_form(demo=is_demo(view.engine)), _BIG)
 
 
-def _job_cancel(view: LiveView, of: str) -> list[Node] | None:
-    job = workspace().live.queue.find(view.engine.name, of)
+def _job_cancel(view: LiveView, target: str) -> list[Node] | None:
+    job = workspace().live.queue.find(view.engine.name, target)
     if job.state is QueueState.WAITING:
-        _job_cancel_now(view, of)
+        _job_cancel_now(view, target)
         return None
     return show(f"End {job.name}?", queue.ask_cancel(job))
 
 
-def _job_cancel_now(view: LiveView, of: str) -> None:
-    job = workspace().live.queue.cancel(view.engine.name, of)
+def _job_cancel_now(view: LiveView, target: str) -> None:
+    job = workspace().live.queue.cancel(view.engine.name, target)
     close()
     text = "Its container is being ended and removed." if job.cancelling else "It is off the queue."
     notify(text, "ok", title=f"{job.name} is cancelled.")
 
 
-def _job_remove(view: LiveView, of: str) -> None:
+def _job_remove(view: LiveView, target: str) -> None:
     live = workspace().live.queue
-    job = live.find(view.engine.name, of)
-    live.remove(view.engine.name, of)
+    job = live.find(view.engine.name, target)
+    live.remove(view.engine.name, target)
     notify("Its container and its folder are removed as well.", "ok", title=f"{job.name} is off the list.")
 
 
 def _job_moved(by: int) -> Callable[[LiveView, str], None]:
-    def move(view: LiveView, of: str) -> None:
+    def move(view: LiveView, target: str) -> None:
         live = workspace().live.queue
-        live.set_priority(view.engine.name, of, live.find(view.engine.name, of).priority + by)
+        live.set_priority(view.engine.name, target, live.find(view.engine.name, target).priority + by)
 
     return move
 
@@ -184,7 +184,7 @@ def set_limit(engine: str, container: str, cores: float | None, memory: float | 
     notify(html.Div([words, undo], className="row between"), "ok", title=f"{change.container} changed.")
 
 
-def _take_control(view: LiveView, _of: str) -> list[Node] | None:
+def _take_control(view: LiveView, _target: str) -> list[Node] | None:
     """Ask for confirmation before a watching policy takes control, with its savings so far."""
     attached = view.attached
     if attached is None or is_control(attached):
@@ -202,7 +202,7 @@ def _take_control(view: LiveView, _of: str) -> list[Node] | None:
     return show(title, policy.confirmation(view, attached.policy, waiting))
 
 
-def _teach(view: LiveView, _of: str) -> None:
+def _teach(view: LiveView, _target: str) -> None:
     """Train the attached policy's model on the containers unfamiliar to it."""
     attached = view.attached
     evidence = None if attached is None else attached.evidence

@@ -35,11 +35,11 @@ _LATE = "late"
 def panel(queue: Queue, now: float) -> Node:
     """The card of the deadlines at a moment; None where no job has one."""
     over = [job for job in queue.jobs or () if job.state.over and job.spec.deadline is not None][:_OVER]
-    going_on = sorted(
+    active = sorted(
         (job for job in queue.active if job.spec.deadline is not None),
         key=lambda job: (job.spec.deadline, job.name),
     )
-    jobs = [*going_on, *over]
+    jobs = [*active, *over]
     if not jobs:
         return None
     axis = _Axis.of(jobs)
@@ -57,7 +57,7 @@ def panel(queue: Queue, now: float) -> Node:
             **span,
             **aria(label="Deadlines, scrolls"),
         ),
-        note=_note(going_on, now),
+        note=_note(active, now),
         tools=[_key()],
         flush=True,
         class_name="duecard",
@@ -193,16 +193,16 @@ def _verdict(job: QueuedJob, now: float) -> tuple[str, str, list[Any]]:
         return _outcome(job, until, due)
     if job.overdue(now):
         return "bad", "overdue", due
-    plain = ("ok", "guaranteed") if job.promised else ("", "no guarantee")
+    badge = ("ok", "guaranteed") if job.promised else ("", "no guarantee")
     if stands is None or stands.ends is None:
-        return (*plain, due)
+        return (*badge, due)
     spare = until - stands.ends
     more = [*due, ", expected ", time_element(stands.ends), _spare(spare)]
     if _is_late(stands) or (spare < 0 and not job.promised):
         return "bad", "will be late", more
     if spare < 0 or (stands.latest is not None and stands.latest > until):
         return "warn", "at risk", more
-    return (*plain, more)
+    return (*badge, more)
 
 
 def _outcome(job: QueuedJob, until: float, due: list[Any]) -> tuple[str, str, list[Any]]:

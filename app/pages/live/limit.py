@@ -148,11 +148,11 @@ def quantity(text: str | None, label: str) -> float | None:
 
     Raises InputError if it is not a number above 0.
     """
-    written = (text or "").strip().replace(",", ".")
-    if not written:
+    entered = (text or "").strip().replace(",", ".")
+    if not entered:
         return None
     try:
-        value = float(written)
+        value = float(entered)
     except ValueError:
         value = float("nan")
     if not 0 < value < float("inf"):

@@ -84,9 +84,9 @@ def table(
 ) -> dict[str, Any]:
     """Several lines of several histories, in the form that the page's script reads."""
     lines_of = list(histories)
-    nothing = np.full(count, np.nan, np.float32)
+    empty_line = np.full(count, np.nan, np.float32)
     lines = {
-        name: [nothing if each is None else bucketed(each, name, first, count, width) for each in lines_of]
+        name: [empty_line if each is None else bucketed(each, name, first, count, width) for each in lines_of]
         for name in names
     }
     return {"first": first, "width": width, **lines}
@@ -236,7 +236,7 @@ def panels_of(
 ) -> dict[str, str]:
     """The signatures of the panels that the server draws; arguments as for `notices`."""
     values = signatures(view, control=control, working=working, beside=beside, queue=queue)
-    return {name: digest(what) for name, what in values.items()}
+    return {name: digest(content) for name, content in values.items()}
 
 
 blueprint = Blueprint("live", __name__)

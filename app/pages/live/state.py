@@ -106,9 +106,9 @@ class LiveAddress(PageState):
         return {"engine": engine_named(query.get("engine")), "model": model}
 
 
-def does(act: str, of: str = "") -> dict[str, Any]:
+def does(act: str, target: str = "") -> dict[str, Any]:
     """The action that a button of the page requests, as its attributes."""
-    return data(act=act, id=of, store=ACT)
+    return data(act=act, id=target, store=ACT)
 
 
 def list_badge(label: str) -> html.Span:
@@ -167,8 +167,8 @@ def without_stands(queue: Queue) -> Queue:
 
 def capabilities(view: LiveView, queue: Queue = NO_QUEUE) -> dict[str, bool]:
     """Which buttons of the forms can do something now, by their ids."""
-    there = bool(view.rows)
-    return {"live-record-start": there, "live-attach": there or bool(queue.active)}
+    has_containers = bool(view.rows)
+    return {"live-record-start": has_containers, "live-attach": has_containers or bool(queue.active)}
 
 
 def attached_signature(attached: AttachedPolicy, now: float) -> tuple[Any, ...]:

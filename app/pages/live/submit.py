@@ -87,13 +87,13 @@ def outlook(engine: str, entered: dict[str, Any], zone: str) -> Node:
     """Whether a deadline can be met, with which cores and preemptions, or why that is unknown."""
     chosen, wrong = read(JobSettings, entered)
     if chosen is None:
-        which = ", ".join(spec.label for spec in describe(JobSettings) if spec.name in wrong)
-        return notice("plain", f"Correct {which} to see whether the deadline can be met.")
+        wrong_fields = ", ".join(spec.label for spec in describe(JobSettings) if spec.name in wrong)
+        return notice("plain", f"Correct {wrong_fields} to see whether the deadline can be met.")
     try:
         answer = workspace().live.queue.ask(engine, entered, zone)
     except JobNotAccepted as refused:
-        named = {spec.name: spec.label for spec in describe(JobSettings)}
-        text = " ".join(f"{named[name]}: {sentence}" for name, sentence in refused.fields.items())
+        labels = {spec.name: spec.label for spec in describe(JobSettings)}
+        text = " ".join(f"{labels[name]}: {sentence}" for name, sentence in refused.fields.items())
         return notice("plain", text)
     except PhaseDockError as error:
         return problem(error)

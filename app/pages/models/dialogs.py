@@ -81,10 +81,10 @@ def rename(model_id: str, name: str) -> None:
     InputError
         If the name is empty or too long.
     """
-    called = name.strip()
-    if not 1 <= len(called) <= LONGEST_NAME:
+    new_name = name.strip()
+    if not 1 <= len(new_name) <= LONGEST_NAME:
         raise InputError("The model needs a name.", f"Use 1 to {LONGEST_NAME} characters.")
-    workspace().models.rename(model_id, called)
+    workspace().models.rename(model_id, new_name)
 
 
 def register(app: Dash) -> None:

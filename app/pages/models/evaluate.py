@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from core.workspace.records import ModelInfo
 
 
-def evaluation(info: ModelInfo, named: str | None, chosen: str | None) -> html.Section:
+def evaluation(info: ModelInfo, trace_set_id: str | None, chosen: str | None) -> html.Section:
     """A select of trace sets and, below, the model's phases in the chosen one."""
     sets = workspace().traces.list()
     ids = [each.id for each in sets]
-    first = next((each for each in (named, chosen, info.trace_set_id) if each in ids), None)
+    first = next((each for each in (trace_set_id, chosen, info.trace_set_id) if each in ids), None)
     pick = dmc.Select(
         id="evaluate-on",
         data=[{"value": each.id, "label": each.name} for each in sets],

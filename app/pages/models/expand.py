@@ -31,14 +31,14 @@ def _option(model: PhaseModel, phase: int) -> tuple[str, str]:
 
 def _fields(info: ModelInfo, model: PhaseModel, chosen: str | None, number: int | None) -> list[Node]:
     sets = workspace().traces.list()
-    named = None if number is None else number - 1
+    preset_phase = None if number is None else number - 1
     ids = [each.id for each in sets]
     first = next((each for each in (info.trace_set_id, chosen) if each in ids), None)
     return [
         select(
             "expand-phase",
             [_option(model, phase) for phase in model.phases],
-            str(named if named in model.phases else _longest_phase(model)),
+            str(preset_phase if preset_phase in model.phases else _longest_phase(model)),
             label="Phase to divide",
             className="field",
         ),
@@ -118,8 +118,14 @@ def submit(model_id: str, phase: str | None, into: Any, trace_set_id: str | None
         )
     space = workspace()
     info = space.models.get(model_id)
-    called = name.strip() or f"{info.name} expanded"
-    params = {"model": model_id, "trace_set": trace_set_id, "phase": int(phase), "into": into, "name": called}
+    new_name = name.strip() or f"{info.name} expanded"
+    params = {
+        "model": model_id,
+        "trace_set": trace_set_id,
+        "phase": int(phase),
+        "into": into,
+        "name": new_name,
+    }
     return space.tasks.submit("expand", f"Expand φ{int(phase) + 1} of {info.name} into {into}", params)
 
 

@@ -34,11 +34,11 @@ def slot_id(name: Any) -> dict[str, Any]:
 
 
 def _row(slot: str) -> html.Div:
-    label, what = SLOTS[slot]
+    label, description = SLOTS[slot]
     return html.Div(
         [
             html.Div(
-                [html.Span(label, className="strong"), html.Span(what, className="small ink3")],
+                [html.Span(label, className="strong"), html.Span(description, className="small ink3")],
                 className="stack tight",
             ),
             html.Div(_status(slot, None), id={"type": "slot-status", "name": slot}, className="slot-status"),
@@ -156,8 +156,8 @@ def bring_in(files: Mapping[str, Mapping[str, Any]], base: str | None, name: str
         raise InputError("No file was chosen.", "Drop a PhaseDock zip or AI4DL's files above.")
     paths: dict[str, Path] = {slot: space.uploads.path(entry["id"]) for slot, entry in files.items()}
     if "archive" in paths:
-        called = name.strip() or files["archive"]["name"].removesuffix(".zip")
-        info = space.models.import_archive(paths["archive"], called)
+        model_name = name.strip() or files["archive"]["name"].removesuffix(".zip")
+        info = space.models.import_archive(paths["archive"], model_name)
     else:
         info = space.models.import_ai4dl(paths, name.strip() or "ai4dl", base)
     for entry in files.values():

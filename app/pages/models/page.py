@@ -53,14 +53,14 @@ def _tabs(address: ModelsAddress) -> html.Nav:
     return html.Nav(links, className="tabs", **aria(label="What to do with models"))
 
 
-def _shown_model(named: str | None, fallback: ModelInfo | None) -> ModelInfo | None:
+def _shown_model(requested: str | None, fallback: ModelInfo | None) -> ModelInfo | None:
     """The model in the address, else the one that the top bar shows, else the newest."""
     models = workspace().models.list()
-    if named and all(info.id != named for info in models):
+    if requested and all(info.id != requested for info in models):
         raise NotFoundError(
             "The model in this address does not exist, or is in the trash.", "Choose another one."
         )
-    model_id = named or (fallback and fallback.id)
+    model_id = requested or (fallback and fallback.id)
     return next((info for info in models if info.id == model_id), next(iter(models), None))
 
 

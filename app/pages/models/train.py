@@ -97,7 +97,7 @@ def no_traces() -> html.Section:
 
 def form(address: ModelsAddress, traces: TraceSetInfo) -> html.Section:
     """The form, filled from the address."""
-    grown = any(name in address.settings for name in FOLDED)
+    has_folded = any(name in address.settings for name in FOLDED)
     return card(
         "Train a model",
         html.Div(
@@ -113,7 +113,7 @@ def form(address: ModelsAddress, traces: TraceSetInfo) -> html.Section:
                         ),
                     ],
                     className="more",
-                    open=grown,
+                    open=has_folded,
                 ),
                 dmc.TextInput(
                     id="train-name",
@@ -182,14 +182,14 @@ def submit(trace_set_id: str, settings: PhaseSettings, features: Sequence[str], 
     if not features:
         raise InputError("No feature is chosen.", "Choose at least one, usually CPU and memory.")
     ordered = [feature.name for feature in traces.features if feature.name in features]
-    called = name.strip() or model_name(settings, traces.name, taken_names())
+    new_name = name.strip() or model_name(settings, traces.name, taken_names())
     params = {
         "trace_set": trace_set_id,
         "settings": settings.to_dict(),
         "features": None if ordered == default_features(traces.features) else ordered,
-        "name": called,
+        "name": new_name,
     }
-    return workspace().tasks.submit("train", f"Train {called} on {traces.name}", params)
+    return workspace().tasks.submit("train", f"Train {new_name} on {traces.name}", params)
 
 
 def _preset_values(name: str, ids: Sequence[Mapping[str, str]]) -> list[Any]:

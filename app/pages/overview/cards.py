@@ -79,16 +79,16 @@ def _worker() -> Iterable[Step]:
 
 def _failures(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
     """Tasks that failed and were not tried again since; `tasks` are the newest first."""
-    again = {task.retry_of for task in tasks}
+    retried = {task.retry_of for task in tasks}
     repeated: set[tuple[str, str]] = set()
     for task in tasks:
-        what = (task.kind, task.title)
+        work = (task.kind, task.title)
         if task.state is TaskState.DONE:
-            repeated.add(what)
+            repeated.add(work)
         elif (
             task.state in (TaskState.FAILED, TaskState.INTERRUPTED)
-            and task.id not in again
-            and what not in repeated
+            and task.id not in retried
+            and work not in repeated
         ):
             reason = task.error[0] if task.error else "It was interrupted."
             yield Step(_WARN, f"{task.title}: {reason}", "See the task", f"/tasks?task={task.id}")
@@ -116,8 +116,8 @@ def _held_limits(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
         changed.setdefault(saved.engine.name, set()).add(saved.container)
     for engine, containers in changed.items():
         if engine not in steered:
-            where = "the demo" if _is_demo(engine) else engine
-            text = f"Limits of {plural(len(containers), 'container')} on {where} are not their original ones."
+            title = "the demo" if _is_demo(engine) else engine
+            text = f"Limits of {plural(len(containers), 'container')} on {title} are not their original ones."
             yield Step("lock-open", text, "Open Live", f"/live?engine={engine}")
 
 

@@ -68,15 +68,19 @@ def lanes_menu(view: View) -> Node:
 def dwell_picker(view: View) -> Node:
     """The minimum dwell time of a phase; shorter segments are shown as part of a neighbour."""
     labels = workspace().labels
-    plain, usual = labels.get(view.traces, view.model), labels.default_dwell(view.traces, view.model)
+    as_labelled, default = labels.get(view.traces, view.model), labels.default_dwell(view.traces, view.model)
     period = workspace().traces.get(view.traces).period
-    offered = {round(period * count, 3) for count in _PERIODS} | {view.dwell, usual, plain.suggested_dwell}
+    dwells = {round(period * count, 3) for count in _PERIODS} | {
+        view.dwell,
+        default,
+        as_labelled.suggested_dwell,
+    }
     options = [{"value": "0", "label": "Segments as labelled"}]
     # stamps that are some microseconds late make times that are written the same
-    written = {f"{seconds:g}": seconds for seconds in sorted(offered) if seconds > 0}
+    by_value = {f"{seconds:g}": seconds for seconds in sorted(dwells) if seconds > 0}
     options += [
-        {"value": value, "label": _label(value, f"{plain.suggested_dwell:g}", seconds)}
-        for value, seconds in written.items()
+        {"value": value, "label": _label(value, f"{as_labelled.suggested_dwell:g}", seconds)}
+        for value, seconds in by_value.items()
     ]
     return dmc.Select(
         id="dwell",

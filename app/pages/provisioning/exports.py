@@ -51,8 +51,8 @@ def _request(evaluation_id: str) -> tuple[View, Values]:
     """The view that the request's address describes, and its values."""
     result = evaluations.get(evaluation_id)
     view = View.read(Query("", request.args.to_dict()))
-    there = result.report["resources"]
-    view = view.looking_at(view.resource if view.resource in there else next(iter(there)))
+    resources = result.report["resources"]
+    view = view.looking_at(view.resource if view.resource in resources else next(iter(resources)))
     return view, results.values_of(result, view)
 
 

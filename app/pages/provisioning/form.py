@@ -143,13 +143,13 @@ def summary(settings: EvaluationSettings, policies: int, own_settings: Sequence[
 
 
 def form(
-    about: Choice,
+    choice: Choice,
     settings: EvaluationSettings,
     policies: Sequence[str],
     own_settings: OwnSettings,
     view: View,
     *,
-    opened: bool,
+    is_open: bool,
     fresh: bool,
 ) -> html.Div:
     """The button that evaluates, and the folded settings."""
@@ -159,11 +159,11 @@ def form(
         html.H2("Settings"),
         html.Span(summary(settings, count, list(own_settings)), className="ink3 truncate"),
     ]
-    body = html.Div(_body(about, settings, policies, own_settings, view), className="stack form body")
+    body = html.Div(_body(choice, settings, policies, own_settings, view), className="stack form body")
     folded = html.Details(
         [html.Summary(line), body],
         className="card settings",
-        open=opened,
+        open=is_open,
         **aria(label="Settings of the comparison"),
     )
     start = button("Evaluate", "player-play", "primary" if fresh else "", id="evaluate-start")
@@ -177,15 +177,15 @@ def form(
 
 
 def _body(
-    about: Choice,
+    choice: Choice,
     settings: EvaluationSettings,
     policies: Sequence[str],
     own_settings: OwnSettings,
     view: View,
 ) -> list[Node]:
-    if about.traces is None:
+    if choice.traces is None:
         raise AssertionError("there is a form only where there is a trace set")
-    traces, model = about.traces, about.model
+    traces, model = choice.traces, choice.model
     phases = [" with the phases of ", html.B(model.name)] if model else [", without a phase model"]
     pair = {"traces": traces.id, "model": model.id if model else None, "own": own_settings}
     return [
@@ -250,15 +250,15 @@ def _read_form(
     ids: list[dict[str, str]], values: list[Any], checked: list[bool | None], otherwise: OwnSettings
 ) -> tuple[EvaluationSettings | None, OwnSettings, dict[tuple[str, str], str]]:
     """The entered settings; the policies' own ones are `otherwise` until their controls are shown."""
-    mine = [place for place, each in enumerate(ids) if each["form"] == FORM]
-    names = [ids[place] for place in mine]
+    places = [place for place, each in enumerate(ids) if each["form"] == FORM]
+    names = [ids[place] for place in places]
     entries = given_settings(
-        values_of(names, [values[place] for place in mine]),
-        values_of(names, [checked[place] for place in mine]),
+        values_of(names, [values[place] for place in places]),
+        values_of(names, [checked[place] for place in places]),
     )
     settings, faults = read(EvaluationSettings, entries)
-    there = entered_values(ids, values, checked)
-    own_settings, wrong = read_own_settings(there) if there else (otherwise, {})
+    entries_by_policy = entered_values(ids, values, checked)
+    own_settings, wrong = read_own_settings(entries_by_policy) if entries_by_policy else (otherwise, {})
     wrong |= {(FORM, name): sentence for name, sentence in faults.items()}
     return (None if wrong else settings), own_settings, wrong
 
@@ -313,14 +313,14 @@ def start(
     values: list[Any],
     checked: list[bool | None],
     names: list[str] | None,
-    about: dict[str, Any],
+    pair: dict[str, Any],
     search: str | None,
 ) -> tuple[Any, ...]:
     """Submit the comparison; returns errors by field, or the address of the result."""
     keep = dash.no_update
     if not (clicks or again_clicks):
         return [keep] * len(ids), keep, keep, keep
-    settings, own_settings, wrong = _read_form(ids, values, checked, about["own"])
+    settings, own_settings, wrong = _read_form(ids, values, checked, pair["own"])
     if settings is None:
         refusal = notice(
             "bad", "Open the settings; nothing was started.", strong="A setting is out of range."
@@ -330,37 +330,37 @@ def start(
         refusal = notice("bad", "Choose at least one; nothing was started.", strong="No policy is chosen.")
         return _errors(ids, {}), refusal, keep, keep
     own_settings = {name: each for name, each in own_settings.items() if name in names}
-    policies, choice = policies_asked(names), chosen(about["traces"], about["model"])
-    where = _comparison_query(settings, policies, own_settings, about, Query.parse(PATH, search))
+    policies, choice = policies_asked(names), chosen(pair["traces"], pair["model"])
+    address_query = _comparison_query(settings, policies, own_settings, pair, Query.parse(PATH, search))
     again = dash.ctx.triggered_id == "evaluate-again"
-    stored = None if again else results.find(choice, View.read(where))
+    stored = None if again else results.find(choice, View.read(address_query))
     if stored and not stored.earlier:
-        return _errors(ids, {}), None, keep, f"?{where.search()}"
+        return _errors(ids, {}), None, keep, f"?{address_query.search()}"
     try:
         task = results.submit(choice, settings, policies, own_settings, again=again)
     except PhaseDockError as error:
         return _errors(ids, {}), problem(error), keep, keep
     set_props("changed", {"data": task})
-    return _errors(ids, {}), None, keep, f"?{where.search(task=task)}"
+    return _errors(ids, {}), None, keep, f"?{address_query.search(task=task)}"
 
 
 def _comparison_query(
     settings: EvaluationSettings,
     policies: tuple[str, ...],
     own_settings: OwnSettings,
-    about: Mapping[str, Any],
+    choice: Mapping[str, Any],
     query: Query,
 ) -> Query:
     """The address of the comparison in the form."""
-    pair = {name: about[name] for name in ("traces", "model")}
+    pair = {name: choice[name] for name in ("traces", "model")}
     values = {**pair, **address_values(settings, policies), "own": own_settings_text(own_settings)}
     return Query.parse(PATH, query.search(**values, task=None, **dict.fromkeys(POLICY_PARAMETERS.values())))
 
 
 def read_prices(ids: list[dict[str, str]], values: list[Any]) -> tuple[PriceSettings | None, dict[str, str]]:
     """The entered prices, or errors by field."""
-    mine = [place for place, each in enumerate(ids) if each["form"] == PRICES]
-    return read(PriceSettings, values_of([ids[i] for i in mine], [values[i] for i in mine]))
+    places = [place for place, each in enumerate(ids) if each["form"] == PRICES]
+    return read(PriceSettings, values_of([ids[i] for i in places], [values[i] for i in places]))
 
 
 def price_values(prices: PriceSettings) -> dict[str, str | None]:
@@ -403,10 +403,10 @@ def _register_own(app: Dash) -> None:
         ids: list[dict[str, str]],
         values: list[Any],
         checked: list[bool | None],
-        about: dict[str, Any],
+        pair: dict[str, Any],
     ) -> Any:
         """Make the controls when they are first opened, and again for other policies."""
-        opened = clicks or before or about["own"]
-        if not opened or (before and dash.ctx.triggered_id == "evaluate-own-details"):
+        is_open = clicks or before or pair["own"]
+        if not is_open or (before and dash.ctx.triggered_id == "evaluate-own-details"):
             return dash.no_update
-        return policy_controls(names or (), {**about["own"], **entered_values(ids, values, checked)})
+        return policy_controls(names or (), {**pair["own"], **entered_values(ids, values, checked)})

@@ -156,13 +156,13 @@ def body(query: Query) -> list[Node]:
     # read before the result: a task that is done by now has one, and one that is not is followed
     tasks = results.tasks(choice, query.get("task"))
     result = results.find(choice, view)
-    there = resources_of(result.report) if result else list(RESOURCES)
-    if view.resource not in there:
-        view = view.looking_at(there[0])
+    resources = resources_of(result.report) if result else list(RESOURCES)
+    if view.resource not in resources:
+        view = view.looking_at(resources[0])
     view = view if result is None else view.among(result.report)
     live = _waiting(tasks, view, has_result=result is not None)
     return [
-        _head(result, view, there, choice.traces.name),
+        _head(result, view, resources, choice.traces.name),
         html.Div([_of_model(choice, view, result), refused_policies()], className="spaced stack"),
         _form(choice, choice.traces, view, result),
         _outdated() if result and result.earlier and not results.running(choice) else None,
@@ -176,8 +176,8 @@ def _of_model(choice: Choice, view: View, result: Result | None) -> Node:
     pair, wrong = choice.pair(), misfit(choice, PATH)
     if pair is None or wrong is not None:
         return wrong
-    used = result.report["settings"] if result else {}
-    refitted = view.settings.refit if view.settings else bool(used.get("refit"))
+    settings = result.report["settings"] if result else {}
+    refitted = view.settings.refit if view.settings else bool(settings.get("refit"))
     return None if refitted else far_notice(*pair)
 
 
@@ -204,8 +204,8 @@ def _form(choice: Choice, traces: TraceSetInfo, view: View, result: Result | Non
         settings = proposed(traces, results.typical_seconds(traces.id))
     source = view if view.settings or result is None else result
     own_settings = {name: dict(values) for name, values in source.own_settings.items()}
-    opened = view.problem is not None
-    return form(choice, settings, source.policies, own_settings, view, opened=opened, fresh=result is None)
+    is_open = view.problem is not None
+    return form(choice, settings, source.policies, own_settings, view, is_open=is_open, fresh=result is None)
 
 
 def _outdated() -> Node:

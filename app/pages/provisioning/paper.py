@@ -74,9 +74,9 @@ def paper_table(values: Values, view: View) -> Table:
 
 def paper_rows(values: Values, chosen: str | None) -> list[PaperRow]:
     """Rows of the paper's policies that were compared, then ours or the chosen one."""
-    there = {each["policy"]: each for each in values.part["policies"]}
-    names = dict.fromkeys((*PAPERS_POLICIES, *([chosen or values.ours()] if there else [])))
-    return [_row(there[name]) for name in names if name in there]
+    compared = {each["policy"]: each for each in values.part["policies"]}
+    names = dict.fromkeys((*PAPERS_POLICIES, *([chosen or values.ours()] if compared else [])))
+    return [_row(compared[name]) for name in names if name in compared]
 
 
 def _row(each: Mapping[str, Any]) -> PaperRow:
@@ -96,7 +96,7 @@ def _row(each: Mapping[str, Any]) -> PaperRow:
 
 def allocation_totals(values: Values, chosen: str | None) -> list[totals.AllocationTotal]:
     """Totals of the paper's five policies and ours or the chosen one, raw or at matched violation."""
-    there: Mapping[str, Any] = values.part["totals"]["policies"]
+    totals_by_policy: Mapping[str, Any] = values.part["totals"]["policies"]
     factor = {
         each["policy"]: (each["matched"]["factor"] if values.matched else 1.0)
         for each in values.part["policies"]
@@ -106,9 +106,11 @@ def allocation_totals(values: Values, chosen: str | None) -> list[totals.Allocat
         {ours: totals.OURS} if ours else {}
     )
     return [
-        totals.AllocationTotal(name, style, np.asarray(there[name], dtype=float) * (factor[name] or 1.0))
+        totals.AllocationTotal(
+            name, style, np.asarray(totals_by_policy[name], dtype=float) * (factor[name] or 1.0)
+        )
         for name, style in styles.items()
-        if name in there
+        if name in totals_by_policy
     ]
 
 
@@ -145,8 +147,8 @@ def _whose(held_out: int) -> str:
 
 def headline(values: Values) -> str:
     """The paper's headline figures; the table below has those on these traces."""
-    there = {row.policy for row in paper_rows(values, None)}
-    missing = [name for name in PAPERS_POLICIES if name not in there]
+    compared = {row.policy for row in paper_rows(values, None)}
+    missing = [name for name in PAPERS_POLICIES if name not in compared]
     left_out = f" Not compared here: {', '.join(missing)}." if missing else ""
     return (
         f"The paper reports {format_change(-PAPERS_SAVING, 0)} for {PAPERS_OWN} against {PAPERS_BASE} at 5% "

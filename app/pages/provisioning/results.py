@@ -101,11 +101,13 @@ class View(PageState):
 
     def among(self, report: Mapping[str, Any]) -> View:
         """The same view without choices of policies that were not compared."""
-        there = {
+        compared = {
             Resource(resource): {row["policy"] for row in part["policies"]}
             for resource, part in report["resources"].items()
         }
-        selected = {each: name for each, name in self.chosen_policies.items() if name in there.get(each, ())}
+        selected = {
+            each: name for each, name in self.chosen_policies.items() if name in compared.get(each, ())
+        }
         return replace(self, chosen_policies=selected)
 
     @property
@@ -184,8 +186,8 @@ class Values:
         our_policy = next((row.policy for row in self.rows() if row.kind == PolicyKind.OURS), None)
         if our_policy is not None or self.verdict_policy in self.names():
             return our_policy or self.verdict_policy
-        plain = tuple(kind for kind in PolicyKind if kind.plain)
-        rows = [row for row in rows if row.kind not in plain] or [row for row in rows if not row.best]
+        simple_kinds = tuple(kind for kind in PolicyKind if kind.plain)
+        rows = [row for row in rows if row.kind not in simple_kinds] or [row for row in rows if not row.best]
         return min(rows, key=lambda row: row.over or 0.0).policy if rows else None
 
     def rows(self) -> list[Row]:

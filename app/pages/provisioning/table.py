@@ -57,12 +57,12 @@ def worst_card(
     policy = view.policy if view.policy in values.names() else values.ours()
     worst = worst_table(values, [policy] if policy else [], view.resource)
     if worst.rows:
-        few = replace(worst, rows=list(worst.rows)[:MAX_WORST])
+        visible_rows = replace(worst, rows=list(worst.rows)[:MAX_WORST])
         cells = {
             "execution": lambda row: _link(row["execution"], choice, row["policy"], evaluation),
             "under_time_0": lambda row: _under(row["under_time_0"]),
         }
-        body: Node = html_table(few, f"Containers that fall short most under {policy}", cells=cells)
+        body: Node = html_table(visible_rows, f"Containers that fall short most under {policy}", cells=cells)
     else:
         body = empty("list-check", "No containers to list", "Choose a policy in the table above.")
     note = f"under {policy} as published" if policy else None
@@ -175,8 +175,8 @@ def policies_card(values: Values, view: View, tools: list[Node]) -> html.Section
 
 def _longest(rows: list[Row]) -> float:
     """The value of a full bar; the bars of the worst policies are cut, so that the others stay readable."""
-    usual = sorted(row.over for row in rows if row.over is not None and row.kind not in WITHOUT_SAVING)
-    return max(usual[len(usual) * 3 // 4] * 1.2, 1e-9) if usual else 1.0
+    overs = sorted(row.over for row in rows if row.over is not None and row.kind not in WITHOUT_SAVING)
+    return max(overs[len(overs) * 3 // 4] * 1.2, 1e-9) if overs else 1.0
 
 
 def _policy(row: Row, view: View) -> html.Div:

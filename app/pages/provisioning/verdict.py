@@ -78,8 +78,8 @@ def _worth(workload: Card, prices: PriceSettings) -> str:
     if value is None or abs(value) < _NO_MONEY:
         return ""
     if not workload.held_out:
-        how = "saved" if value >= 0 else "cost more"
-        return f"Would have {how}: {money(abs(value), prices)} per day, on its training data"
+        verb = "saved" if value >= 0 else "cost more"
+        return f"Would have {verb}: {money(abs(value), prices)} per day, on its training data"
     if value < 0:
         return f"Costs {money(-value, prices)} per day more: keep the present amounts"
     saves = f"Saves {money(value, prices)} per day"
@@ -267,11 +267,13 @@ def _folded(cards: Sequence[Node], count: int) -> Node:
 
 def _basis(verdict: Verdict, report: Mapping[str, Any]) -> str:
     n, held_out = verdict.whole.containers, verdict.whole.held_out
-    of = f"{held_out:,} of {n:,} containers held out" if held_out else "1 container, replayed on itself"
+    held_out_text = (
+        f"{held_out:,} of {n:,} containers held out" if held_out else "1 container, replayed on itself"
+    )
     n = len(verdict.cards)
     workloads = f", {n:,} workload{'s' if n != 1 else ''} by “{verdict.by}”" if verdict.by else ""
     share = format_set_share(report["settings"]["tolerance"])
-    return f"{of}{workloads}; scaled to {share} time short"
+    return f"{held_out_text}{workloads}; scaled to {share} time short"
 
 
 def _headline(verdict: Verdict, view: View) -> list[Node]:
@@ -311,12 +313,12 @@ def _time_short_box(verdict: Verdict, line: Line) -> html.Div:
     actions = dict.fromkeys(
         option.policy if option.way == STEERED else option.way for _, option in recommended
     )
-    how = " or ".join("as they are" if action == KEEP else action for action in actions)
+    actions_text = " or ".join("as they are" if action == KEEP else action for action in actions)
     often = f"resized {format_number(resizes, 1)} times per hour" if resizes else "never resized"
     return _box(
         f"{RESOURCES[line.resource.value]} time short",
         format_share(short),
-        f"{format_share(by_five)} by more than 5%; {often}; {how}",
+        f"{format_share(by_five)} by more than 5%; {often}; {actions_text}",
     )
 
 
@@ -326,9 +328,9 @@ def _certainty(verdict: Verdict) -> str:
         return "on one container’s own past; not tested"
     if verdict.money is not None and verdict.money < 0:
         return "no compared policy saves anything: keep the present amounts"
-    few = verdict.whole.held_out
-    if few < LEAST_UNITS:
-        return f"measured on {few} held-out container{'s' if few != 1 else ''}: too few to rely on"
+    held_out = verdict.whole.held_out
+    if held_out < LEAST_UNITS:
+        return f"measured on {held_out} held-out container{'s' if held_out != 1 else ''}: too few to rely on"
     if verdict.untested:
         n = len(verdict.untested)
         return f"excludes {n:,} workload{'s' if n != 1 else ''} without held-out containers"
@@ -342,15 +344,15 @@ def _now_total(verdict: Verdict, resource: Resource) -> float | None:
 
 
 def _amount_box(line: Line, total: Saved, now: float | None, *, instead: bool) -> html.Div:
-    what = RESOURCES[line.resource.value]
-    inside = what if what.isupper() else what.lower()
+    resource = RESOURCES[line.resource.value]
+    inside = resource if resource.isupper() else resource.lower()
     hours = {Unit.CORES: "core-hours", Unit.BYTES: "GiB-hours"}.get(line.unit)
     day = f"{format_number(abs(total.per_day), 1)} {hours} per day" if hours else "share of the machine"
     has = "" if now is None else f"; now {format_value(now, line.unit)} per container"
     if not instead and line.recommended is not None and line.recommended.interval is not None:
         has += f"; with {line.recommended.policy} {change(line.recommended)}"
     return _box(
-        f"{f'{what} saved' if total.amount >= 0 else f'More {inside} needed'}, at any time",
+        f"{f'{resource} saved' if total.amount >= 0 else f'More {inside} needed'}, at any time",
         amount_of(abs(total.amount), line.unit),
         f"{day}{has}",
     )
@@ -374,11 +376,11 @@ def _reasons(verdict: Verdict, report: Mapping[str, Any]) -> list[html.Li]:
         choice, name = verdict.picks[line.resource], RESOURCES[line.resource.value]
         instead = _instead(verdict, line)
         risk = verdict.risk.get(line.resource)
-        sure = choice.better and not instead and risk is not None and risk.state is State.SAFE
+        is_certain = choice.better and not instead and risk is not None and risk.state is State.SAFE
         title = f"{name}: {choice.policy}." if choice.policy else f"{name}."
         if instead and choice.policy:
             title = f"If {name if name.isupper() else name.lower()} were steered: {choice.policy}."
-        kind = ("circle-check", "ok") if sure else ("info-circle", "info")
+        kind = ("circle-check", "ok") if is_certain else ("info-circle", "info")
         items += [*instead, _reason(*kind, [html.B(title), " ", choice.sentence])]
         if line.resource in verdict.risk and verdict.whole.held_out:
             items.append(_trust(line.resource, verdict.risk[line.resource]))
@@ -426,10 +428,10 @@ def _instead(verdict: Verdict, line: Line) -> list[html.Li]:
     if line.steered is not None and verdict.whole.held_out:
         killed = lower_first(ran_out(line.steered.found, verdict.whole.held_out))
         policy = f" With {line.steered.policy}: {killed}"
-    which = f" for {fixed:,} of {len(lines):,} workloads" if len(lines) > 1 else ""
-    how = f"recommended{which}"
+    scope = f" for {fixed:,} of {len(lines):,} workloads" if len(lines) > 1 else ""
+    how = f"recommended{scope}"
     if verdict.whole.held_out < LEAST_UNITS:
-        how = f"proposed{which}, though not shown to be safe"
+        how = f"proposed{scope}, though not shown to be safe"
     instead = f" a fixed limit is {how}: the peak in training plus headroom"
     stay = f"{keep:,} of {len(lines):,} workloads keep their limits, as a fixed limit would kill, too"
     if len(lines) == 1:
@@ -442,11 +444,11 @@ def _instead(verdict: Verdict, line: Line) -> list[html.Li]:
 
 def _fixed_instead(verdict: Verdict, line: Line, fixed: int, n: int) -> html.Li:
     """The reason to set a fixed amount where it performs better than the policy."""
-    which = f" for {fixed:,} of {n:,} workloads" if n > 1 else ""
-    how = "recommended" if verdict.whole.held_out >= LEAST_UNITS else "proposed, though not shown to be safe,"
+    scope = f" for {fixed:,} of {n:,} workloads" if n > 1 else ""
+    how = "recommended" if verdict.whole.held_out >= LEAST_UNITS else "proposed, though not shown to be safe"
     policy = verdict.picks[line.resource].policy
     text = (
-        f" A fixed amount is {how}{which}, where {policy} falls short or allocates more than a fixed amount "
+        f" A fixed amount is {how}{scope}, where {policy} falls short or allocates more than a fixed amount "
         "that does not. It is never resized."
     )
     return _reason("info-circle", "info", [html.B(f"{RESOURCES[line.resource.value]}: fixed amounts."), text])
@@ -544,11 +546,11 @@ def _export(tabs: Node, result: Result, view: View, choice: Choice) -> list[Node
         return [tabs, notice("warn", error.hint, strong=error.message)]
     tools = _file_tools(results.manifest_address(choice, result, view, view.form))
     long = len(text) > _SHOWN_CHARACTERS
-    cut = "This is the beginning of the file; download it for all."
+    cut_note = "This is the beginning of the file; download it for all."
     return [
         html.Div([tabs, tools], className="row between wrap"),
         _manifest(text[:_SHOWN_CHARACTERS] + "\n…" if long else text, view.form),
-        html.P(cut, className="small ink3") if long else None,
+        html.P(cut_note, className="small ink3") if long else None,
     ]
 
 

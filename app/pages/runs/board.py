@@ -297,11 +297,11 @@ def _published_line(each: PublishedFigure, row: Standing) -> Line:
     """One published figure: its value, and whether the runs reproduce it."""
     mark, kind, words = _VERDICTS[reproduced(each, row)]
     format_change = partial(format_share, digits=0) if each.measure == "sooner" else format_relative
-    what = each.job if each.measure == "completion" else _OF_JOBS[each.measure]
-    text = f"{what} {format_change(each.change)}{mark}"
-    here = measured_change(each, row)
-    mine = "" if here is None else f"; here {format_change(here)}"
-    return Line(text, f"small {kind}", f"{each.source}: {text}{mine}; {words}")
+    subject = each.job if each.measure == "completion" else _OF_JOBS[each.measure]
+    text = f"{subject} {format_change(each.change)}{mark}"
+    measured = measured_change(each, row)
+    measured_text = "" if measured is None else f"; here {format_change(measured)}"
+    return Line(text, f"small {kind}", f"{each.source}: {text}{measured_text}; {words}")
 
 
 # The picture and the card.
@@ -340,12 +340,12 @@ def board_card(info: ExperimentInfo, selection: Selection, view: View, csv: str)
         if (each := row.differences.get(measure)) is not None and each.value is not None
     )
     visible = columns(all_rows, view)
-    of = _Board(selection, view, board_table(info, selection, view), published_for(info, selection), on)
+    board = _Board(selection, view, board_table(info, selection, view), published_for(info, selection), on)
     table = html.Table(
         [
             html.Caption("Every policy against the baseline", className="sr"),
-            html.Thead(_head(of)),
-            html.Tbody([_row(at, row, of) for at, row in enumerate(all_rows, 1)]),
+            html.Thead(_head(board)),
+            html.Tbody([_row(at, row, board) for at, row in enumerate(all_rows, 1)]),
         ],
         className="plain differences board",
     )
@@ -427,15 +427,15 @@ class _Board:
     on: frontier.Track
 
 
-def _head(of: _Board) -> html.Tr:
-    view, measure = of.view, dot_measure(of.view)
-    against = f"{title_of(measure)} against {of.selection.base.title}"
+def _head(board: _Board) -> html.Tr:
+    view, measure = board.view, dot_measure(board.view)
+    against = f"{title_of(measure)} against {board.selection.base.title}"
     cells: list[Node] = [
         html.Th(html.Span("Drawn", className="sr"), scope="col"),
         _sort_head(view, "label", "Policy", ""),
         _sort_head(view, f"difference.{measure}", against, "", colSpan=3),
     ]
-    for column in of.table.titled:
+    for column in board.table.titled:
         if column.key == "published":
             cells.append(html.Th(column.title, scope="col"))
         else:
@@ -459,18 +459,18 @@ def _sort_head(view: View, name: str, title: str, kind: str, **more: Any) -> htm
     return html.Th(label, className=kind, scope="col", **marked, **more)
 
 
-def _row(place: int, row: Standing, of: _Board) -> html.Tr:
-    selection = of.selection
+def _row(place: int, row: Standing, board: _Board) -> html.Tr:
+    selection = board.selection
     side = next(each for each in selection.sides if each.key == row.label)
     style = next(
         (style for each, style in zip(selection.drawn, selection.styles, strict=True) if each is side), None
     )
     cells: list[Node] = [
-        html.Td(_switch(side, style, of)),
-        html.Th(_name(place, row, side, of), scope="row"),
-        *_difference(row, dot_measure(of.view), of.on),
+        html.Td(_switch(side, style, board)),
+        html.Th(_name(place, row, side, board), scope="row"),
+        *_difference(row, dot_measure(board.view), board.on),
     ]
-    for column, lines in zip(of.table.titled, cells_of(row, of.table, of.published), strict=True):
+    for column, lines in zip(board.table.titled, cells_of(row, board.table, board.published), strict=True):
         kind = {"published": "published", "best": "num jobcell", "worst": "num jobcell"}.get(
             column.key, "num"
         )
@@ -486,27 +486,27 @@ def _line(at: int, line: Line) -> Node:
     return html.Div(line.text, className=line.kind, title=line.title)
 
 
-def _switch(side: Side, style: ArmStyle | None, of: _Board) -> Node:
+def _switch(side: Side, style: ArmStyle | None, board: _Board) -> Node:
     """A policy's swatch, which adds it to the figures or removes it."""
-    arms = toggle_policy(of.selection, side)
+    arms = toggle_policy(board.selection, side)
     swatch = html.Span(className=f"swatch {style.swatch if style is not None else 'off'}")
     if arms is None:
         why = f"At most {MAX_DRAWN} policies are drawn" if style is None else "The only one that is drawn"
         return html.Span([swatch, html.Span(why, className="sr")], title=why, className="switch")
     text = f"{'Hide' if style is not None else 'Draw'} {side.title} in the figures"
-    return link(swatch, of.view.query(arms=arms), className="switch", title=text, **aria(label=text))
+    return link(swatch, board.view.query(arms=arms), className="switch", title=text, **aria(label=text))
 
 
-def _name(place: int, row: Standing, side: Side, of: _Board) -> html.Div:
+def _name(place: int, row: Standing, side: Side, board: _Board) -> html.Div:
     parts: list[Node] = [html.Span(f"{place}", className="rank num")]
-    base, view = of.selection.base, of.view
+    base, view = board.selection.base, board.view
     if side.key == base.key:
         parts += [html.Span(side.title), html.Span("baseline", className="ink3 small")]
     else:
         pair = view.query(arms=join_keys([base.key, side.key]), lit=side.key)
         text = f"Draw {side.title} beside {base.title} alone"
         parts.append(link(side.title, pair, className="policy", title=text))
-    if of.selection.seeds:
+    if board.selection.seeds:
         text = f"Step through {side.title}"
         ledger = view.query(look=LEDGER, of=side.key, tick=None, job=None, page=None)
         parts.append(

@@ -110,11 +110,11 @@ def traces_part(chosen: str | None) -> html.Details:
             [summary, html.P("Import a trace set first.", className="ink3 small")],
             className="unfold tracesjobs",
         )
-    picked = chosen if chosen in ids else next(with_work, ids[0])
-    which = select(
+    trace_set_id = chosen if chosen in ids else next(with_work, ids[0])
+    picker = select(
         "run-traces",
         ((info.id, info.name) for info in sets),
-        picked,
+        trace_set_id,
         label="Trace set",
         description="Each execution becomes a job: its CPU is the work.",
         inputWrapperOrder=ORDER,
@@ -123,7 +123,7 @@ def traces_part(chosen: str | None) -> html.Details:
         [
             summary,
             html.Div(
-                [html.Div(which, className="field"), *controls(TRACES, TraceJobs)], className="formgrid"
+                [html.Div(picker, className="field"), *controls(TRACES, TraceJobs)], className="formgrid"
             ),
             html.Div([button("Make jobs", "timeline", "small", id="run-make")], className="row ends"),
             html.Div(id="run-made", className="stack close"),
@@ -161,10 +161,10 @@ def describe_jobs(converted: ConvertedJobs) -> list[Node]:
     if converted.notes:
         parts.append(notice("warn", " ".join(converted.notes), strong="Uncertain."))
     if converted.left_out:
-        named = " ".join(each.reason for each in converted.left_out[:_MAX_NAMED])
+        reasons = " ".join(each.reason for each in converted.left_out[:_MAX_NAMED])
         more = len(converted.left_out) - _MAX_NAMED
         others = f" And {more:,} more." if more > 0 else ""
-        parts.append(notice("warn", f"{named}{others}", strong=f"{len(converted.left_out):,} left out."))
+        parts.append(notice("warn", f"{reasons}{others}", strong=f"{len(converted.left_out):,} left out."))
     return parts
 
 
@@ -441,8 +441,8 @@ def _register_start(app: Dash) -> None:
     def start(clicks: int | None, mode: str, text: str | None, keep: str, *state: Any) -> tuple[Any, ...]:
         if not clicks:
             return dash.no_update, dash.no_update
-        written = (text or "") if mode == "text" else text_of(fields(*state))
-        experiment, wrong = check_text(written)
+        draft_text = (text or "") if mode == "text" else text_of(fields(*state))
+        experiment, wrong = check_text(draft_text)
         if experiment is None:
             message = wrong.message if wrong else ""
             return notice("bad", "Nothing was started.", strong=message), dash.no_update
@@ -465,12 +465,12 @@ def _other_shape(
 ) -> bool:
     """Whether the visible settings differ from those of the chosen engine and policies."""
     names = {each["name"] for each in ids}
-    for where, chosen in zip(shape_ids, shapes, strict=True):
-        if where["name"] == ENGINE:
+    for shape_id, chosen in zip(shape_ids, shapes, strict=True):
+        if shape_id["name"] == ENGINE:
             if ("docker/image" in names) != ENGINES[chosen].real:
                 return True
             continue
-        path = where["name"].removesuffix("policy") + "settings/"
+        path = shape_id["name"].removesuffix("policy") + "settings/"
         if {name.removeprefix(path) for name in names if name.startswith(path)} != settings_names(chosen):
             return True
     return False

@@ -84,20 +84,22 @@ def jobs_card(
 ) -> html.Section:
     """The card of completion times per job."""
     jobs = runs[0].jobs[:_MAX_JOBS]
-    how = view.bars or usual_bars(len(jobs), len(runs))
+    drawing = view.bars or usual_bars(len(jobs), len(runs))
     arms = [(style, times(each, jobs, view.measure)) for each, style in zip(runs, styles, strict=True)]
     before: Times = times(base, jobs, view.measure) if base is not None else [None] * len(jobs)
     cut = f", the first {_MAX_JOBS:,}" if len(runs[0].jobs) > _MAX_JOBS else ""
-    keys = arm_keys(zip(runs, styles, strict=True), view) if how == "job" else []
-    tools: list[Node] = [_forms(view, how)]
-    if how == "table":
+    keys = arm_keys(zip(runs, styles, strict=True), view) if drawing == "job" else []
+    tools: list[Node] = [_forms(view, drawing)]
+    if drawing == "table":
         table = jobs_table("completion", runs, view.measure, jobs)
         body: Node = _jobs_html(table, runs, base, before, published if view.measure == "completion" else ())
         tools.append(download("completion per job", csv))
     else:
-        body = _bar_chart(how, jobs, arms, before, QUANTITIES[view.measure])
+        body = _bar_chart(drawing, jobs, arms, before, QUANTITIES[view.measure])
         tools.append(export_menu("jobs", f"{view.measure} per job", [("Times as shown, CSV", csv)]))
-    ticks = [html.Span(f"tick: {base.side.title}", className="key tick")] if how == "rows" and base else []
+    ticks = (
+        [html.Span(f"tick: {base.side.title}", className="key tick")] if drawing == "rows" and base else []
+    )
     return card(
         "Completion per job",
         html.Div(
@@ -110,22 +112,22 @@ def jobs_card(
     )
 
 
-def _forms(view: View, how: str) -> html.Nav:
+def _forms(view: View, drawing: str) -> html.Nav:
     """The choice between drawings of completion times, the present one marked."""
     links = [
-        link(title, view.query(bars=key), className="on" if key == how else "",
-             **(aria(current="true") if key == how else {}))
+        link(title, view.query(bars=key), className="on" if key == drawing else "",
+             **(aria(current="true") if key == drawing else {}))
         for key, title in BARS.items()
     ]  # fmt: skip
     return html.Nav(links, className="seg", **aria(label="Drawing of completion times"))
 
 
-def _bar_chart(how: str, jobs: Sequence[str], arms: Any, base: Times, quantity: str) -> Node:
+def _bar_chart(drawing: str, jobs: Sequence[str], arms: Any, base: Times, quantity: str) -> Node:
     titles = " and ".join(style.title for style, _ in arms)
     label = f"{quantity} of each job under {titles}"
-    if how == "rows":
+    if drawing == "rows":
         return _wide(comparison.job_bar_rows(jobs, arms, base, quantity), label, 60 + 16 * len(jobs))
-    if how == "policy":
+    if drawing == "policy":
         figure = comparison.bars_by_policy(jobs, arms, quantity)
         return _wide(figure, label, max(comparison.width_of(len(arms), len(jobs)), 60 + 74 * len(arms)))
     return _wide(
@@ -240,9 +242,11 @@ def stages(sides: Sequence[Side], seeds: Sequence[int]) -> tuple[list[int], tupl
         all_series = {
             key: {seed: stored.series(run) for seed, run in runs.items()} for key, runs in ids.items()
         }
-        with_series = [seed for seed in seeds if all(of[seed] is not None for of in all_series.values())]
+        with_series = [
+            seed for seed in seeds if all(by_seed[seed] is not None for by_seed in all_series.values())
+        ]
         return with_series, stage_rows(
-            {key: [of[seed] or {} for seed in with_series] for key, of in all_series.items()}
+            {key: [by_seed[seed] or {} for seed in with_series] for key, by_seed in all_series.items()}
         )
 
     result: tuple[list[int], tuple[StageRow, ...]] = cached(make, "run-stages", ids)
@@ -257,12 +261,12 @@ def steps_card(selection: Selection, csv: str) -> Node:
         return None
     titles = [html.Th(name, scope="col") for name in ("Job", "Cores", *(side.title for side in sides))]
     base = selection.base.key if selection.base in sides else sides[0].key
-    of = Counter(row.job for row in rows)
+    stages_per_job = Counter(row.job for row in rows)
     table = html.Table(
         [
             html.Caption("Time per step at each number of cores", className="sr"),
             html.Thead(html.Tr(titles)),
-            html.Tbody([_stage_row(row, of[row.job], sides, base) for row in rows]),
+            html.Tbody([_stage_row(row, stages_per_job[row.job], sides, base) for row in rows]),
         ],
         className="plain ticks stages",
     )
@@ -277,28 +281,30 @@ def steps_card(selection: Selection, csv: str) -> Node:
     )
 
 
-def _stage_row(row: StageRow, of: int, sides: Sequence[Side], base: str) -> html.Tr:
+def _stage_row(row: StageRow, n_stages: int, sides: Sequence[Side], base: str) -> html.Tr:
     cores = "no limit" if row.limit is None else format_cores(row.limit)
-    job = [html.Th(row.job, scope="rowgroup", rowSpan=of)] if row.number == 1 else []
+    job = [html.Th(row.job, scope="rowgroup", rowSpan=n_stages)] if row.number == 1 else []
     return html.Tr([*job, html.Td(cores), *(_stage_cell(row, side.key, base) for side in sides)])
 
 
 def _stage_cell(row: StageRow, key: str, base: str) -> html.Td:
     """Seconds per step with the difference from the baseline; below, cores used and threads."""
-    mine = [stage.step_seconds for stage in row.of[key]]
-    measured = [value for value in mine if value is not None]
+    seconds_per_step = [stage.step_seconds for stage in row.of[key]]
+    measured = [value for value in seconds_per_step if value is not None]
     if not measured:
         return html.Td("no step")
-    change = describe_difference("mean", difference(mine, [stage.step_seconds for stage in row.of[base]]))
+    change = describe_difference(
+        "mean", difference(seconds_per_step, [stage.step_seconds for stage in row.of[base]])
+    )
     seconds = f"{format_number(sum(measured) / len(measured), 3)} s"
     change_words: list[Node] = (
         [] if key == base or change is None else [" ", html.B(change[0]), f" ({change[1]})"]
     )
-    used = sum(stage.used for stage in row.of[key]) / len(row.of[key])
+    cores = sum(stage.used for stage in row.of[key]) / len(row.of[key])
     threads = sorted({stage.threads for stage in row.of[key] if stage.threads is not None})
     with_ = f", {' or '.join(map(str, threads))} thread{'' if threads == [1] else 's'}" if threads else ""
     return html.Td(
-        [seconds, *change_words, html.Div(f"{format_cores(used)} used{with_}", className="ink3 because")]
+        [seconds, *change_words, html.Div(f"{format_cores(cores)} used{with_}", className="ink3 because")]
     )
 
 
@@ -315,8 +321,8 @@ def steps_table(name: str, selection: Selection) -> Table:
     rows = (
         (row.job, row.number, row.limit, label, seed, *_stage_values(each))
         for row in all_stages
-        for label, of in row.of.items()
-        for seed, each in zip(seeds, of, strict=True)
+        for label, stages_by_seed in row.of.items()
+        for seed, each in zip(seeds, stages_by_seed, strict=True)
     )
     return Table(f"{name}-steps", _STEP_COLUMNS, rows)
 

@@ -193,16 +193,16 @@ def _arrivals(values: Mapping[str, Any]) -> dict[str, Any]:
     return typed | ({"times": times} if times else {})
 
 
-def _block(text: Any, name: str, nothing: Any) -> Any:
+def _block(text: Any, name: str, default: Any) -> Any:
     """The content of a YAML field; an invalid text stays a text, which the reader refuses."""
     if not isinstance(text, str) or not text.strip():
-        return nothing
+        return default
     try:
         read = read_marked(f"{name}:\n" + "\n".join(f"  {line}" for line in text.splitlines()))
     except InputError:
         return text
-    content = read.values.get(name) or nothing
-    return content if isinstance(content, type(nothing)) else text
+    content = read.values.get(name) or default
+    return content if isinstance(content, type(default)) else text
 
 
 def _arm_of(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -217,9 +217,9 @@ def _arm_of(values: Mapping[str, Any]) -> dict[str, Any]:
     if values.get("watch") and POLICIES[name].sees_use:
         arm["watch"] = True
     policy = POLICIES[name]
-    usual = {spec.name: policy.defaults.get(spec.name, spec.default) for spec in describe(policy.settings)}
+    defaults = {spec.name: policy.defaults.get(spec.name, spec.default) for spec in describe(policy.settings)}
     typed = _typed(policy.settings, _part(values, "settings"))
-    settings = {key: value for key, value in typed.items() if value != usual[key]}
+    settings = {key: value for key, value in typed.items() if value != defaults[key]}
     return arm | ({"settings": settings} if settings else {})
 
 
@@ -310,12 +310,14 @@ def _without_host(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _changed(cls: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """The values that are not the defaults of a settings class; spans of one value are that value."""
-    usual: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     for spec in describe(cls):
-        usual[spec.name] = spec.default
+        defaults[spec.name] = spec.default
         if isinstance(spec.default, tuple):
-            usual[spec.name] = spec.default[0] if spec.default[0] == spec.default[1] else list(spec.default)
-    changed = {name: each for name, each in values.items() if name not in usual or each != usual[name]}
+            defaults[spec.name] = (
+                spec.default[0] if spec.default[0] == spec.default[1] else list(spec.default)
+            )
+    changed = {name: each for name, each in values.items() if name not in defaults or each != defaults[name]}
     return {
         name: _Row(each) if isinstance(each, list) else each for name, each in changed.items() if each != []
     }

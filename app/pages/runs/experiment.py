@@ -190,8 +190,8 @@ def _nothing(info: ExperimentInfo) -> Node:
         text = "The first results appear once every policy has run with the first seed."
         return card(None, empty("hourglass", "Nothing to compare yet", text))
     text = "None of its runs is stored any more. Run it again; runs that are still stored are reused."
-    again = link_button("Run again", f"{PATH}?look=build&from={info.id}", "refresh", "primary")
-    return card(None, empty("player-play", "No runs", text, [again]))
+    again_button = link_button("Run again", f"{PATH}?look=build&from={info.id}", "refresh", "primary")
+    return card(None, empty("player-play", "No runs", text, [again_button]))
 
 
 # The cards.
@@ -239,13 +239,15 @@ def _one_seed(info: ExperimentInfo, view: View, selection: Selection, runs: Sequ
 def _seeds(view: View, seeds: Sequence[int], seed: int) -> list[Node]:
     """The drawn seed, with links to others."""
     at = list(seeds).index(seed)
-    near: list[Node] = [html.Span(f"Seed {seed}, {at + 1} of {len(seeds)}", className="num")]
+    parts: list[Node] = [html.Span(f"Seed {seed}, {at + 1} of {len(seeds)}", className="num")]
     if at:
         label = aria(label="Previous seed")
-        near.insert(0, link("‹", view.query(seed=seeds[at - 1]), className="iconbtn", **label))
+        parts.insert(0, link("‹", view.query(seed=seeds[at - 1]), className="iconbtn", **label))
     if at + 1 < len(seeds):
-        near.append(link("›", view.query(seed=seeds[at + 1]), className="iconbtn", **aria(label="Next seed")))
-    return near
+        parts.append(
+            link("›", view.query(seed=seeds[at + 1]), className="iconbtn", **aria(label="Next seed"))
+        )
+    return parts
 
 
 def _highlighted(view: View, runs: Sequence[DrawnRun]) -> list[Node]:
@@ -281,21 +283,26 @@ def predicted_card(
     titles = {side.key: side.title for side in selection.sides}
     rows = [(name, row) for name in MEASURES for row in both]
 
-    def real(of: tuple[str, Standing]) -> float | None:
-        name, row = of
+    def real(pair: tuple[str, Standing]) -> float | None:
+        name, row = pair
         return row.differences[name].value if name in row.differences else None
 
-    def change(of: tuple[str, Standing]) -> float | None:
-        name, row = of
-        mine, theirs = measures[row.label].get(name), base.get(name)
-        return mine / theirs - 1 if theirs and mine is not None and row.differences else None
+    def change(pair: tuple[str, Standing]) -> float | None:
+        name, row = pair
+        predicted_value, predicted_base = measures[row.label].get(name), base.get(name)
+        return (
+            predicted_value / predicted_base - 1
+            if predicted_base and predicted_value is not None and row.differences
+            else None
+        )
 
     columns = (
-        Column("measure", "Measure", value=lambda of: MEASURES[of[0]] if of[1] is both[0] else ""),
-        Column("policy", "Policy", value=lambda of: titles[of[1].label]),
-        Column("real", "Real", value=lambda of: format_measure(of[0], of[1].measures.get(of[0])), right=True),
+        Column("measure", "Measure", value=lambda pair: MEASURES[pair[0]] if pair[1] is both[0] else ""),
+        Column("policy", "Policy", value=lambda pair: titles[pair[1].label]),
+        Column("real", "Real", right=True,
+               value=lambda pair: format_measure(pair[0], pair[1].measures.get(pair[0]))),
         Column("predicted", "Predicted", right=True,
-               value=lambda of: format_measure(of[0], measures[of[1].label].get(of[0]))),
+               value=lambda pair: format_measure(pair[0], measures[pair[1].label].get(pair[0]))),
         Column("change", "Difference, real", format_change, real),
         Column("predicted_change", "predicted", format_change, change),
     )  # fmt: skip

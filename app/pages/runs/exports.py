@@ -129,16 +129,16 @@ def _json(values: object, name: str) -> Response:
 def export_run(run: str) -> Response:
     """One run: its settings, its result, and its time series."""
     info = workspace().runs.get(run)
-    named = ("id", "experiment", "name", "label", "policy", "settings", "seed", "scenario", "state", "ticks")
-    values: dict[str, Any] = {name: getattr(info, name) for name in named}
+    keys = ("id", "experiment", "name", "label", "policy", "settings", "seed", "scenario", "state", "ticks")
+    values: dict[str, Any] = {name: getattr(info, name) for name in keys}
     values["result"] = stored.result(run).to_dict() if info.summary is not None else None
     values["series"] = stored.series(run)
     return _json(values, f"{info.name}-{info.label}-{info.seed}")
 
 
-def _run_table(run: str, what: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> Table:
+def _run_table(run: str, suffix: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> Table:
     info = workspace().runs.get(run)
-    return Table(f"{info.name}-{info.label}-{what}", _columns(*columns), rows)
+    return Table(f"{info.name}-{info.label}-{suffix}", _columns(*columns), rows)
 
 
 def _series(run: str) -> dict[str, Any]:
@@ -155,8 +155,8 @@ def export_lines(run: str) -> Table:
 
     def rows() -> Iterator[tuple[Any, ...]]:
         for job, lines in series["jobs"].items():
-            nothing = [None] * len(lines["state"])  # series of earlier releases have no threads
-            columns = zip(*(lines.get(name, nothing) for name in _LINES), strict=True)
+            no_threads = [None] * len(lines["state"])  # series of earlier releases have no threads
+            columns = zip(*(lines.get(name, no_threads) for name in _LINES), strict=True)
             for at, values in enumerate(columns, lines["first"]):
                 yield series["time"][at], job, *values
 

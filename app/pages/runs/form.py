@@ -166,8 +166,8 @@ def _new(part: str, draft: Mapping[str, Any]) -> Any:
     if part == "kinds":
         names = set(draft.get("kinds") or {})
         return next(f"kind-{n}" for n in range(1, 1000) if f"kind-{n}" not in names), {}
-    used = {each.get("policy") for each in draft.get("policies") or []}
-    return {"policy": next((name for name in POLICIES if name not in used), next(iter(POLICIES)))}
+    used_policies = {each.get("policy") for each in draft.get("policies") or []}
+    return {"policy": next((name for name in POLICIES if name not in used_policies), next(iter(POLICIES)))}
 
 
 # The sections.
@@ -352,15 +352,15 @@ def _workers(draft: Mapping[str, Any]) -> html.Fieldset:
 def _jobs(draft: Mapping[str, Any]) -> html.Fieldset:
     real = _real(draft)
     kinds = draft.get("kinds") or {}
-    listed = {name: kind for name, kind in kinds.items() if not _measured(kind)}
-    items = [_job_kind(at, *each, real=real) for at, each in enumerate(listed.items())]
+    plain_kinds = {name: kind for name, kind in kinds.items() if not _measured(kind)}
+    items = [_job_kind(at, *each, real=real) for at, each in enumerate(plain_kinds.items())]
     drawn_jobs = html.Div(controls(DrawnJobs, "drawn", draft.get("drawn") or {}), className="formgrid")
     return section(
         "Jobs",
         *items,
         drawn_jobs,
         html.Div(_listed_jobs(draft.get("jobs") or []), className="field"),
-        *_recorded({name: kind for name, kind in kinds.items() if name not in listed}),
+        *_recorded({name: kind for name, kind in kinds.items() if name not in plain_kinds}),
         tools=[button("Add a kind", "plus", "small", **act_data("add-kinds"))],
     )
 

@@ -52,8 +52,8 @@ def ledger_page(info: ExperimentInfo, view: View) -> list[Node]:
         view.query(look=None, of=None, tick=None, job=None, page=None),
         "chevron-left",
     )
-    near = with_runs if len(with_runs) <= _MAX_SIDES else selection.drawn
-    options = {each.key: each.title for each in near} | {side.key: side.title}
+    offered_sides = with_runs if len(with_runs) <= _MAX_SIDES else selection.drawn
+    options = {each.key: each.title for each in offered_sides} | {side.key: side.title}
     run = side.runs.get(view.seed if view.seed is not None else min(side.runs, default=0))
     ticks = workspace().runs.ledgers.ticks(run) if run else []
     head = page_head(info.name, f"ledger of {side.title}", [_sides(view, options, side), back])

@@ -71,10 +71,10 @@ def list_page(view: View) -> list[Node]:
     states = {info.id: stored.state_of(info, tasks) for info in infos}
     matching = [info for info in infos if view.state is None or _matches_state(states[info.id], view.state)]
     lead = "policies compared on the same jobs, simulated or in real containers, with every decision recorded"
-    mine = link_button("From my traces", f"{PATH}?look=build&traces=all", "timeline")
+    from_traces = link_button("From my traces", f"{PATH}?look=build&traces=all", "timeline")
     new = link_button("New experiment", f"{PATH}?look=build", "plus", "primary" if infos else "")
     return [
-        page_head("Runs", lead, [mine, new]),
+        page_head("Runs", lead, [from_traces, new]),
         html.Div(
             [
                 _experiments(matching, states, view, any_at_all=bool(infos)),
@@ -158,13 +158,13 @@ def _filter_attributes(info: ExperimentInfo, word: str, text: str) -> dict[str, 
 
 
 def _row_buttons(info: ExperimentInfo) -> list[Node]:
-    again = f"Run {info.name} again"
+    again_label = f"Run {info.name} again"
     return [
         dcc.Link(
-            [icon("refresh"), html.Span(again, className="sr")],
+            [icon("refresh"), html.Span(again_label, className="sr")],
             href=f"{PATH}?look=build&from={info.id}",
             className="iconbtn",
-            title=again,
+            title=again_label,
         ),
         icon_button("trash", f"Delete {info.name}", **data(act="ask", id=info.id, store=ACT)),
     ]

@@ -77,11 +77,11 @@ def loads_card(info: ExperimentInfo, selection: Selection, csv: str) -> Node:
     curves = [(style, points) for style, points in curves if points]
     if not curves:
         return None
-    lacking = [f"{each.arrivals.load:g}" for each in missing_loads(info, by_load)]
+    missing = [f"{each.arrivals.load:g}" for each in missing_loads(info, by_load)]
     tools: list[Node] = []
-    if lacking:
+    if missing:
         act = data(act="loads", id=info.id, store=ACT)
-        tools.append(button(f"Run at {format_list(lacking)}", "player-play", "small", **act))
+        tools.append(button(f"Run at {format_list(missing)}", "player-play", "small", **act))
     if max(len(points) for _, points in curves) < _FEWEST:
         text = (
             "Run the same jobs at other loads, and this shows how many deadlines each policy meets at each."

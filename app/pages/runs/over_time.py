@@ -112,8 +112,8 @@ def _areas_card(each: DrawnRun, view: View, end: float, top: float) -> html.Sect
     """CPU by category of one run: by its policy's lists if it has some, else by loss."""
     lists = bool(each.names()) and view.by == "lists"
     names = each.names() if lists else LOSS_STAGES
-    what = "by list" if lists else "by loss"
-    used = each.facts.used if each.facts is not None else None
+    basis = "by list" if lists else "by loss"
+    used_share = each.facts.used if each.facts is not None else None
 
     def make() -> go.Figure:
         series = each.series
@@ -121,8 +121,8 @@ def _areas_card(each: DrawnRun, view: View, end: float, top: float) -> html.Sect
         return cpu.category_areas(series, parts, names, end, top, each.last)
 
     return _run_card(
-        each, "areas", "CPU", f"CPU over time {what}", make, end, top, lists,
-        note=what if used is None else f"{what}, {format_share(used, 0)} of all cores used",
+        each, "areas", "CPU", f"CPU over time {basis}", make, end, top, lists,
+        note=basis if used_share is None else f"{basis}, {format_share(used_share, 0)} of all cores used",
         tools=[*_label_keys(names), html.Span("Limit", className="key limit")],
     )  # fmt: skip
 
@@ -143,21 +143,21 @@ def _label_keys(names: Sequence[str]) -> list[Node]:
 
 def _lanes_card(each: DrawnRun, end: float, height: int) -> html.Section:
     """The jobs on each worker over time."""
-    moved = each.result.migrations
+    migrations = each.result.migrations
     bars = each.facts is None or each.facts.bars
-    evened = each.facts.rebalanced if each.facts is not None else 0
+    rebalanced = each.facts.rebalanced if each.facts is not None else 0
     keys: list[Node] = []
-    if moved and bars:
+    if migrations and bars:
         keys = [html.Span("placed at arrival", className="key box a"),
                 html.Span("after migration", className="key box b")]  # fmt: skip
-    if evened and bars:
+    if rebalanced and bars:
         keys.append(html.Span("after rebalancing", className="key box hatch"))
-    moves = plural(moved, "migration") + (f", {evened:,} to rebalance" if evened else "")
-    what = "one bar is one job" if bars else "darker is more jobs"
+    moves = plural(migrations, "migration") + (f", {rebalanced:,} to rebalance" if rebalanced else "")
+    key_text = "one bar is one job" if bars else "darker is more jobs"
     return _run_card(
-        each, "lanes", "Jobs per worker", f"Jobs per worker, {moved} moved,",
+        each, "lanes", "Jobs per worker", f"Jobs per worker, {migrations} moved,",
         lambda: timelines.worker_lanes(each.series, end, height), end, height,
-        note=moves if moved and bars else what, tools=keys, table="moves",
+        note=moves if migrations and bars else key_text, tools=keys, table="moves",
     )  # fmt: skip
 
 
@@ -203,12 +203,12 @@ def _limits_card(each: DrawnRun, view: View, end: float, jobs: Sequence[str]) ->
 
 def _workers_card(each: DrawnRun, end: float) -> html.Section:
     """CPU of each worker: a row for each of a few, a heat map of many."""
-    few = each.facts is not None and each.facts.workers <= _FEW_WORKERS
+    has_rows = each.facts is not None and each.facts.workers <= _FEW_WORKERS
 
     def make() -> go.Figure:
         series = each.series
         rows = cpu.worker_rows(series)[:_MAX_LISTED]
-        if few:
+        if has_rows:
             return cpu.cpu_rows(series, rows, end, each.facts.largest if each.facts else 1.0)
         bounds, values = cpu.coarsen(series, [row.used for row in rows])
         hover = "%{y}: %{z:.2f} cores<extra></extra>"
@@ -216,7 +216,7 @@ def _workers_card(each: DrawnRun, end: float) -> html.Section:
 
     return _run_card(
         each, "workers", "CPU per worker", "CPU of each worker", make, end,
-        note="dashed: its cores" if few else "darker is more", table="workers",
+        note="dashed: its cores" if has_rows else "darker is more", table="workers",
     )  # fmt: skip
 
 
@@ -354,12 +354,12 @@ def _jobs_card(
     learning: Sequence[tuple[DrawnRun, ArmStyle, LearningCurves]],
     jobs: Sequence[str],
     view: View,
-    ended: Mapping[str, float],
+    ends: Mapping[str, float],
     files: Sequence[tuple[str, str]],
 ) -> html.Section:
     """Loss or growth of a few jobs, until the last of them has ended under every policy."""
     chosen, _ = page_of(jobs, view)
-    end = max((ended.get(job, 0.0) for job in chosen), default=1.0) * 1.04
+    end = max((ends.get(job, 0.0) for job in chosen), default=1.0) * 1.04
     rows, tops = [], [0.0]
     for job in chosen:
         curves = []

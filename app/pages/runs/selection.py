@@ -76,8 +76,8 @@ def _usual(ran: Sequence[Side], base: Side) -> list[Side]:
     """The default policies: the first ones, the baseline, and the last, which is ours."""
     if len(ran) <= _FEW:
         return list(ran)
-    picked = {base.key, *(side.key for side in ran[: _FEW - 1]), ran[-1].key}
-    return [side for side in ran if side.key in picked]
+    keys = {base.key, *(side.key for side in ran[: _FEW - 1]), ran[-1].key}
+    return [side for side in ran if side.key in keys]
 
 
 def _place(sides: Sequence[Side], side: Side) -> int:
@@ -206,7 +206,7 @@ def common_end(runs: Sequence[DrawnRun]) -> float:
     return max(each.last for each in runs) * 1.04
 
 
-def run_graph(run: DrawnRun, what: str, label: str, make: Callable[[], go.Figure], *key: object) -> html.Div:
+def run_graph(run: DrawnRun, kind: str, label: str, make: Callable[[], go.Figure], *key: object) -> html.Div:
     """A figure of one run, cached; it depends on the run and on `key`."""
-    plain = cached(lambda: orjson.loads(make().to_json()), "run-figure", _LOOK, what, run.run, *key)
-    return graph(f"{what}-{run.place}", plain, label)
+    figure_dict = cached(lambda: orjson.loads(make().to_json()), "run-figure", _LOOK, kind, run.run, *key)
+    return graph(f"{kind}-{run.place}", figure_dict, label)

@@ -59,8 +59,8 @@ def describe_seeds(experiment: Experiment) -> str:
 
 def describe_experiment(experiment: Experiment) -> str:
     """An experiment in one line."""
-    where = f"Real, on {ENGINES[experiment.engine].title}" if experiment.real else "Simulated"
-    words = [where, describe_machines(experiment)]
+    engine_text = f"Real, on {ENGINES[experiment.engine].title}" if experiment.real else "Simulated"
+    words = [engine_text, describe_machines(experiment)]
     words.append(f"{experiment.n_jobs:,} job{'s' if experiment.n_jobs != 1 else ''}")
     if experiment.world.gamma:
         words.append(f"contention γ {experiment.world.gamma:g}")

@@ -122,19 +122,21 @@ def describe_action(action: Action) -> str:
     """An action in words."""
     match action:
         case Start(worker=worker, limit=limit):
-            what = f"starts on {worker}" + ("" if limit is None else f" with {format_cores(limit)}")
+            action_text = f"starts on {worker}" + ("" if limit is None else f" with {format_cores(limit)}")
         case SetLimit(limit=limit, weight=weight):
-            what = f"may use {format_cores(limit)}" if limit is not None else "has no limit"
-            what += "" if weight == 1 else f", weight {format_number(weight)}"
+            action_text = f"may use {format_cores(limit)}" if limit is not None else "has no limit"
+            action_text += "" if weight == 1 else f", weight {format_number(weight)}"
         case SetMemory(limit=limit):
-            what = "has no memory limit" if limit is None else f"may use {format_bytes(limit)} of memory"
+            action_text = (
+                "has no memory limit" if limit is None else f"may use {format_bytes(limit)} of memory"
+            )
         case SetThreads(threads=threads):
-            what = f"uses {plural(threads, 'thread')}"
+            action_text = f"uses {plural(threads, 'thread')}"
         case Migrate(to=to):
-            what = f"moves to {to}"
+            action_text = f"moves to {to}"
         case _:
-            what = _PLAIN[type(action)]
-    return f"{action.job} {what}"
+            action_text = _PLAIN[type(action)]
+    return f"{action.job} {action_text}"
 
 
 def reason_figures(reason: Reason) -> str:
@@ -362,20 +364,20 @@ def _used_cores(worker: Worker) -> str:
 
 def _history(series: dict[str, Any], job: str, tick: int) -> html.Section:
     changes = history(series, job)
-    near = next((at for at, (number, _) in enumerate(changes) if number >= tick), len(changes))
-    first = max(0, min(near - _MAX_MOMENTS // 2, len(changes) - _MAX_MOMENTS))
+    nearest = next((at for at, (number, _) in enumerate(changes) if number >= tick), len(changes))
+    first = max(0, min(nearest - _MAX_MOMENTS // 2, len(changes) - _MAX_MOMENTS))
     items = [
         html.Button(
             [
                 html.Span(f"{number:,}", className="n"),
                 html.Span(format_duration(series["time"][number]), className="t"),
-                what,
+                description,
             ],
             type="button",
             className="moment on" if number == tick else "moment",
             **data(tick=number),
         )
-        for number, what in changes[first : first + _MAX_MOMENTS]
+        for number, description in changes[first : first + _MAX_MOMENTS]
     ]
     return card(
         f"Changes of {job}", html.Div(items, className="moments"), note=f"{len(changes):,}", flush=True
@@ -454,9 +456,11 @@ def waiting_card(entry: Entry, series: Mapping[str, Any] | None, job: str | None
 
 def _front(reasons: Mapping[str, tuple[WaitReason, float | None]], every: Sequence[Job]) -> str | None:
     """The job that blocks all others, by the last reasons."""
-    still = {each.id for each in every}
+    waiting_ids = {each.id for each in every}
     blocking = [
-        (why.time, name) for name, (why, behind) in reasons.items() if behind is not None and name in still
+        (why.time, name)
+        for name, (why, behind) in reasons.items()
+        if behind is not None and name in waiting_ids
     ]
     return max(blocking)[1] if blocking else None
 

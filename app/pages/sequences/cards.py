@@ -55,8 +55,8 @@ _MAX_NODES, _DEEPEST, _THINNEST, _SMALL_TREE = 400, 7, 0.007, 14
 def tree_nodes(tree: PrefixTree) -> list[TreeNode]:
     """The nodes to draw, parents first: the most frequent ones, up to a maximum depth."""
     total = max(int(tree.count[0]), 1)
-    wide = (tree.count >= max(_THINNEST * total, 1)) & (tree.depth <= _DEEPEST)
-    chosen = np.flatnonzero(wide)
+    is_visible = (tree.count >= max(_THINNEST * total, 1)) & (tree.depth <= _DEEPEST)
+    chosen = np.flatnonzero(is_visible)
     chosen = np.sort(chosen[np.argsort(-tree.count[chosen], kind="stable")][:_MAX_NODES])
     node_numbers, nodes = {0}, [TreeNode(0, -1, 0, (), "all", int(tree.count[0]))]
     for number in chosen.tolist():
@@ -255,11 +255,11 @@ def _stay(analysis: SequenceAnalysis, after: State) -> str:
     return f"median {format_duration(stays.median)}" if stays.n_runs else ""
 
 
-def _leave(used: State, stays: DwellTimes) -> list[Node]:
-    name = name_of(used[-1])
+def _leave(state: State, stays: DwellTimes) -> list[Node]:
+    name = name_of(state[-1])
     chances = [(seconds, stays.leave_within(seconds)) for seconds in WITHIN]
     typical = f"; dwell time: median {format_duration(stays.median)}, mean {format_duration(stays.mean)}"
-    figure = leaving(stays.times, stays.share_left_by, used[-1])
+    figure = leaving(stays.times, stays.share_left_by, state[-1])
     return [
         html.Hr(className="rule"),
         html.Div([f"Chance of leaving {name}", html.Span(typical)], className="ink3 small"),
@@ -313,13 +313,15 @@ def lead(view: View) -> str:
 
 def _other_dwell(view: View, choice: Choice) -> list[Node]:
     """A link to phases as labelled, or to smoothed ones; empty if they do not flicker."""
-    usual = workspace().labels.get(view.traces, view.model).suggested_dwell
-    if not (view.dwell or usual):
+    suggested = workspace().labels.get(view.traces, view.model).suggested_dwell
+    if not (view.dwell or suggested):
         return []
-    name = "As labelled" if view.dwell else f"Merge segments under {format_duration(usual)}"
+    name = "As labelled" if view.dwell else f"Merge segments under {format_duration(suggested)}"
     warmup = view.warmup.value if view.warmup is Warmup.OWN else None
-    there = address("/sequences", choice, warmup=warmup, dwell="0" if view.dwell else f"{usual:g}")
-    return [link_button(name, there, None, "small quiet")]
+    other_address = address(
+        "/sequences", choice, warmup=warmup, dwell="0" if view.dwell else f"{suggested:g}"
+    )
+    return [link_button(name, other_address, None, "small quiet")]
 
 
 def prototypes_card(view: View, choice: Choice) -> Node:

@@ -181,13 +181,13 @@ def register(app: Dash) -> None:
     _register_graph_tools(app)
 
 
-def _view_of(of: dict[str, str], **more: str) -> View:
-    return View.of(of["traces"], of["model"], {**of, **more})
+def _view_of(choice: dict[str, str], **more: str) -> View:
+    return View.of(choice["traces"], choice["model"], {**choice, **more})
 
 
-def reshape(memory: str, step: str, hide: str, of: dict[str, str]) -> tuple[Any, ...]:
+def reshape(memory: str, step: str, hide: str, choice: dict[str, str]) -> tuple[Any, ...]:
     """Draw graph and matrix for another memory or step; the threshold changes the graph alone."""
-    view = _view_of(of, memory=memory, step=step, hide=hide)
+    view = _view_of(choice, memory=memory, step=step, hide=hide)
     transitions = view.analysis().graph(view.memory, view.step)
     graph_elements, note = elements(transitions, view.hide)
     if dash.ctx.triggered_id == "seq-hide":
@@ -203,17 +203,17 @@ def reshape(memory: str, step: str, hide: str, of: dict[str, str]) -> tuple[Any,
     )
 
 
-def foretell(after: str, ahead: str, of: dict[str, str]) -> Node:
+def foretell(after: str, ahead: str, choice: dict[str, str]) -> Node:
     """Forecast what follows other phases, or further ahead."""
-    view = replace(_view_of(of), ahead=int(ahead) if ahead in AHEAD else 1)
+    view = replace(_view_of(choice), ahead=int(ahead) if ahead in AHEAD else 1)
     return next_view(view, state_of(after))
 
 
-def list_behind(pick: str | None, memory: str, step: str, of: dict[str, str]) -> tuple[Any, ...]:
+def list_behind(pick: str | None, memory: str, step: str, choice: dict[str, str]) -> tuple[Any, ...]:
     """List the executions behind a selection."""
     if not pick:
         return dash.no_update, dash.no_update, False
-    title, body = behind_view(_view_of(of, memory=memory, step=step), pick)
+    title, body = behind_view(_view_of(choice, memory=memory, step=step), pick)
     return title, body, True
 
 

@@ -110,8 +110,8 @@ def row(task: TaskInfo, view: View) -> html.Div:
     if target:
         ways.append(dcc.Link("Open result", href=target, className="link"))
     kind = task_card.title(task)
-    about = [kind] if kind != task.title else []
-    about += [f"attempt {task.attempt}"] if task.attempt > 1 else []
+    facts = [kind] if kind != task.title else []
+    facts += [f"attempt {task.attempt}"] if task.attempt > 1 else []
     return html.Div(
         [
             html.Div(task_card.badge(task), className="state-cell"),
@@ -119,7 +119,7 @@ def row(task: TaskInfo, view: View) -> html.Div:
                 [
                     dcc.Link(task.title, href=view.query(task=task.id), className="name truncate"),
                     html.Span(
-                        [icon(task_card.icon_name(task), "sm"), " ", " · ".join(about)],
+                        [icon(task_card.icon_name(task), "sm"), " ", " · ".join(facts)],
                         className="small ink3",
                     ),
                 ],
@@ -226,13 +226,13 @@ def detail(task: TaskInfo, view: View) -> list[Node]:
         title="Close",
     )
     target = task_card.result_link(task) if task.state is TaskState.DONE else None
-    opened: list[Node] = [link_button("Open result", target, "arrow-right", "small")] if target else []
+    links: list[Node] = [link_button("Open result", target, "arrow-right", "small")] if target else []
     retried: list[Node] = []
     if task.retry_of:
         before = dcc.Link("previous attempt", href=view.query(task=task.retry_of), className="link")
         retried = [notice("info", html.Span(["See ", before, "."]), strong=f"Attempt {task.attempt}.")]
     return [
-        html.Div([html.H2("Details"), html.Div([*opened, close], className="tools")], className="detailhead"),
+        html.Div([html.H2("Details"), html.Div([*links, close], className="tools")], className="detailhead"),
         *retried,
         task_card.live(task),
         card(

@@ -157,29 +157,29 @@ _LEAVES = {"trash": "traces", "discard": "upload", "separate": "upload", "delete
 
 def act(action: dict[str, Any], view: View, refresh: Callable[[View], None]) -> Any:
     """Carry out a button's action; returns the search part to go to afterwards."""
-    what, target = action["act"], action["id"]
-    if what in _OPENS:
-        _OPENS[what](target)
+    act_name, target = action["act"], action["id"]
+    if act_name in _OPENS:
+        _OPENS[act_name](target)
         return dash.no_update
     _close()
-    if what in _TASKS:
-        return f"?task={_TASKS[what](target)}"
-    if what not in _CHANGES:
+    if act_name in _TASKS:
+        return f"?task={_TASKS[act_name](target)}"
+    if act_name not in _CHANGES:
         return dash.no_update
-    _CHANGES[what](target)
-    set_props("changed", {"data": f"{what} {target}"})
-    dropped = _stale_parameters(what, target, view)
+    _CHANGES[act_name](target)
+    set_props("changed", {"data": f"{act_name} {target}"})
+    dropped = _stale_parameters(act_name, target, view)
     if dropped:
         return view.query(**dict.fromkeys(dropped))
     refresh(view)
     return dash.no_update
 
 
-def _stale_parameters(what: str, target: str, view: View) -> set[str]:
+def _stale_parameters(act_name: str, target: str, view: View) -> set[str]:
     """The parameters of the address that name something deleted."""
-    if what == "discard" and upload_of(view.task) == target:
+    if act_name == "discard" and upload_of(view.task) == target:
         return {"task"}
-    key = _LEAVES.get(what)
+    key = _LEAVES.get(act_name)
     return {key, "model"} if key and view.query.get(key) == target else set()
 
 
@@ -195,15 +195,17 @@ def register(app: Dash, refresh: Callable[[View], None]) -> None:
         State(LOCATION, "search"),
         prevent_initial_call=True,
     )
-    def rename(clicks: int | None, submits: int | None, name: str, of: str, search: str | None) -> Any:
+    def rename(
+        clicks: int | None, submits: int | None, name: str, trace_set_id: str, search: str | None
+    ) -> Any:
         if not clicks and not submits:
             return dash.no_update
         try:
-            info = workspace().traces.rename(of, (name or "").strip())
+            info = workspace().traces.rename(trace_set_id, (name or "").strip())
         except PhaseDockError as error:
             return " ".join(sentences(error))
         _close()
         notify("Its models and links still work.", "ok", title=f"Renamed to “{info.name}”")
-        set_props("changed", {"data": f"rename {of} {info.name}"})
+        set_props("changed", {"data": f"rename {trace_set_id} {info.name}"})
         refresh(View.read(Query.parse("", search)))
         return None

@@ -218,10 +218,10 @@ def _finished(task: TaskInfo) -> list[Node]:
     )
     executions = html.A([icon("table"), "See its executions"], href="#trace-executions", className="btn")
     steps = html.Div([*([see] if models else []), train, executions], className="row wrap")
-    following = next_of(task)
-    if following is not None:
+    next_task = next_of(task)
+    if next_task is not None:
         steps = html.Div(
-            [_finding(following), html.Div([executions], className="row wrap")], className="stack"
+            [_finding(next_task), html.Div([executions], className="row wrap")], className="stack"
         )
     report = workspace().traces.report(info.id)
     message = notice("ok", summary(report), strong=f"Imported “{info.name}”")

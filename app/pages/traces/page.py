@@ -93,7 +93,7 @@ def pending(but: str | None = None) -> list[Node]:
     uploads = waiting_uploads(but)
     sets = _sets_of_uploads() if uploads else {}
     new = [info for info in uploads if info.id not in sets]
-    again = [info for info in uploads if info.id in sets]
+    imported = [info for info in uploads if info.id in sets]
     cards: list[Node] = []
     if new:
         several = len(new) > 1
@@ -102,8 +102,8 @@ def pending(but: str | None = None) -> list[Node]:
         cards.append(
             card("Not imported yet", *rows, note="uploaded, waiting for you", tools=tools, flush=True)
         )
-    if again:
-        rows = [_row(info, "Choose other columns", f"imported as “{sets[info.id]}” · ") for info in again]
+    if imported:
+        rows = [_row(info, "Choose other columns", f"imported as “{sets[info.id]}” · ") for info in imported]
         cards.append(
             card("Imported, with doubts", *rows, note="stored so that you can import again", flush=True)
         )
@@ -282,13 +282,13 @@ def show_arrival(arrival: dict[str, Any] | None, search: str | None) -> Any:
 
 def join_picked(clicks: int | None, checked: list[bool], ids: list[dict[str, str]]) -> Any:
     """Join the selected waiting files."""
-    picked = [one["upload"] for one, yes in zip(ids, checked, strict=True) if yes]
+    uploads = [one["upload"] for one, yes in zip(ids, checked, strict=True) if yes]
     if not clicks:
         return dash.no_update
-    if len(picked) < 2:
+    if len(uploads) < 2:
         notify("Tick two or more of them.", "info", title="Nothing to join yet")
         return dash.no_update
-    return f"?upload={join_files(picked)[0]}"
+    return f"?upload={join_files(uploads)[0]}"
 
 
 def follow(_ticks: int, task_id: str, search: str | None) -> tuple[Any, bool, Any]:
@@ -297,11 +297,11 @@ def follow(_ticks: int, task_id: str, search: str | None) -> tuple[Any, bool, An
     if not task.state.ended:
         return inside(task), False, dash.no_update
     set_props("changed", {"data": task.id})
-    following = next_of(task)
-    if following is not None and not following.state.ended:
+    next_task = next_of(task)
+    if next_task is not None and not next_task.state.ended:
         return inside(task), False, dash.no_update
-    if following is not None and following.state is TaskState.DONE and _goes_on(task):
-        path, _, query = (task_card.result_link(following) or "/traces").partition("?")
+    if next_task is not None and next_task.state is TaskState.DONE and _goes_on(task):
+        path, _, query = (task_card.result_link(next_task) or "/traces").partition("?")
         set_props(LOCATION, {"pathname": path, "search": f"?{query}"})
         return inside(task), True, dash.no_update
     return inside(task), True, _address_after_import(task, View.read(Query.parse("", search)))
