@@ -36,7 +36,7 @@ def layout(**_query: str) -> list[Node]:
         link_button("Back to the overview", "/", "layout-dashboard", "primary"),
         button("Search", "search", "open-search"),
     ]
-    text = "It may be mistyped, or lead to something that has moved. Nothing of yours was changed."
+    text = "It may be mistyped or outdated. Nothing was changed."
     return [page_head(TITLE), card(None, empty("link", "There is no page at this address", text, ways))]
 
 

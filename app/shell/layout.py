@@ -113,7 +113,7 @@ _PULSE_MS = 4_000
 _SHORTCUTS = (
     ("Ctrl K", "Search, or jump to a page, a trace set, a model, an experiment or an execution"),
     ("?", "Show keyboard shortcuts"),
-    ("Esc", "Close what is open"),
+    ("Esc", "Close the open window"),
 )
 
 

@@ -149,7 +149,7 @@ _MAKERS: dict[str, Callable[[FieldSpec, Any, dict[str, Any]], Node]] = {
     "bool": _switch,
     "int": _whole_number,
     "model": _select_by_name(_models, "Without phases"),
-    "traces": _select_by_name(_trace_sets, "What the model was trained on"),
+    "traces": _select_by_name(_trace_sets, "The model’s training traces"),
     "provisioning": _select_by_name(_provisioning, ""),
 }
 """The control of each kind of setting; all others are text fields."""

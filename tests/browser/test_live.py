@@ -121,7 +121,7 @@ def test_flowcon_in_control_changes_limits_and_release_puts_them_back(page, live
 def test_watching_touches_nothing_and_says_so(page, live, containers):
     opened(page, live)
     attach(page, "Watch")
-    expect(page.locator("#live-policy")).to_contain_text("Nothing has been touched", timeout=60_000)
+    expect(page.locator("#live-policy")).to_contain_text("Nothing was changed", timeout=60_000)
     expect(page.locator(".decisions li .what").first).to_be_visible(timeout=60_000)
     assert [docker_cores(each) for each in containers.values()] == [None] * len(containers)
     page.get_by_role("button", name="Detach").first.click()

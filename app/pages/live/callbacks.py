@@ -266,7 +266,7 @@ def _attach(engine: str, policy: str, settings: dict[str, Any], mode: str, *, in
     words = (
         "It sets limits from now on."
         if mode == Mode.CONTROL
-        else "It only shows what it would do; nothing is touched."
+        else "It shows its decisions and changes nothing."
     )
     notify(words, "ok", title=f"{display_name(policy)} is attached in {mode} mode.")
     set_props("changed", {"data": f"attached {engine} {policy}"})
@@ -376,7 +376,7 @@ def _register_recording(app: Dash) -> None:
         try:
             if back and back != live_record.NOW:
                 task = record.keep(view.engine.name, (name or "").strip(), int(back))
-                notify(live_record.stopped(task), "ok", title="What is remembered becomes a trace set.")
+                notify(live_record.stopped(task), "ok", title="The history becomes a trace set.")
                 return None
             workspace().live.recordings.record(view.engine.name, (name or "").strip(), None, model)
         except PhaseDockError as error:

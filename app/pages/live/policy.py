@@ -101,9 +101,7 @@ def evidence(attached: AttachedPolicy) -> list[Node]:
         ways = [button("Train the model further", "stack-2", "small", **does("teach"))]
         parts.append(notice("warn", text, strong="Unfamiliar.", actions=ways))
     if savings.left:
-        text = (
-            f"{format_list(savings.left)}: the original limits are back, and nothing more is steered there."
-        )
+        text = f"{format_list(savings.left)}: the original limits are restored and stay."
         parts.append(notice("warn", text, strong="Out of memory."))
     return [html.Section(parts, className="evidence stack close")]
 
@@ -276,7 +274,7 @@ def _watching(attached: AttachedPolicy, *, control: bool) -> html.Div:
     n = attached.resizes
     would = f"{display_name(attached.policy)} would have set {n:,} limit{'s' if n != 1 else ''}."
     ways = [button("Let it control", "activity", "small", **does("take-control"))] if control else []
-    return notice("info", f"{would} Nothing has been touched.", strong="Watch mode:", actions=ways)
+    return notice("info", f"{would} Nothing was changed.", strong="Watch mode:", actions=ways)
 
 
 def _unable(view: LiveView) -> html.Section:
@@ -393,7 +391,7 @@ def detached_words(view: LiveView) -> str:
     """The effect of detaching, for the message after it."""
     attached = view.attached
     if attached is None or not is_control(attached):
-        return "It was in watch mode, so nothing was touched."
+        return "It was in watch mode, so nothing changed."
     limited = sum(row.held for row in view.rows)
     return f"The original limits of {plural(limited, 'container')} are restored."
 

@@ -192,7 +192,7 @@ def _act(job: QueuedJob, control: bool) -> Node:
 
 def ask_cancel(job: QueuedJob) -> list[Node]:
     """The effect of cancelling a running job, before it is done."""
-    text = f"{job.name} is ended, and its container {job.container_name} is removed with all that is in it."
+    text = f"{job.name} is ended, and its container {job.container_name} is deleted with all its files."
     buttons = [
         button("Keep it running", None, "", **does("close")),
         button(f"End {job.name}", "x", "danger", **does("job-cancel-now", job.id)),

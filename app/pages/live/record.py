@@ -61,7 +61,7 @@ def remembered_words(engine: str) -> str:
     if remembered.since is None:
         return ""
     since = time.strftime("%Y-%m-%d %H:%M", time.localtime(remembered.since))
-    return f"Remembered since {since}, {format_bytes(float(remembered.bytes))} on disk."
+    return f"History since {since}, {format_bytes(float(remembered.bytes))} on disk."
 
 
 def keeping(engine: str) -> Node:

@@ -129,8 +129,8 @@ def _how_files_are_read() -> html.Section:
                     strong="Read without executing anything in them.",
                 ),
                 html.P(
-                    "AI4DL saves a CRBM, a k-means and a scaler. Give all of them, or some together with "
-                    "a model that has the rest: for example new phases for the same CRBM.",
+                    "AI4DL saves a CRBM, a k-means and a scaler. Add all of them, or some and "
+                    "a model for the others: for example new phases for the same CRBM.",
                     className="ink2",
                 ),
                 html.P(

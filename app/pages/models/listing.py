@@ -162,7 +162,7 @@ def no_models(query: Query) -> html.Section:
         empty(
             "stack-2",
             "No models yet",
-            "A model finds the phases in traces: it learns what stretches of samples look like and puts "
+            "A model finds the phases in traces: it encodes windows of samples and groups "
             "similar ones together. Train one on your traces, or import AI4DL's published files.",
             ways,
         ),

@@ -50,7 +50,7 @@ def _tabs(address: ModelsAddress) -> html.Nav:
         )
         for key, label in VIEWS.items()
     ]
-    return html.Nav(links, className="tabs", **aria(label="What to do with models"))
+    return html.Nav(links, className="tabs", **aria(label="Views of models"))
 
 
 def _shown_model(requested: str | None, fallback: ModelInfo | None) -> ModelInfo | None:

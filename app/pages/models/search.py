@@ -97,7 +97,7 @@ def _form(traces: TraceSetInfo) -> html.Section:
                 html.Div(_counts(), className="formgrid"),
                 html.P(
                     "Each trial trains a CRBM on a part of the executions and is judged on the others, so "
-                    "that a setting cannot win by learning its traces by heart.",
+                    "that a setting cannot win by overfitting.",
                     className="small ink3",
                 ),
                 html.Div(id="search-problem"),

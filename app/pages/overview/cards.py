@@ -292,7 +292,7 @@ def saving_of(resource: str, part: Mapping[str, Any], report: Mapping[str, Any],
     then, short = float(matched["over"]), format_share(float(matched["under_time_0"]))
     words = f"{chosen} against {best}, short {short} of the time"
     if (report.get("model") or {}).get("trained_on") == "held_out":
-        words += "; its phase model was trained on these very containers, so less may be saved on others"
+        words += "; its phase model was trained on these containers, so others may save less"
     return Saving(name, now, then, words, href)
 
 

@@ -69,7 +69,7 @@ _WAYS_IN: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, str, str]], ...
     (
         "adjustments-horizontal",
         "Stop over-allocating",
-        "Compare every policy on your own traces, with its risk, and take the manifest with you.",
+        "Compare every policy on your own traces, with its risk, and download the manifest.",
         (
             "Choose traces and a tolerance",
             "See the frontier with the lower bound",
@@ -161,7 +161,7 @@ def _machine() -> Node:
         _machine_tile("Simulator", "Ready. Needs nothing."),
         *(_docker(each, alone=len(real) == 1, demo=len(engines) > len(real)) for each in real[:_ENGINES]),
         *(
-            _machine_tile(title_of(each), "Ready. Nothing on it is real.")
+            _machine_tile(title_of(each), "Ready. Simulated containers only.")
             for each in engines
             if is_demo(each)
         ),

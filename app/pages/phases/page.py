@@ -107,7 +107,7 @@ def timeline_card(view: View, name: str, over: Overlays | None) -> Node:
     keys = _keys(allocated=over is not None, limited=any(lane.limit is not None for lane in view.lanes))
     return card(
         html.Span(heading.title, id="execution-title"),
-        graph("timeline", figure, f"What {name} used over time, with its phases"),
+        graph("timeline", figure, f"Usage of {name} over time, with its phases"),
         html.Div(keys, className="keys only-phone"),
         html.P(
             sentence(evaluation, view.overlay, name), id="overlay-note", className="small ink3", role="status"

@@ -184,7 +184,7 @@ def _of_model(choice: Choice, view: View, result: Result | None) -> Node:
 def _head(result: Result | None, view: View, resources: Sequence[str], traces: str) -> Node:
     """The title, the comparison, and the controls of the view."""
     if result is None:
-        return page_head("Provisioning", f"what to allocate to the containers of {traces}")
+        return page_head("Provisioning", f"allocation for the containers of {traces}")
     options = {key: title for key, title in RESOURCES.items() if key in resources}
     actions = [
         segments(view, "resource", options, view.resource, "Resource"),

@@ -152,7 +152,7 @@ def headline(values: Values) -> str:
     left_out = f" Not compared here: {', '.join(missing)}." if missing else ""
     return (
         f"The paper reports {format_change(-PAPERS_SAVING, 0)} for {PAPERS_OWN} against {PAPERS_BASE} at 5% "
-        f"tolerance, without matching how often they fall short.{left_out}"
+        f"tolerance, without matching time short.{left_out}"
     )
 
 

@@ -74,7 +74,7 @@ def _link(execution: str, choice: Choice, policy: str, evaluation: str) -> dcc.L
         execution,
         href=address("/phases", choice, execution=execution, overlay=policy, evaluation=evaluation),
         className="link",
-        title=f"{execution} over time, with what {policy} gives it",
+        title=f"{execution} over time, with the allocation of {policy}",
     )
 
 

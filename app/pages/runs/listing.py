@@ -126,8 +126,8 @@ def _experiments(
 
 def _no_runs_yet() -> html.Section:
     text = (
-        "An experiment runs several policies on the same machines and jobs, over as many seeds as you "
-        "like, and says which is better and by how much. Start a bundled one with one click."
+        "An experiment runs several policies on the same machines and jobs, over any number of seeds, "
+        "and compares them with intervals. Start a bundled one with one click."
     )
     first = next(iter(bundled()), None)
     acts: list[Node] = [link_button("Build your own", f"{PATH}?look=build", "plus")]

@@ -83,9 +83,7 @@ def loads_card(info: ExperimentInfo, selection: Selection, csv: str) -> Node:
         act = data(act="loads", id=info.id, store=ACT)
         tools.append(button(f"Run at {format_list(missing)}", "player-play", "small", **act))
     if max(len(points) for _, points in curves) < _FEWEST:
-        text = (
-            "Run the same jobs at other loads, and this shows how many deadlines each policy meets at each."
-        )
+        text = "Run the same jobs at other loads to compare the deadlines met."
         return card("Deadlines met against load", html.P(text, className="pad small ink2"), tools=tools)
     seeds = min(len(side.runs) for other in by_load.values() for side in stored.sides(other).values())
     figure = load_lines(curves, "Jobs that met their deadlines")

@@ -95,7 +95,7 @@ def _start_at_loads(experiment: str) -> None:
     for each in more:
         task = space.runs.submit(each)
         set_props("changed", {"data": task})
-    text = "They are on the list of runs. Reload this page to see their results."
+    text = "They are in the list of runs. Reload this page for their results."
     notify(text, "ok", title=f"{plural(len(more), 'experiment')} started.")
 
 

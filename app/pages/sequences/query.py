@@ -120,7 +120,9 @@ def matching_executions(view: View, pick: str) -> MatchingExecutions:
         else _executions_of_node(view, kind, target)
     )
     if selection is None:
-        raise NotFoundError("What this address points to is not in these sequences.", "Click something else.")
+        raise NotFoundError(
+            "The selection in this address is not in these sequences.", "Click something else."
+        )
     return selection
 
 

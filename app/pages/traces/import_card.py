@@ -101,7 +101,7 @@ _PROBLEMS = (
     Column("count", "Times", format_count),
     Column(
         "hint",
-        "What was done, and what you can do",
+        "Treatment and next step",
         value=lambda one: f"{KINDS[one.kind].outcome} {one.hint}",
     ),
 )
@@ -263,7 +263,7 @@ def _to_look_at(info: TraceSetInfo, report: Report, upload: str) -> Node:
         if upload and _is_there(upload)
         else []
     )
-    strong = f"Imported “{info.name}”, but look at this first."
+    strong = f"Imported “{info.name}”, but check these problems."
     return notice("warn", html.Div([summary(report), html.Ul(doubts)]), strong=strong, actions=ways)
 
 

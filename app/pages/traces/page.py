@@ -180,7 +180,7 @@ def layout(**values: str) -> Node:
 def _head(view: View) -> Node:
     space = workspace()
     if view.is_trash or view.upload:
-        lead = "deleted trace sets" if view.is_trash else "choose what the columns are"
+        lead = "deleted trace sets" if view.is_trash else "choose the columns"
         return page_head("Traces", lead, [link_button("All trace sets", "/traces", "arrow-back-up", "small")])
     thrown = len(space.traces.list(trashed=True))
     trash = link_button(f"Trash, {thrown}", "/traces?show=trash", "trash", "small") if thrown else None

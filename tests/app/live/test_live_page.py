@@ -252,15 +252,15 @@ def test_an_attached_policy_shows_settings_and_decisions_with_names():
     assert "vae-celeba in CL may use" in shown
     assert "/api/runs/r1.json" in shown
     assert "look=ledger&run=r1" in shown
-    assert "Nothing has been touched" not in shown
+    assert "Nothing was changed" not in shown
 
 
 def test_a_watching_policy_says_that_nothing_was_touched():
     attached = AttachedPolicy("t", "specon", Mode.WATCH, resizes=1)
     shown = text(policy.panel(view(attached=attached), control=False))
-    assert "SpeCon would have set 1 limit. Nothing has been touched." in shown
+    assert "SpeCon would have set 1 limit. Nothing was changed." in shown
     assert "No decisions yet." in shown
-    assert policy.detached_words(view(attached=attached)) == "It was in watch mode, so nothing was touched."
+    assert policy.detached_words(view(attached=attached)) == "It was in watch mode, so nothing changed."
     steering = replace(attached, mode=Mode.CONTROL)
     assert "4 containers" in policy.detached_words(view(attached=steering))
 
