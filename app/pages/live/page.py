@@ -83,10 +83,13 @@ def table(
     histories: Iterable[History | None], names: Sequence[str], first: int, count: int, width: int
 ) -> dict[str, Any]:
     """Several lines of several histories, in the form that the page's script reads."""
-    lines_of = list(histories)
+    all_histories = list(histories)
     empty_line = np.full(count, np.nan, np.float32)
     lines = {
-        name: [empty_line if each is None else bucketed(each, name, first, count, width) for each in lines_of]
+        name: [
+            empty_line if each is None else bucketed(each, name, first, count, width)
+            for each in all_histories
+        ]
         for name in names
     }
     return {"first": first, "width": width, **lines}

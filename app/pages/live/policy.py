@@ -89,8 +89,8 @@ def evidence(attached: AttachedPolicy) -> list[Node]:
     if not savings.containers:
         return [html.P("Waiting for the first samples.", className="small ink3")]
     memory = bool(attached.settings.get("memory"))
-    applies = attached.mode is Mode.CONTROL
-    parts: list[Node] = [_figures(savings, memory=memory, applies=applies)]
+    in_control = attached.mode is Mode.CONTROL
+    parts: list[Node] = [_figures(savings, memory=memory, in_control=in_control)]
     if len(attached.course) > 1:
         parts.append(graph("live-freed", freed_figure(attached.course), "Cores freed over time"))
     parts.append(_drivers(savings, memory=memory))
@@ -119,10 +119,10 @@ def worth(attached: AttachedPolicy | None) -> str:
     return f"{words} {savings.worst.name} would have been short most often." if savings.worst else words
 
 
-def _figures(savings: Evidence, *, memory: bool, applies: bool) -> html.Dl:
+def _figures(savings: Evidence, *, memory: bool, in_control: bool) -> html.Dl:
     figures = [
         (
-            "Cores freed" if applies else "Cores it would free",
+            "Cores freed" if in_control else "Cores it would free",
             format_number(savings.freed_cores_now),
             f"mean {format_number(savings.freed_cores)} of {format_number(savings.kept_cores)}",
         ),
@@ -135,7 +135,7 @@ def _figures(savings: Evidence, *, memory: bool, applies: bool) -> html.Dl:
     ]
     if memory:
         freed = (
-            "Memory freed" if applies else "Memory it would free",
+            "Memory freed" if in_control else "Memory it would free",
             format_bytes(savings.freed_bytes_now),
             f"mean {format_bytes(savings.freed_bytes)} of {format_bytes(savings.kept_bytes)}",
         )

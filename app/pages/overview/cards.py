@@ -80,15 +80,15 @@ def _worker() -> Iterable[Step]:
 def _failures(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
     """Tasks that failed and were not tried again since; `tasks` are the newest first."""
     retried = {task.retry_of for task in tasks}
-    repeated: set[tuple[str, str]] = set()
+    completed: set[tuple[str, str]] = set()
     for task in tasks:
         work = (task.kind, task.title)
         if task.state is TaskState.DONE:
-            repeated.add(work)
+            completed.add(work)
         elif (
             task.state in (TaskState.FAILED, TaskState.INTERRUPTED)
             and task.id not in retried
-            and work not in repeated
+            and work not in completed
         ):
             reason = task.error[0] if task.error else "It was interrupted."
             yield Step(_WARN, f"{task.title}: {reason}", "See the task", f"/tasks?task={task.id}")

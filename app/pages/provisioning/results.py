@@ -307,13 +307,13 @@ def find(choice: Choice, view: View) -> Result | None:
         return None
     if view.settings is None:
         return evaluations.latest(choice)
-    evaluations_store, requested = (
+    store, requested = (
         workspace().evaluations,
         question(choice, view.settings, view.policies, view.own_settings),
     )
     try:
-        exact = evaluations_store.find(requested)
-        stored = exact or evaluations_store.find_earlier(requested)
+        exact = store.find(requested)
+        stored = exact or store.find_earlier(requested)
     except NotFoundError:
         return None
     return (
