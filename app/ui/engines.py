@@ -43,7 +43,7 @@ def title_of(engine: EngineInfo) -> str:
     return workspace().live.engines.kind(engine.name).title if is_demo(engine) else engine.name
 
 
-def beside_demo(engine: EngineInfo) -> tuple[EngineInfo, ...] | None:
+def real_engines_beside_demo(engine: EngineInfo) -> tuple[EngineInfo, ...] | None:
     """The real engines as they last answered, where the demo is shown; None where a real one is."""
     if not is_demo(engine):
         return None

@@ -59,7 +59,7 @@ def misfit(choice: Choice, path: str) -> Node:
     )
 
 
-def far_notice(traces: TraceSetInfo, model: ModelInfo) -> Node:
+def drift_notice(traces: TraceSetInfo, model: ModelInfo) -> Node:
     """A notice that the traces have drifted from the training data; None if they have not."""
     if model.trace_set_id == traces.id:
         return None

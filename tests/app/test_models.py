@@ -218,7 +218,7 @@ def uploaded(place, name, content):
 
 def test_an_export_can_be_imported(place, model):
     given_file = uploaded(place, "copy.zip", place.models.export(model.id))
-    made = place.models.get(importing.bring_in({"archive": given_file}, None, ""))
+    made = place.models.get(importing.import_model({"archive": given_file}, None, ""))
     assert made.name == "copy"
     assert made.phases == model.phases
     assert made.fingerprint == model.fingerprint
@@ -228,7 +228,7 @@ def test_a_file_with_code_in_it_is_refused_by_name(place, model):
     content = b"cos\nsystem\n(S'true'\ntR."
     given_file = uploaded(place, "model_dict.pickle", content)
     with pytest.raises(InputError) as caught:
-        importing.bring_in({"crbm": given_file}, model.id, "")
+        importing.import_model({"crbm": given_file}, model.id, "")
     text = text_of(importing._explain(caught.value))
     assert "Refused" in text
     assert "system" in text
@@ -237,7 +237,7 @@ def test_a_file_with_code_in_it_is_refused_by_name(place, model):
 
 def test_nothing_given_is_said(server, refuses):
     with refuses(InputError):
-        importing.bring_in({}, None, "")
+        importing.import_model({}, None, "")
 
 
 labels = st.lists(st.tuples(st.integers(-1, 4), st.integers(-1, 4)), min_size=2, max_size=60)

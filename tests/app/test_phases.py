@@ -12,7 +12,7 @@ import pytest
 from app.context import workspace
 from app.pages.phases.executions import View, execution_heading, execution_timeline
 from app.pages.phases.page import details, dwell_picker, lanes_menu, layout
-from app.ui.nothing_yet import far_notice
+from app.ui.nothing_yet import drift_notice
 from app.ui.phases import execution_rows
 from core.phases.drift import MAX_STRANGE_SHARE
 from core.traces.model import Feature, Role
@@ -117,14 +117,14 @@ def test_published_models_are_shown_as_labelled(place, traces, model):
 
 
 def test_a_model_from_other_data_warns_in_numbers_and_offers_to_train(place, traces, model):
-    assert far_notice(traces, model) is None
+    assert drift_notice(traces, model) is None
     made = wide_traces()
     other = place.traces.add(
         replace(made, columns=(made.columns[0], *(c * 50 for c in made.columns[1:])), period=made.period * 5),
         None,
         name="other",
     )
-    said = str(far_notice(other, model))
+    said = str(drift_notice(other, model))
     assert "was trained on other data" in said
     assert "5.0 times as rarely" in said
     assert re.search(r"\d+\.\d% of samples are above the 99th percentile", said)
@@ -137,8 +137,8 @@ def test_a_model_from_other_data_warns_in_numbers_and_offers_to_train(place, tra
     )
     near = replace(made, columns=tuple(column * 1.001 for column in made.columns))
     same = place.traces.add(near, None, name="near")
-    assert "is not known" in str(far_notice(same, older))
-    assert "btn primary" not in str(far_notice(same, older))
+    assert "is not known" in str(drift_notice(same, older))
+    assert "btn primary" not in str(drift_notice(same, older))
 
 
 def test_a_model_that_cannot_read_these_traces_is_said_with_the_ways_out(place, model):

@@ -147,7 +147,7 @@ def test_every_pick_that_the_page_offers_has_executions_behind_it(server, view):
 @pytest.mark.parametrize("pick", ["tree:999999999", "node:nothing", "nonsense"])
 def test_a_pick_that_points_nowhere_is_refused(server, view, pick, refuses):
     with server.app_context(), refuses(NotFoundError):
-        page.list_behind(pick, "1", "run", {"traces": view.traces, "model": view.model})
+        page.list_executions(pick, "1", "run", {"traces": view.traces, "model": view.model})
 
 
 def test_hidden_edges_are_counted(server, view):

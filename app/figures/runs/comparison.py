@@ -67,11 +67,11 @@ class ArmStyle:
         return {"color": theme.ink(self.line), "width": self.width, "dash": self.dash}
 
 
-def arm_styles(titles: Sequence[str], baseline: int, lit: int) -> list[ArmStyle]:
+def arm_styles(titles: Sequence[str], baseline: int, highlighted: int) -> list[ArmStyle]:
     """Assign a style to each policy; the baseline and the highlighted one have their own."""
     styles, other = [], 0
     for at, title in enumerate(titles):
-        if at == lit:
+        if at == highlighted:
             styles.append(ArmStyle(title, "lit", "accent", "", "accent", 2.2, "solid"))
         elif at == baseline:
             styles.append(ArmStyle(title, "base", "baseline", "", "ink", 1.6, "solid"))

@@ -125,9 +125,9 @@ _LETTER = 5.6 / 440  # of the narrowest usual chart
 
 
 def job_areas(
-    series: Mapping[str, Any], jobs: Sequence[str], end: float, top: float, lit: str | None = None
+    series: Mapping[str, Any], jobs: Sequence[str], end: float, top: float, highlighted: str | None = None
 ) -> go.Figure:
-    """CPU of every job of a run in one chart, a band each; `lit` is in the accent."""
+    """CPU of every job of a run in one chart, a band each; `highlighted` is in the accent."""
     bounds = edges(series)
     layout = _stack_layout(_STACK_PX, end, top * 1.02)
     traces, names = [], list(layout.annotations)
@@ -137,7 +137,7 @@ def job_areas(
             continue
         edges_, cores = rebin(bounds, np.nan_to_num(line(series, job, "cpu")), _MAX_STEPS)
         x, y = stairs(edges_, cores)
-        colour = theme.ink("accent" if job == lit else _AREA_SHADES[at % len(_AREA_SHADES)])
+        colour = theme.ink("accent" if job == highlighted else _AREA_SHADES[at % len(_AREA_SHADES)])
         traces.append(
             go.Scatter(
                 x=x,
@@ -152,7 +152,7 @@ def job_areas(
         )
         label = _band_name(job, edges_, cores, below, end, top)
         if label is not None:
-            dark = job == lit or _AREA_SHADES[at % len(_AREA_SHADES)] == "weight1"
+            dark = job == highlighted or _AREA_SHADES[at % len(_AREA_SHADES)] == "weight1"
             names.append(label | {"font": {"size": 10, "color": theme.ink("surface" if dark else "ink")}})
         below = below + cores
     return go.Figure(traces, layout.update(annotations=names))

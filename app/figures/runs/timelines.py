@@ -242,7 +242,7 @@ _NAMED, _WORDS = 40, 16
 _TOP_PX, _GAP_PX, _FOOT_PX = 54, 34, 26
 
 
-def lives_height(n_jobs: int) -> int:
+def job_states_height(n_jobs: int) -> int:
     """The height in pixels of the figure of so many jobs."""
     return round(_TOP_PX + _GAP_PX + _FOOT_PX + 12 + _row_px(n_jobs) * max(min(n_jobs, MAX_ROWS), 1))
 
@@ -251,14 +251,16 @@ def _row_px(n_jobs: int) -> float:
     return next((height for max_jobs, height in _HEIGHTS if n_jobs <= max_jobs), _HEIGHTS[-1][1])
 
 
-def lives(series: Mapping[str, Any], jobs: Sequence[str], end: float, time: float | None = None) -> go.Figure:
+def job_states(
+    series: Mapping[str, Any], jobs: Sequence[str], end: float, time: float | None = None
+) -> go.Figure:
     """Draw the number of waiting jobs over time and, below it, a row for each job."""
     visible_jobs = list(jobs[:MAX_ROWS])
-    height = lives_height(len(visible_jobs))
+    height = job_states_height(len(visible_jobs))
     foot = (height - _FOOT_PX - _TOP_PX - _GAP_PX - 12) / (height - _FOOT_PX - 12)
     waits = counts(series, "waiting")
     most_waiting = float(waits.max(initial=0.0))
-    figure = go.Figure(layout=_lives_layout(visible_jobs, end, height, foot, most_waiting, time))
+    figure = go.Figure(layout=_job_states_layout(visible_jobs, end, height, foot, most_waiting, time))
     figure.add_trace(_waiting(series, waits))
     rows = {job: at for at, job in enumerate(visible_jobs)}
     all_spans = [span for span in spans(series, visible_jobs) if span.end - span.start > 0]
@@ -405,7 +407,7 @@ def _waiting(series: Mapping[str, Any], waits: FloatArray) -> go.Scatter:
     )
 
 
-def _lives_layout(
+def _job_states_layout(
     jobs: Sequence[str], end: float, height: int, foot: float, most_waiting: float, time: float | None
 ) -> go.Layout:
     has_names = len(jobs) <= _NAMED

@@ -17,7 +17,7 @@ from app.pages.live import record as live_record
 from app.pages.live.layout import PANELS
 from app.pages.live.state import ACT, PATH, LiveAddress, Queue, does, notices
 from app.ui.basics import Node, button, card, notice, unseen
-from app.ui.engines import beside_demo, is_demo
+from app.ui.engines import is_demo, real_engines_beside_demo
 from app.ui.forms import errors_for, field_id, read, values_of
 from app.ui.graph import figure_id
 from app.ui.links import Query
@@ -118,7 +118,7 @@ def render_panel(view: LiveView, name: str) -> Any:
     match name:
         case "notice":
             working = space.tasks.worker().alive
-            beside, queue = beside_demo(view.engine), Queue.of(view.engine.name)
+            beside, queue = real_engines_beside_demo(view.engine), Queue.of(view.engine.name)
             return notices(view, control=control, working=working, beside=beside, queue=queue)
         case "policy":
             follows = space.live.engines.kind(view.engine.name).adopt is not None
@@ -201,7 +201,7 @@ def _register_past(app: Dash) -> None:
         State("live-draft", "data"),
         State(LOCATION, "search"),
         prevent_initial_call=True,
-    )(keep_past)
+    )(save_history)
 
 
 def show_past(seconds: str | None, draft: dict[str, Any] | None, search: str | None) -> Any:
@@ -214,7 +214,7 @@ def show_past(seconds: str | None, draft: dict[str, Any] | None, search: str | N
     return dash.no_update if figure is None else figure
 
 
-def keep_past(
+def save_history(
     clicks: int | None, seconds: str | None, draft: dict[str, Any] | None, search: str | None
 ) -> Any:
     """Make a trace set of what the window's chart shows."""

@@ -46,7 +46,7 @@ def window(view: LiveView, container: str, *, control: bool) -> list[Node]:
         files = [("Last ten minutes, CSV", f"/api/live/{view.engine.name}/history.csv?ids={row.id}")]
         figure = history_figure(history, row.name)
         label = f"CPU, memory and loss of {row.name} over its last minutes"
-        tools = [record.keeping(view.engine.name), export_menu(GRAPH, f"{row.name} live", files)]
+        tools = [record.save_button(view.engine.name), export_menu(GRAPH, f"{row.name} live", files)]
         sides = [record.choice(view.engine.name), html.Div(tools, className="row")]
         menu = html.Div(sides, className="row wrap between")
         parts += [menu, graph(GRAPH, figure, label)]

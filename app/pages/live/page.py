@@ -20,7 +20,7 @@ from app.pages.live import callbacks
 from app.pages.live.layout import body, plumbing
 from app.pages.live.state import NO_QUEUE, PATH, LiveAddress, Queue, capabilities, is_control, signatures
 from app.ui.basics import Node, empty, link_button, page_head
-from app.ui.engines import anything_attached, beside_demo
+from app.ui.engines import anything_attached, real_engines_beside_demo
 from app.ui.links import Query
 from app.ui.page import Page, Room, safe_page
 from app.ui.tables import table_route
@@ -260,7 +260,7 @@ def live_tick(engine: str) -> Response:
         view,
         control=space.live.engines.may_change(engine),
         working=space.tasks.worker().alive,
-        beside=beside_demo(view.engine),
+        beside=real_engines_beside_demo(view.engine),
         queue=queue,
     )
     answer = tick(space.live, view, TickRequest.read(request.args), panels, queue)

@@ -106,7 +106,7 @@ def evidence(attached: AttachedPolicy) -> list[Node]:
     return [html.Section(parts, className="evidence stack close")]
 
 
-def worth(attached: AttachedPolicy | None) -> str:
+def savings_sentence(attached: AttachedPolicy | None) -> str:
     """The savings while watching, in a sentence; empty before the first sample."""
     savings = None if attached is None else attached.evidence
     if savings is None or savings.seconds <= 0:
@@ -371,7 +371,7 @@ def confirmation(view: LiveView, policy: str, waiting: Sequence[str] = ()) -> li
         f"{display_name(policy)} will set the CPU limits {now} labelled containers that start later. "
         "Their original limits are saved first and restored when the policy is detached."
     )
-    evidence = worth(view.attached)
+    evidence = savings_sentence(view.attached)
     return [
         html.P(evidence) if evidence else None,
         html.P(text),

@@ -55,7 +55,7 @@ def choice(engine: str) -> Node:
     )
 
 
-def remembered_words(engine: str) -> str:
+def history_text(engine: str) -> str:
     """The start and disk usage of an engine's history; empty without one."""
     remembered = workspace().live.view.remembered(engine)
     if remembered.since is None:
@@ -64,7 +64,7 @@ def remembered_words(engine: str) -> str:
     return f"History since {since}, {format_bytes(float(remembered.bytes))} on disk."
 
 
-def keeping(engine: str) -> Node:
+def save_button(engine: str) -> Node:
     """The button that makes a trace set of the shown history."""
     if workspace().live.view.remembered(engine).since is None:
         return None
@@ -157,14 +157,14 @@ def _from(view: LiveView) -> Node:
     return dmc.Select(
         id="live-record-from",
         label="What",
-        description=remembered_words(view.engine.name),
+        description=history_text(view.engine.name),
         data=[now, *last],
         value=NOW,
         allowDeselect=False,
         size="xs",
         inputWrapperOrder=ORDER,
         rightSection=icon("selector", "sm"),
-        display=None if remembered_words(view.engine.name) else "none",
+        display=None if history_text(view.engine.name) else "none",
     )
 
 

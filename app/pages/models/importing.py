@@ -143,7 +143,7 @@ def _how_files_are_read() -> html.Section:
     )
 
 
-def bring_in(files: Mapping[str, Mapping[str, Any]], base: str | None, name: str) -> str:
+def import_model(files: Mapping[str, Mapping[str, Any]], base: str | None, name: str) -> str:
     """Import a model from uploaded files; returns its id.
 
     Raises
@@ -183,7 +183,7 @@ def register(app: Dash) -> None:
         Output("import-problem", "children"),
         Input("slots-problem", "data"),
         prevent_initial_call=True,
-    )(complain)
+    )(show_browser_error)
     app.callback(
         Output("import-problem", "children", allow_duplicate=True),
         Output(LOCATION, "search", allow_duplicate=True),
@@ -203,7 +203,7 @@ def show(uploads: list[Any], ids: list[dict[str, str]]) -> list[Any]:
     return [_status(each["name"], entry) for each, entry in zip(ids, uploads, strict=True)]
 
 
-def complain(wrong: dict[str, Any] | None) -> Node:
+def show_browser_error(wrong: dict[str, Any] | None) -> Node:
     """Show the browser's error about a dropped file."""
     return notice("bad", wrong["text"]) if wrong else None
 
@@ -221,7 +221,7 @@ def start(
         return dash.no_update, dash.no_update
     parts = {each["name"]: entry for each, entry in zip(ids, uploads, strict=True) if entry}
     try:
-        model = bring_in(parts, base, name or "")
+        model = import_model(parts, base, name or "")
     except PhaseDockError as error:
         return _explain(error), dash.no_update
     set_props("changed", {"data": model})

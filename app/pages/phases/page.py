@@ -29,7 +29,7 @@ from app.pages.phases.executions import (
 )
 from app.ui.basics import Node, aria, card, icon, icon_button, link_button, opener, page_head
 from app.ui.graph import figure_id, graph
-from app.ui.nothing_yet import far_notice, misfit, no_model, no_traces
+from app.ui.nothing_yet import drift_notice, misfit, no_model, no_traces
 from app.ui.page import Page, Room, safe_page
 from app.ui.phases import execution_names, execution_rows, live, phase_cards, spread_figures
 from app.ui.tables import export_menu
@@ -340,7 +340,7 @@ def layout(traces: str | None = None, model: str | None = None, **query: str) ->
     return [
         *_stores(choice, view, name),
         _head(choice, pair[1], view),
-        html.Div(far_notice(*pair), className="far"),
+        html.Div(drift_notice(*pair), className="far"),
         phone_picker(names, name),
         html.Div([executions, html.Div(cards, className="stack")], className="phases"),
     ]

@@ -24,7 +24,7 @@ from app.ui import task_card
 from app.ui.basics import Node, card, notice, page_head
 from app.ui.graph import graph
 from app.ui.links import Query, segments
-from app.ui.nothing_yet import far_notice, misfit, no_traces
+from app.ui.nothing_yet import drift_notice, misfit, no_traces
 from app.ui.page import Page, Room, refused_policies, safe_page
 from app.ui.tables import download, export_menu
 from core.bootstrap_intervals import LEAST_UNITS
@@ -137,7 +137,7 @@ def _result_cards(result: Result, view: View, choice: Choice) -> list[Node]:
 
 def _waiting(recent: list[TaskInfo], view: View, *, has_result: bool) -> list[Node]:
     """Tasks under way, or an empty state."""
-    tasks = results.worth_showing(recent, view.query.get("task"), has_result=has_result)
+    tasks = results.relevant_tasks(recent, view.query.get("task"), has_result=has_result)
     if has_result and not tasks:
         return []
     text = (
@@ -178,7 +178,7 @@ def _of_model(choice: Choice, view: View, result: Result | None) -> Node:
         return wrong
     settings = result.report["settings"] if result else {}
     refitted = view.settings.refit if view.settings else bool(settings.get("refit"))
-    return None if refitted else far_notice(*pair)
+    return None if refitted else drift_notice(*pair)
 
 
 def _head(result: Result | None, view: View, resources: Sequence[str], traces: str) -> Node:

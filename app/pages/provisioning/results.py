@@ -333,7 +333,7 @@ def tasks(choice: Choice, task_id: str | None) -> list[TaskInfo]:
     return task_card.tasks_of(evaluations.KIND, evaluations.about(choice), task_id)
 
 
-def worth_showing(recent: list[TaskInfo], task_id: str | None, *, has_result: bool) -> list[TaskInfo]:
+def relevant_tasks(recent: list[TaskInfo], task_id: str | None, *, has_result: bool) -> list[TaskInfo]:
     """The tasks to show next to a result: the requested one, those under way, or a failed one."""
     if task_id:
         return recent

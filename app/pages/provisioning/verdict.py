@@ -60,10 +60,10 @@ def workload_card(workload: Card, view: View) -> html.Section:
     """The card of one workload: present and recommended amounts, saving, and risk."""
     tested = f"{workload.held_out:,} of {workload.containers:,} held out"
     head = workload.name or "without a name"
-    worth = _worth(workload, view.prices)
+    worth = _saving_text(workload, view.prices)
     return card(
         html.Span(head, className="truncate", title=head),
-        now_and_then(workload, view),
+        amounts_table(workload, view),
         html.P([html.B(worth)], className="worth") if worth else None,
         html.P(_trust_text(workload), className="small ink2"),
         note=tested,
@@ -72,7 +72,7 @@ def workload_card(workload: Card, view: View) -> html.Section:
     )
 
 
-def _worth(workload: Card, prices: PriceSettings) -> str:
+def _saving_text(workload: Card, prices: PriceSettings) -> str:
     """The saving per day, with a condition while few containers were held out."""
     value = workload.worth
     if value is None or abs(value) < _NO_MONEY:
@@ -115,7 +115,7 @@ def badge(states: Sequence[State]) -> Node:
     return state_badge(*STATES[min(states, key=_WORST.index)])
 
 
-def now_and_then(workload: Card, view: View) -> html.Div:
+def amounts_table(workload: Card, view: View) -> html.Div:
     """One row per resource: present amount, recommended amount, and its effect."""
     return html.Div([_line(line, view) for line in workload.lines], className="nowthen")
 
@@ -224,7 +224,7 @@ def verdict_cards(verdict: Verdict, report: Mapping[str, Any], view: View, csv: 
         html.Div(
             [
                 html.Div(_headline(verdict, view), className="headline four"),
-                *([now_and_then(verdict.whole, view)] if verdict.by is None else []),
+                *([amounts_table(verdict.whole, view)] if verdict.by is None else []),
                 html.Ul(_reasons(verdict, report), className="reasons"),
                 html.P(
                     " ".join([verdict.against, *assumptions(report["recorded"], view.prices)]).strip(),

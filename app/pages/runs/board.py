@@ -475,9 +475,9 @@ def _row(place: int, row: Standing, board: _Board) -> html.Tr:
             column.key, "num"
         )
         cells.append(html.Td([_line(at, line) for at, line in enumerate(lines)], className=kind))
-    lit = " lit" if style is not None and style.swatch == "lit" else ""
+    css = " lit" if style is not None and style.swatch == "lit" else ""
     base = "base" if side.key == selection.base.key else ""
-    return html.Tr(cells, className=f"{base}{lit}".strip())
+    return html.Tr(cells, className=f"{base}{css}".strip())
 
 
 def _line(at: int, line: Line) -> Node:

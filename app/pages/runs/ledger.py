@@ -178,7 +178,7 @@ def _queue_card(series: Mapping[str, Any], end: float, time: float | None, run: 
         "Queue",
         graph(
             "queue",
-            timelines.lives(series, jobs, end, time),
+            timelines.job_states(series, jobs, end, time),
             "Jobs waiting over time, and the life of each job",
         ),
         note=f"a row is a job, by arrival{cut}; {ENDS}",

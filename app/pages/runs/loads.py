@@ -99,7 +99,7 @@ def loads_card(info: ExperimentInfo, selection: Selection, csv: str) -> Node:
 def _policies_on_loads(selection: Selection) -> list[tuple[Side, ArmStyle]]:
     """All policies with their styles, or the drawn ones if all are too many."""
     sides = selection.sides if len(selection.sides) <= MAX_DRAWN else selection.drawn
-    lit = next(
+    highlighted = next(
         (
             side.key
             for side, style in zip(selection.drawn, selection.styles, strict=True)
@@ -108,7 +108,7 @@ def _policies_on_loads(selection: Selection) -> list[tuple[Side, ArmStyle]]:
         "",
     )
     keys = [side.key for side in sides]
-    places = (keys.index(key) if key in keys else -1 for key in (selection.base.key, lit))
+    places = (keys.index(key) if key in keys else -1 for key in (selection.base.key, highlighted))
     return list(zip(sides, arm_styles([side.title for side in sides], *places), strict=True))
 
 

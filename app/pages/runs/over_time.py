@@ -178,7 +178,7 @@ def _queue_card(each: DrawnRun, end: float) -> html.Section:
     jobs = each.jobs
     return _run_card(
         each, "queue", "Queue", "Jobs waiting over time and the life of each job",
-        lambda: timelines.lives(each.series, jobs, end), end,
+        lambda: timelines.job_states(each.series, jobs, end), end,
         note=f"a row is a job{_first_of(jobs, timelines.MAX_ROWS)}; {ENDS}",
         tools=state_keys("waiting", "running", *(["paused"] if each.result.pauses else [])),
     )  # fmt: skip

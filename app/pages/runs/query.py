@@ -82,7 +82,7 @@ class View(PageState):
     #: None for the default ones.
     base: str | None = free_text()
     arms: str | None = free_text()
-    lit: str | None = free_text()
+    highlighted: str | None = free_text(name="lit")
     #: The sorting column of the leaderboard, with a minus if the largest is first.
     sort: str | None = free_text()
     #: The drawing of completion times, None for the default; the figures over time, and those per job.

@@ -51,7 +51,7 @@ class Selection:
 def select(info: ExperimentInfo, view: View) -> Selection:
     """The policies of an address, with defaults for whatever it leaves out."""
     own_sides = stored.sides(info)
-    keys = [view.base or "", view.lit or "", *split_keys(view.arms)]
+    keys = [view.base or "", view.highlighted or "", *split_keys(view.arms)]
     others = stored.rivals(info) if any(key and key not in own_sides for key in keys) else {}
     every = own_sides | {key: side for key, side in others.items() if key in keys}
     ran = [side for side in every.values() if side.runs] or list(own_sides.values())
@@ -60,9 +60,9 @@ def select(info: ExperimentInfo, view: View) -> Selection:
         base = ran[0]
     requested = [every[key] for key in split_keys(view.arms) if key in every and every[key] in ran]
     drawn_sides = (requested or _usual(ran, base))[:MAX_DRAWN]
-    lit = every.get(view.lit or "")
+    highlighted = every.get(view.highlighted or "")
     others_drawn = [side for side in drawn_sides if side is not base]
-    last = lit if lit in drawn_sides else others_drawn[-1] if others_drawn else None
+    last = highlighted if highlighted in drawn_sides else others_drawn[-1] if others_drawn else None
     styles = arm_styles(
         [side.title for side in drawn_sides],
         _place(drawn_sides, base),

@@ -106,7 +106,9 @@ def matrix_figure(view: View) -> tuple[go.Figure, str]:
     )
 
 
-def behind_rows(view: View, executions: Sequence[int], times: Sequence[int]) -> list[dict[str, Any]]:
+def execution_rows_with_counts(
+    view: View, executions: Sequence[int], times: Sequence[int]
+) -> list[dict[str, Any]]:
     """Rows of the Phases page's list for some executions, with the number of occurrences in each."""
     rows = {row["place"]: row for row in orjson.loads(execution_rows(view.traces, view.model))}
     matching = []

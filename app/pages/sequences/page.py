@@ -17,7 +17,7 @@ from app.context import address, chosen
 from app.pages.sequences import tables
 from app.pages.sequences.cards import (
     MATRIX_LABEL,
-    behind_rows,
+    execution_rows_with_counts,
     graph_card,
     graph_note,
     lead,
@@ -44,7 +44,7 @@ from app.pages.sequences.query import (
 from app.pages.sequences.tables import EDGES, FILES, address_of, edge_rows
 from app.ui.basics import Node, aria, empty, page_head
 from app.ui.graph import graph, graph_id
-from app.ui.nothing_yet import far_notice, misfit
+from app.ui.nothing_yet import drift_notice, misfit
 from app.ui.page import Page, Room, safe_page
 from app.ui.tables import download, grid, page_export
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 _MAX_BEHIND = 2000
 
 
-def behind_drawer() -> Node:
+def executions_drawer() -> Node:
     """The drawer that lists the executions behind a selection."""
     return dmc.Drawer(
         id="seq-behind",
@@ -72,7 +72,7 @@ def behind_drawer() -> Node:
     )
 
 
-def behind_view(view: View, pick: str) -> tuple[Node, Node]:
+def executions_view(view: View, pick: str) -> tuple[Node, Node]:
     """The title of a selection, and its executions."""
     selection = matching_executions(view, pick)
     note = html.Span([selection.note, ". Click a row to open its phases."], className="ink3 small")
@@ -92,7 +92,7 @@ def _list(view: View, selection: MatchingExecutions) -> Node:
     return grid(
         "seq-behind-grid",
         [{"field": "name", "headerName": "Execution", "cellRenderer": "ExecutionCell", "flex": 1}],
-        behind_rows(view, executions, times),
+        execution_rows_with_counts(view, executions, times),
         height="100%",
         options={"rowHeight": 58, "headerHeight": 0, "suppressCellFocus": False},
         eventListeners={"cellClicked": event, "cellKeyDown": event},
@@ -166,7 +166,7 @@ def register(app: Dash) -> None:
         Input("seq-ahead", "value"),
         State("seq-of", "data"),
         prevent_initial_call=True,
-    )(foretell)
+    )(forecast_next)
     app.callback(
         Output("behind-name", "children"),
         Output("behind-list", "children"),
@@ -175,7 +175,7 @@ def register(app: Dash) -> None:
         State("seq-memory", "value"),
         State("seq-step", "value"),
         State("seq-of", "data"),
-    )(list_behind)
+    )(list_executions)
     _register_clicks(app)
     _register_address(app)
     _register_graph_tools(app)
@@ -203,17 +203,17 @@ def reshape(memory: str, step: str, hide: str, choice: dict[str, str]) -> tuple[
     )
 
 
-def foretell(after: str, ahead: str, choice: dict[str, str]) -> Node:
+def forecast_next(after: str, ahead: str, choice: dict[str, str]) -> Node:
     """Forecast what follows other phases, or further ahead."""
     view = replace(_view_of(choice), ahead=int(ahead) if ahead in AHEAD else 1)
     return next_view(view, state_of(after))
 
 
-def list_behind(pick: str | None, memory: str, step: str, choice: dict[str, str]) -> tuple[Any, ...]:
+def list_executions(pick: str | None, memory: str, step: str, choice: dict[str, str]) -> tuple[Any, ...]:
     """List the executions behind a selection."""
     if not pick:
         return dash.no_update, dash.no_update, False
-    title, body = behind_view(_view_of(choice, memory=memory, step=step), pick)
+    title, body = executions_view(_view_of(choice, memory=memory, step=step), pick)
     return title, body, True
 
 
@@ -310,9 +310,9 @@ def layout(traces: str | None = None, model: str | None = None, **query: str) ->
         dcc.Store(id="seq-pick", data=view.pick),
         dcc.Store(id="seq-nothing"),
         page_head("Sequences", lead(view), controls(view)),
-        html.Div(far_notice(*pair), className="far"),
+        html.Div(drift_notice(*pair), className="far"),
         html.Div(cards, className="sequences"),
-        behind_drawer(),
+        executions_drawer(),
     ]
 
 

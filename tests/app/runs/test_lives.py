@@ -7,7 +7,7 @@ import pytest
 
 from app.figures.runs.comparison import TimeRow, scale, time_bars
 from app.figures.runs.series import counts, edges, endings, expected_ends, queues, spans
-from app.figures.runs.timelines import MAX_ROWS, lives, lives_height
+from app.figures.runs.timelines import MAX_ROWS, job_states, job_states_height
 from core.experiments.series import Series
 from core.experiments.spec_reader import read_experiment
 from core.runs.runner import run_arm
@@ -60,7 +60,7 @@ def test_states_are_told_in_words_and_by_weight(turns):
     series, result = turns
     jobs = [job.id for job in result.jobs]
     end = max(job.ended for job in result.jobs)
-    figure = lives(series, jobs, end, 12.0)
+    figure = job_states(series, jobs, end, 12.0)
     names = [trace.name for trace in figure.data]
     assert {"waiting", "running", "paused", "ended"} <= set(names)
     bars = {trace.name: trace for trace in figure.data if trace.type == "bar"}
@@ -78,8 +78,8 @@ def test_states_are_told_in_words_and_by_weight(turns):
 def test_many_jobs_have_thin_rows_without_names(turns):
     series, _ = turns
     many = {**series, "jobs": {f"j{at}": next(iter(series["jobs"].values())) for at in range(300)}}
-    figure = lives(many, list(many["jobs"]), 100.0)
-    assert figure.layout.height == lives_height(300) < 900
+    figure = job_states(many, list(many["jobs"]), 100.0)
+    assert figure.layout.height == job_states_height(300) < 900
     assert len(figure.layout.yaxis2.tickvals) == 0
     assert len({y for trace in figure.data if trace.type == "bar" for y in trace.y}) <= MAX_ROWS
 
@@ -143,7 +143,7 @@ def test_deadlines_stand_on_the_lives_and_expected_ends_at_the_moment():
     assert {job: series["jobs"][job]["due"] for job in jobs} == pytest.approx(due, abs=1e-5)
     end = max(job.ended for job in result.jobs)
     moment = 0.4 * end
-    figure = lives(series, jobs, end, moment)
+    figure = job_states(series, jobs, end, moment)
     traces = {trace.name: trace for trace in figure.data}
     ticks = traces["deadline"]
     assert list(ticks.x) == pytest.approx(list(due.values()), abs=1e-5)
@@ -163,4 +163,4 @@ def test_deadlines_stand_on_the_lives_and_expected_ends_at_the_moment():
         assert ring.low is None or ring.low <= ring.ends <= ring.high
     assert len(traces["expected end"].x) == len(rings)
     plain, _ = ran(experiment, experiment.arm("kube.default"), 2)
-    assert "expected end" not in {trace.name for trace in lives(plain, jobs, end, moment).data}
+    assert "expected end" not in {trace.name for trace in job_states(plain, jobs, end, moment).data}

@@ -100,7 +100,7 @@ def test_policies_of_the_same_scenario_join_from_other_experiments(place, server
     view = View.read(Query.parse("/runs", address))
     selection = select(info, view)
     assert [side.key for side in selection.sides] == ["fewest", "specon", "flowcon", key]
-    assert selection.drawn[-1].key == view.lit == key
+    assert selection.drawn[-1].key == view.highlighted == key
     rows = {row.label: row for row in board.rows(info, selection, view)}
     assert rows[key].measures["mean"] == pytest.approx(
         sum(place.runs.result(run).mean for run in stored.rivals(info)[key].runs.values()) / 3
