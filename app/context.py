@@ -97,7 +97,7 @@ class Choice:
         return parameters | ({"engine": self.engine} if self.engine else {})
 
 
-def chosen(traces: str | None = None, model: str | None = None) -> Choice:
+def find_choice(traces: str | None = None, model: str | None = None) -> Choice:
     """Find the trace set and model of an address, with defaults.
 
     Raises NotFoundError if the address names a trace set or model that does not exist.
@@ -114,9 +114,9 @@ def chosen(traces: str | None = None, model: str | None = None) -> Choice:
 def chosen_or_newest(traces: str | None, model: str | None) -> Choice:
     """What an address is about; the newest where it names something that does not exist."""
     try:
-        return chosen(traces, model)
+        return find_choice(traces, model)
     except NotFoundError:
-        return chosen()
+        return find_choice()
 
 
 def address(path: str, choice: Choice | None = None, **more: str | float | None) -> str:

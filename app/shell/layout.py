@@ -268,7 +268,7 @@ def register(app: Dash, settings: Settings, pages: Sequence[Page]) -> None:
     """Connect the shell to the address, the keyboard and the library."""
 
     @app.callback(
-        *_FILLED,
+        *_OUTPUTS,
         Input(LOCATION, "pathname"),
         Input(LOCATION, "search"),
         Input("changed", "data"),
@@ -296,7 +296,7 @@ def register(app: Dash, settings: Settings, pages: Sequence[Page]) -> None:
     _register_browser_side(app)
 
 
-_FILLED = (
+_OUTPUTS = (
     Output("rail-links", "children"),
     Output("menu-links", "children"),
     Output("rail-foot", "children"),

@@ -9,7 +9,7 @@ import pytest
 from dash import html
 from flask import url_for
 
-from app.context import chosen
+from app.context import find_choice
 from app.pages.provisioning import results
 from app.ui import evaluations
 from app.ui.tables import TABLES, browser_writer, column_definitions, grid_rows, html_table
@@ -83,9 +83,9 @@ def places(place):
     samples = small_traces(8)
     traces = place.traces.add(samples, None, name="=set")
     model = place.models.add(small_model(samples), name="model", trace_set=traces)
-    task = results.submit(chosen(traces.id, model.id), EvaluationSettings(cycle=60.0, draws=100), FEW)
+    task = results.submit(find_choice(traces.id, model.id), EvaluationSettings(cycle=60.0, draws=100), FEW)
     worker_for(place).work(task)
-    evaluation = evaluations.latest(chosen(traces.id, model.id))
+    evaluation = evaluations.latest(find_choice(traces.id, model.id))
     assert evaluation is not None, place.tasks.get(task)
     task = place.runs.submit(read_experiment(SIX_JOBS))
     worker_for(place).work(task)

@@ -137,7 +137,7 @@ def spread_apart(places: Sequence[float], gap: float, low: float, high: float) -
     return positions
 
 
-def _within(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+def _drawable_points(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     """The points with a positive x and a finite y, as a logarithmic axis needs."""
     return [(x, y) for x, y in points if x > 0 and math.isfinite(y)]
 
@@ -145,7 +145,7 @@ def _within(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 def highest(curves: Sequence[Curve]) -> float:
     """The upper end of the axis, fitted to the compared policies rather than the worst one."""
     stands = [curve.at[1] for curve in curves if curve.at is not None and curve.part in (OURS, BEST)]
-    all_ys = [y for curve in curves for _, y in _within(curve.points)]
+    all_ys = [y for curve in curves for _, y in _drawable_points(curve.points)]
     top = max(all_ys, default=1.0)
     return min(top * 1.05, max(stands) * _ROOM) if stands and max(stands) > 0 else top * 1.05 or 1.0
 
@@ -216,7 +216,7 @@ def _tolerance_label(tolerance: float) -> dict[str, Any]:
 
 
 def _curve(curve: Curve) -> go.Scatter:
-    visible_points = _within(curve.points)
+    visible_points = _drawable_points(curve.points)
     filled: dict[str, Any] = {}
     if curve.part == BOUND:
         filled = {"fill": "tozeroy", "fillcolor": theme.with_alpha(theme.ink("ink3"), theme.AREA_ALPHA)}
@@ -265,7 +265,9 @@ def _labels(curves: Sequence[Curve], top: float) -> list[dict[str, Any]]:
     ends = [
         (curve, visible_points[-1][1])
         for curve in curves
-        if curve.part != OTHER and (visible_points := _within(curve.points)) and visible_points[-1][1] <= top
+        if curve.part != OTHER
+        and (visible_points := _drawable_points(curve.points))
+        and visible_points[-1][1] <= top
     ]
     per_pixel = top / (_HEIGHT - _TOP - _BOTTOM)
     places = spread_apart([y for _, y in ends], _LABEL_PX * per_pixel, 6 * per_pixel, top)

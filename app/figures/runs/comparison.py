@@ -240,7 +240,7 @@ def load_lines(curves: Sequence[tuple[ArmStyle, Sequence[LoadPoint]]], quantity:
 # one for each policy, with the baseline's times as ticks across them.
 
 _BAR_PX, _GAP_PX, _MARGIN_PX = 7, 12, 60
-_BARS_PX, _TICK_LETTER_PX, _NAMED = 84, 3.9, 60
+_BARS_PX, _TICK_LETTER_PX, _MAX_NAMES = 84, 3.9, 60
 _SHADES = ("weight1", "weight2", "weight3")
 
 
@@ -331,7 +331,7 @@ def _ticks(jobs: Sequence[str], base: Seconds) -> go.Scatter:
 
 
 def _rows_layout(jobs: Sequence[str], n: int, quantity: str) -> go.Layout:
-    longest = max((len(job) for job in jobs), default=0) if len(jobs) <= _NAMED else 0
+    longest = max((len(job) for job in jobs), default=0) if len(jobs) <= _MAX_NAMES else 0
     bottom = 24 + min(int(longest * _TICK_LETTER_PX), 70)
     return theme.frame(
         _BARS_PX * n + bottom + 22,
@@ -342,7 +342,7 @@ def _rows_layout(jobs: Sequence[str], n: int, quantity: str) -> go.Layout:
         dragmode=False,
         xaxis=theme.axis(
             type="category",
-            showticklabels=len(jobs) <= _NAMED,
+            showticklabels=len(jobs) <= _MAX_NAMES,
             autotickangles=[-40, -90],
             range=[-0.7, len(jobs) - 0.3],
             fixedrange=True,

@@ -238,7 +238,7 @@ def heat(names: Sequence[str], bounds: Any, rows: Sequence[Any], end: float, hov
 
 MAX_ROWS = 160
 _HEIGHTS = ((16, 22.0), (40, 14.0), (80, 8.0), (MAX_ROWS, 4.5))
-_NAMED, _WORDS = 40, 16
+_MAX_NAMES, _WORDS = 40, 16
 _TOP_PX, _GAP_PX, _FOOT_PX = 54, 34, 26
 
 
@@ -301,7 +301,7 @@ def _state_bars(state_spans: Sequence[Span], rows: Mapping[str, int], state: str
         base=[span.start for span in state_spans],
         x=[span.end - span.start for span in state_spans],
         y=[rows[span.job] for span in state_spans],
-        width=0.78 if len(rows) <= _NAMED else 0.9,
+        width=0.78 if len(rows) <= _MAX_NAMES else 0.9,
         name=word,
         marker=marker_of(state),
         text=texts,
@@ -322,7 +322,7 @@ def _state_bars(state_spans: Sequence[Span], rows: Mapping[str, int], state: str
 def _ends(ends: Sequence[End], rows: Mapping[str, int]) -> go.Scatter:
     """A tick where a job was done, a cross where it failed or was refused."""
     ink = theme.ink("ink")
-    has_names = len(rows) <= _NAMED
+    has_names = len(rows) <= _MAX_NAMES
     symbols = ["line-ns" if each.state == "done" else "x-thin" for each in ends]
     return go.Scatter(
         x=[each.time for each in ends],
@@ -354,7 +354,7 @@ def _deadlines(due: Mapping[str, float], ends: Sequence[End], rows: Mapping[str,
         )
         words.append(f"{job}: deadline at {format_duration(at)}{late}")
         colours.append(theme.ink("bad" if missed else "ok" if end is not None else "ink"))
-    has_names = len(rows) <= _NAMED
+    has_names = len(rows) <= _MAX_NAMES
     return go.Scatter(
         x=list(due.values()),
         y=[rows[job] for job in due],
@@ -382,7 +382,7 @@ def _expected_marks(expected: Sequence[ExpectedEnd], rows: Mapping[str, int]) ->
         y=[rows[each.job] for each in expected],
         yaxis="y2",
         mode="markers",
-        marker={"size": 7 if len(rows) <= _NAMED else 4, "color": theme.ink("surface"),
+        marker={"size": 7 if len(rows) <= _MAX_NAMES else 4, "color": theme.ink("surface"),
                 "line": {"color": accent, "width": 2}},
         error_x={"type": "data", "symmetric": False, "array": highs, "arrayminus": lows, "color": accent,
                  "thickness": 1.5, "width": 0},
@@ -410,7 +410,7 @@ def _waiting(series: Mapping[str, Any], waits: FloatArray) -> go.Scatter:
 def _job_states_layout(
     jobs: Sequence[str], end: float, height: int, foot: float, most_waiting: float, time: float | None
 ) -> go.Layout:
-    has_names = len(jobs) <= _NAMED
+    has_names = len(jobs) <= _MAX_NAMES
     longest = min(max((len(job) for job in jobs), default=0), 16) if has_names else 0
     below = "" if has_names else f", {len(jobs):,} by arrival"
     return time_frame(

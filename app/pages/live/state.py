@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dash import html
 
-from app.context import chosen, workspace
+from app.context import find_choice, workspace
 from app.ui.basics import Node, button, data, empty, icon, link_button, notice
 from app.ui.engines import engine_named, state_sentence
 from app.ui.links import PageState, free_text, option
@@ -101,7 +101,7 @@ class LiveAddress(PageState):
         """The engine and the model."""
         model = query.get("model")
         with suppress(NotFoundError):
-            if model is None and (info := chosen(query.get("traces")).model):
+            if model is None and (info := find_choice(query.get("traces")).model):
                 model = info.id
         return {"engine": engine_named(query.get("engine")), "model": model}
 

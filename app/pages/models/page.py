@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import dash
 from dash import Input, Output, State, dcc, html
 
-from app.context import LOCATION, Choice, chosen, workspace
+from app.context import LOCATION, Choice, find_choice, workspace
 from app.pages.models import choose, dialogs, evaluate, expand, importing, train
 from app.pages.models import compare as model_compare
 from app.pages.models import detail as model_detail
@@ -94,7 +94,7 @@ def _library(address: ModelsAddress, choice: Choice) -> list[Node]:
 
 def render(address: ModelsAddress) -> list[Node]:
     """The page below its head, for an address."""
-    choice, view = chosen(address.traces), address.view
+    choice, view = find_choice(address.traces), address.view
     traces, shown_above = choice.traces, address.model or (choice.model.id if choice.model else None)
     views: dict[str, Callable[[], list[Node]]] = {
         "": lambda: _library(address, choice),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import dash
 from dash import Input, Output, State, dcc, html
 
-from app.context import LOCATION, Choice, address, chosen, workspace
+from app.context import LOCATION, Choice, address, find_choice, workspace
 from app.pages.overview.cards import key_figures, next_steps, task_rows, tasks_card, what_jobs_do
 from app.ui import attached_runs
 from app.ui.basics import (
@@ -286,7 +286,7 @@ def layout(traces: str | None = None, model: str | None = None, **_query: str) -
     sample = dcc.Store(id="samples-task", data=loading[0].id if loading else None)
     if not sets:
         return [page_head("Overview"), watch, sample, *fresh_start(loading=bool(loading), failed=_failed())]
-    choice, tasks, models = chosen(traces, model), space.tasks.list(20), space.models.list()
+    choice, tasks, models = find_choice(traces, model), space.tasks.list(20), space.models.list()
     return [
         page_head("Overview", None, _ways()),
         watch,

@@ -12,7 +12,7 @@ import dash
 import dash_mantine_components as dmc
 from dash import ClientsideFunction, Input, Output, State, dcc, html
 
-from app.context import Choice, address, cached, chosen, workspace
+from app.context import Choice, address, cached, find_choice, workspace
 from app.pages.phases import tables
 from app.pages.phases.executions import (
     Overlays,
@@ -322,7 +322,7 @@ def _nothing_yet(choice: Choice) -> Node:
 @safe_page("Phases")
 def layout(traces: str | None = None, model: str | None = None, **query: str) -> Node:
     """Lay the page out for what the address names."""
-    choice = chosen(traces, model)
+    choice = find_choice(traces, model)
     pair = choice.pair()
     if pair is None:
         return [page_head("Phases"), _nothing_yet(choice)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flask import Blueprint, request
 
-from app.context import chosen, workspace
+from app.context import find_choice, workspace
 from app.pages.phases.executions import View, overlays, series, written_keys
 from app.ui.basics import card
 from app.ui.phases import PHASE_CELLS, PHASE_COLUMNS, execution_names
@@ -72,7 +72,7 @@ def timeline_table(trace_set_id: str, model_id: str) -> Table:
     view = View.of(trace_set_id, model_id, request.args.to_dict())
     name = view.execution or execution_names(trace_set_id)[0]
     traces = workspace().traces.execution(trace_set_id, name)
-    over = overlays(chosen(trace_set_id, model_id), view.evaluation)
+    over = overlays(find_choice(trace_set_id, model_id), view.evaluation)
     overlay = (over.evaluation, view.overlay) if over else None
     elapsed = traces.time - traces.time[0]
     start, end = view.window or (0.0, float(elapsed[-1]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import orjson
 from flask import Blueprint, Response, request
 
-from app.context import chosen
+from app.context import find_choice
 from app.pages.provisioning import results
 from app.pages.provisioning.paper import paper_table
 from app.pages.provisioning.results import Values, View
@@ -113,7 +113,7 @@ def export_report(evaluation_id: str) -> Response:
 def export_verdict(evaluation_id: str, style: str) -> Response:
     """The verdict in one of its formats, with the policies and prices of the address."""
     result, view = evaluations.get(evaluation_id), View.read(Query("", request.args.to_dict()))
-    choice = chosen(request.args.get("traces"), request.args.get("model"))
+    choice = find_choice(request.args.get("traces"), request.args.get("model"))
     text = results.manifest(choice, result, view, style)
     form = manifests.FORMATS[style]
     name = choice.traces.name if choice.traces else "verdict"

@@ -9,7 +9,7 @@ import dash
 import dash_mantine_components as dmc
 from dash import ALL, ClientsideFunction, Input, Output, State, dcc, html, set_props
 
-from app.context import LOCATION, chosen
+from app.context import LOCATION, find_choice
 from app.pages.provisioning import results
 from app.pages.provisioning.policy_settings import (
     entered_values,
@@ -330,7 +330,7 @@ def start(
         refusal = notice("bad", "Choose at least one; nothing was started.", strong="No policy is chosen.")
         return _errors(ids, {}), refusal, keep, keep
     own_settings = {name: each for name, each in own_settings.items() if name in names}
-    policies, choice = policies_asked(names), chosen(pair["traces"], pair["model"])
+    policies, choice = policies_asked(names), find_choice(pair["traces"], pair["model"])
     address_query = _comparison_query(settings, policies, own_settings, pair, Query.parse(PATH, search))
     again = dash.ctx.triggered_id == "evaluate-again"
     stored = None if again else results.find(choice, View.read(address_query))

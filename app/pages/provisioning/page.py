@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import dash
 from dash import Input, Output, State, html
 
-from app.context import LOCATION, Choice, chosen
+from app.context import LOCATION, Choice, find_choice
 from app.figures.provisioning.frontier import frontier
 from app.pages.provisioning import exports, results
 from app.pages.provisioning.form import form, proposed
@@ -150,7 +150,7 @@ def _waiting(recent: list[TaskInfo], view: View, *, has_result: bool) -> list[No
 def body(query: Query) -> list[Node]:
     """The page for an address."""
     view = View.read(query)
-    choice = chosen(query.get("traces"), query.get("model"))
+    choice = find_choice(query.get("traces"), query.get("model"))
     if choice.traces is None:
         return [page_head("Provisioning"), _nothing_yet()]
     # read before the result: a task that is done by now has one, and one that is not is followed

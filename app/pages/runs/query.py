@@ -48,7 +48,7 @@ COLUMNS = {
     "steering": "Reserved and short",
     "queue": "Waiting and cores",
 }
-_BETWEEN = "|"
+_KEY_SEPARATOR = "|"
 LINES = {"loss": "Loss", "growth": "Growth efficiency"}
 
 
@@ -115,9 +115,9 @@ class View(PageState):
 
 def join_keys(keys: Iterable[str]) -> str:
     """Join keys of policies for an address."""
-    return _BETWEEN.join(key.replace("%", "%25").replace(_BETWEEN, "%7C") for key in keys)
+    return _KEY_SEPARATOR.join(key.replace("%", "%25").replace(_KEY_SEPARATOR, "%7C") for key in keys)
 
 
 def split_keys(text: str | None) -> list[str]:
     """Split the keys of policies in an address."""
-    return [unquote(each) for each in (text or "").split(_BETWEEN) if each]
+    return [unquote(each) for each in (text or "").split(_KEY_SEPARATOR) if each]

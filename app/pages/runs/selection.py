@@ -100,7 +100,7 @@ def drawn_seed(view: View, seeds: Sequence[int]) -> int:
     return view.seed if view.seed in seeds and view.seed is not None else seeds[0]
 
 
-_LOOK = 3
+_STYLE_VERSION = 3
 """The version of the figures' style, so that cached ones of an earlier release are not shown."""
 
 
@@ -131,7 +131,7 @@ class Facts:
 def facts_of(run: str) -> Facts | None:
     """The facts of a run; None if its series is not stored, or not yet."""
     try:
-        return cached(lambda: _facts(run), "run-facts", _LOOK, run)
+        return cached(lambda: _facts(run), "run-facts", _STYLE_VERSION, run)
     except NotFoundError:
         return None
 
@@ -208,5 +208,7 @@ def common_end(runs: Sequence[DrawnRun]) -> float:
 
 def run_graph(run: DrawnRun, kind: str, label: str, make: Callable[[], go.Figure], *key: object) -> html.Div:
     """A figure of one run, cached; it depends on the run and on `key`."""
-    figure_dict = cached(lambda: orjson.loads(make().to_json()), "run-figure", _LOOK, kind, run.run, *key)
+    figure_dict = cached(
+        lambda: orjson.loads(make().to_json()), "run-figure", _STYLE_VERSION, kind, run.run, *key
+    )
     return graph(f"{kind}-{run.place}", figure_dict, label)

@@ -119,7 +119,7 @@ def execution_rows_with_counts(
     return matching
 
 
-WITHIN = (30.0, 60.0, 120.0, 300.0)
+LEAVE_WITHIN = (30.0, 60.0, 120.0, 300.0)
 _OFFERED = 12
 
 
@@ -259,7 +259,7 @@ def _stay(analysis: SequenceAnalysis, after: State) -> str:
 
 def _leave(state: State, stays: DwellTimes) -> list[Node]:
     name = name_of(state[-1])
-    chances = [(seconds, stays.leave_within(seconds)) for seconds in WITHIN]
+    chances = [(seconds, stays.leave_within(seconds)) for seconds in LEAVE_WITHIN]
     typical = f"; dwell time: median {format_duration(stays.median)}, mean {format_duration(stays.mean)}"
     figure = leaving(stays.times, stays.share_left_by, state[-1])
     return [

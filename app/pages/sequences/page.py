@@ -13,7 +13,7 @@ import dash
 import dash_mantine_components as dmc
 from dash import ClientsideFunction, Input, Output, State, dcc, html
 
-from app.context import address, chosen
+from app.context import address, find_choice
 from app.pages.sequences import tables
 from app.pages.sequences.cards import (
     MATRIX_LABEL,
@@ -286,7 +286,7 @@ def _register_graph_tools(app: Dash) -> None:
 @safe_page("Sequences")
 def layout(traces: str | None = None, model: str | None = None, **query: str) -> Node:
     """Lay the page out for what the address names."""
-    choice = chosen(traces, model)
+    choice = find_choice(traces, model)
     pair = choice.pair()
     if pair is None:
         return [page_head("Sequences"), nothing_yet(choice)]

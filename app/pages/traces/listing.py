@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from app.context import Choice, address, chosen, chosen_or_newest, workspace
+from app.context import Choice, address, chosen_or_newest, find_choice, workspace
 from app.ui.basics import (
     Node,
     aria,
@@ -59,7 +59,7 @@ class View(PageState):
     def choice(self) -> Choice:
         """The set and the model; a set that is gone or in the trash falls back to the newest."""
         choice = chosen_or_newest(self.traces, self.model)
-        return chosen() if choice.traces is not None and choice.traces.trashed else choice
+        return find_choice() if choice.traces is not None and choice.traces.trashed else choice
 
 
 def does(act: str, target: str = "") -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.context import chosen
+from app.context import find_choice
 from app.pages.provisioning import results
 from app.ui.evaluations import address_values
 from core.bootstrap import worker_for
@@ -20,7 +20,7 @@ def traces(place):
 def evaluated(place, model):
     """A comparison that was asked for and made; gives the address that shows it."""
     settings = EvaluationSettings(cycle=60.0, draws=100)
-    choice = chosen()
+    choice = find_choice()
     task = results.submit(choice, settings, FEW)
     worker_for(place).work(task)
     assert results.is_done(task)

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from app.context import chosen
+from app.context import find_choice
 from app.pages.phases.executions import View as PhasesView
 from app.pages.phases.executions import execution_timeline, overlays, sentence
 from app.pages.provisioning import results
@@ -63,7 +63,7 @@ def test_the_comparison_of_the_address_is_shown(evaluated):
 
 def test_a_comparison_that_ends_while_the_page_is_made_is_not_left_out(monkeypatch, place, model):
     """The page that was made without its result goes on following the task, which brings it."""
-    settings, choice = EvaluationSettings(cycle=60.0, draws=100), chosen()
+    settings, choice = EvaluationSettings(cycle=60.0, draws=100), find_choice()
     task = results.submit(choice, settings, FEW)
     find = results.find
 
@@ -117,11 +117,11 @@ def test_what_is_looked_at_is_said(evaluated):
 
 @pytest.mark.parametrize("style", ["vpa", "patch", "docker", "json", "csv"])
 def test_each_format_is_shown_as_it_is_downloaded(server, evaluated, style):
-    result = evaluations.latest(chosen())
+    result = evaluations.latest(find_choice())
     assert result is not None
     view = View.read(Query("/provisioning", {"policy": "prev.step.rules", "core_hour": "1.5"}))
-    text = results.manifest(chosen(), result, view, style)
-    address = results.manifest_address(chosen(), result, view, style)
+    text = results.manifest(find_choice(), result, view, style)
+    address = results.manifest_address(find_choice(), result, view, style)
     answer = server.test_client().get(address, base_url="http://127.0.0.1:8050")
     assert answer.status_code == 200
     assert answer.get_data(as_text=True) == text
@@ -132,7 +132,7 @@ def test_each_format_is_shown_as_it_is_downloaded(server, evaluated, style):
 
 @pytest.mark.parametrize("name", ["policies", "frontier", "totals", "worst", "paper"])
 def test_each_table_is_a_file(server, evaluated, name):
-    result = evaluations.latest(chosen())
+    result = evaluations.latest(find_choice())
     assert result is not None
     answer = server.test_client().get(
         f"/api/provisioning/{result.id}/{name}.csv?resource=memory", base_url="http://127.0.0.1:8050"
@@ -152,7 +152,7 @@ def test_a_comparison_that_is_gone_is_said(server):
 
 
 def test_an_overlay_draws_what_a_policy_gave_to_a_held_out_container(evaluated):
-    result, choice = evaluations.latest(chosen()), chosen()
+    result, choice = evaluations.latest(find_choice()), find_choice()
     assert result is not None
     pair = choice.pair()
     assert pair is not None
@@ -171,7 +171,7 @@ def test_an_overlay_draws_what_a_policy_gave_to_a_held_out_container(evaluated):
 
 
 def test_an_overlay_of_a_comparison_that_is_gone_falls_back_to_the_last(evaluated):
-    found = overlays(chosen(), "0" * 32)
+    found = overlays(find_choice(), "0" * 32)
     assert found is not None
     assert set(FEW) >= set(found.policies)
     assert "No comparison" in sentence("", "vpa", "anything")
@@ -179,7 +179,7 @@ def test_an_overlay_of_a_comparison_that_is_gone_falls_back_to_the_last(evaluate
 
 def test_with_groups_the_worst_containers_say_theirs_and_a_single_group_is_told(place, model):
     settings = EvaluationSettings(cycle=60.0, draws=100, group_by="workload")
-    task = results.submit(chosen(), settings, FEW)
+    task = results.submit(find_choice(), settings, FEW)
     worker_for(place).work(task)
     assert results.is_done(task)
     text = shown()
@@ -193,7 +193,7 @@ def test_with_groups_the_worst_containers_say_theirs_and_a_single_group_is_told(
 def test_the_card_of_a_comparison_leads_to_what_it_made(place, evaluated, model):
     """Also when a later comparison has other settings: the address says which one is meant."""
     first = place.tasks.list(1)[0]
-    later = results.submit(chosen(), EvaluationSettings(cycle=90.0, draws=100), FEW[:2])
+    later = results.submit(find_choice(), EvaluationSettings(cycle=90.0, draws=100), FEW[:2])
     worker_for(place).work(later)
     link = task_card.result_link(place.tasks.get(first.id))
     assert link is not None
@@ -201,7 +201,7 @@ def test_the_card_of_a_comparison_leads_to_what_it_made(place, evaluated, model)
     assert where.path == "/provisioning"
     assert dict(parse_qsl(where.query)) == evaluated
     assert "cycle 1 min" in shown(**dict(parse_qsl(where.query)))
-    assert "cycle 1 min 30 s" in shown(**chosen().query())
+    assert "cycle 1 min 30 s" in shown(**find_choice().query())
 
 
 def test_a_comparison_that_failed_or_that_no_address_can_say_has_no_link(place, evaluated, model):

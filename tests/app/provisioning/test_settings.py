@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.context import chosen
+from app.context import find_choice
 from app.pages.provisioning import policy_settings, results
 from app.pages.provisioning.form import (
     given_settings,
@@ -82,7 +82,8 @@ def test_a_setting_of_a_policy_goes_from_the_form_into_the_address_and_the_quest
     view = View.read(Query("/provisioning", query))
     assert (view.own_settings, view.problem) == (own_settings, None)
     assert (
-        results.question(chosen(), EvaluationSettings(), ("vpa",), own_settings).own_settings == own_settings
+        results.question(find_choice(), EvaluationSettings(), ("vpa",), own_settings).own_settings
+        == own_settings
     )
 
 

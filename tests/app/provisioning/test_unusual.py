@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.context import EXTENSION, chosen, workspace
+from app.context import EXTENSION, find_choice, workspace
 from app.main import create_app
 from app.pages.provisioning import results
 from app.ui import evaluations
@@ -28,7 +28,7 @@ def odd(place, levels, name="odd"):
 def compared(place, info, model, cycle=20.0):
     """What the page says after a comparison, whether it went well or not."""
     settings = EvaluationSettings(cycle=cycle, draws=100)
-    task = results.submit(chosen(info.id, model.id if model else None), settings, FEW)
+    task = results.submit(find_choice(info.id, model.id if model else None), settings, FEW)
     worker_for(place).work(task)
     done = results.is_done(task)
     values = {"traces": info.id, "task": None if done else task, **address_values(settings, FEW)}
@@ -96,7 +96,7 @@ def test_without_memory_that_is_said_and_prices_are_those_of_the_address(place):
 
 
 def test_a_result_of_an_earlier_version_has_no_verdict_and_no_fault(evaluated, monkeypatch):
-    found = evaluations.latest(chosen())
+    found = evaluations.latest(find_choice())
     assert found is not None
     report = {key: value for key, value in found.report.items() if key != "recorded"}
     monkeypatch.setattr(results, "find", lambda *_: replace(found, report=report, earlier=True))
@@ -126,7 +126,7 @@ def test_a_comparison_by_earlier_code_is_shown_as_such_and_made_anew_when_asked(
         assert note in text
         assert "Worst containers first" in text
     assert "Worst containers first" not in shown(**{**evaluated, "cycle": "90"})
-    task = results.submit(chosen(), EvaluationSettings(cycle=60.0, draws=100), FEW)
+    task = results.submit(find_choice(), EvaluationSettings(cycle=60.0, draws=100), FEW)
     worker_for(workspace()).work(task)
     assert note not in shown(**evaluated)
 
