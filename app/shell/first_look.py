@@ -99,4 +99,4 @@ def _rail(pages: Sequence[Page], current: Page | None) -> str:
 
 def _row(row: Room) -> str:
     cells = "".join(f'<div class="card skel" style="height:{height}px"></div>' for height in row.heights)
-    return f'<div class="{row.look}">{cells}</div>'
+    return f'<div class="{row.class_name}">{cells}</div>'

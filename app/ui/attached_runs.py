@@ -49,7 +49,7 @@ def attached_card() -> html.Section | None:
         },
         css={"created": "ink3"},
         row_heads=True,
-        look="plain runlist attached",
+        table_class="plain runlist attached",
     )
     return card("Attached policies", table, note="on running containers, from Live", flush=True)
 

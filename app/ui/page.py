@@ -29,7 +29,7 @@ class Room:
     #: Of each card in pixels, as it mostly is.
     heights: tuple[int, ...]
     #: The classes that place the cards, as the page's own row has them.
-    look: str = "stack"
+    class_name: str = "stack"
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ def html_table(  # noqa: PLR0913 - each option draws another part of a table
     css: Mapping[str, str] | None = None,
     attributes: Callable[[Any], Mapping[str, Any]] | None = None,
     row_heads: bool = False,
-    look: str = "plain",
+    table_class: str = "plain",
     fit: str = "",
 ) -> html.Div:
     """A short table; long ones are grids.
@@ -104,7 +104,7 @@ def html_table(  # noqa: PLR0913 - each option draws another part of a table
             html.Thead(html.Tr([_head(c, name, heads.get(c.key)) for c, name in pairs])),
             html.Tbody(body),
         ],
-        className=look,
+        className=table_class,
         **data(table=table.name),
     )
     return scrolling(whole, label, fit)

@@ -172,7 +172,10 @@ def _drivers(savings: Evidence, *, memory: bool) -> html.Div:
     listed = [*short, *sorted(others, key=lambda each: -each.freed_cores)][:_LISTED]
     columns = [column for column in _DRIVERS if memory or column.key != "freed_bytes"]
     return html_table(
-        Table("drivers", columns, listed), "Containers", css={"name": "truncate"}, look="evidence-table"
+        Table("drivers", columns, listed),
+        "Containers",
+        css={"name": "truncate"},
+        table_class="evidence-table",
     )
 
 

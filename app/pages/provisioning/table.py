@@ -167,7 +167,7 @@ def policies_card(values: Values, view: View, tools: list[Node]) -> html.Section
         css={"interval": "ink3 wide"},
         attributes=lambda row: {"className": "ours" if row.policy == ours else ""},
         row_heads=True,
-        look="plain policies",
+        table_class="plain policies",
     )
     note = f"sorted by {_SORTED_BY.get(view.sort, view.sort)}"
     return card("Policies", rendered, note=note, tools=tools, flush=True)

@@ -172,7 +172,7 @@ def _jobs_html(
         "Completion per job and policy",
         cells={each.side.label: cell(at, each) for at, each in enumerate(runs, 1)},
         row_heads=True,
-        look="plain differences jobtable",
+        table_class="plain differences jobtable",
         fit="tall",
     )
 

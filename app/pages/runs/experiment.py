@@ -308,7 +308,7 @@ def predicted_card(
     )  # fmt: skip
     values = [tuple(column.value_of(row) for column in columns) for row in rows]
     table = Table("predicted", columns, values)
-    rendered = html_table(table, "Measured and predicted", row_heads=True, look="plain differences")
+    rendered = html_table(table, "Measured and predicted", row_heads=True, table_class="plain differences")
     note = _predicted_note(titles.get(info.experiment.baseline, info.experiment.baseline), predicted)
     return card("Simulator’s prediction", rendered, note=note, flush=True)
 

@@ -111,7 +111,7 @@ def _experiments(
         css={"policies": "truncate", "created": "ink3"},
         attributes=lambda info: _filter_attributes(info, words[info.id][0], view.text),
         row_heads=True,
-        look="plain runlist",
+        table_class="plain runlist",
     )
     none = html.Div("No experiment is in this state.", className="ink3 small", style={"padding": "10px 14px"})
     return card(
@@ -183,7 +183,7 @@ def _bundled_card(experiments: Sequence[Bundled], anything: bool) -> Node:
         heads={"buttons": unseen("Start")},
         css={"policies": "truncate"},
         row_heads=True,
-        look="plain runlist bundled",
+        table_class="plain runlist bundled",
     )
     note = "run them as they are or change them" if anything else "one click starts one"
     return card("Bundled experiments", table, note=note, flush=True)

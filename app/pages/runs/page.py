@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 def body(query: Query) -> list[Node]:
     """The page for an address."""
     view = View.read(query)
-    if view.look == BUILD:
+    if view.subpage == BUILD:
         return build_page(view)
-    if view.look == LEDGER and view.experiment is None and view.run is not None:
+    if view.subpage == LEDGER and view.experiment is None and view.run is not None:
         return run_page(workspace().runs.get(view.run), view)
     if view.experiment is None:
         return list_page(view)
     info = workspace().runs.experiment(view.experiment)
-    return ledger_page(info, view) if view.look == LEDGER else experiment_page(info, view)
+    return ledger_page(info, view) if view.subpage == LEDGER else experiment_page(info, view)
 
 
 @safe_page("Runs")
@@ -151,7 +151,7 @@ def follow(
     """
     query = Query.parse(PATH, search)
     view = View.read(query)
-    if pathname != PATH or view.look != EXPERIMENT or view.experiment is None:
+    if pathname != PATH or view.subpage != EXPERIMENT or view.experiment is None:
         return dash.no_update
     at, info = time.time(), workspace().runs.experiment(view.experiment)
     runs = is_polled(info)

@@ -57,7 +57,7 @@ class View(PageState):
     """The choices of the pages."""
 
     #: The page: ``list``, ``build``, ``experiment`` or ``ledger``.
-    look: str = LIST
+    subpage: str = LIST
     #: The id of the experiment, or of a run without one, or None.
     experiment: str | None = free_text()
     run: str | None = free_text()
@@ -110,7 +110,7 @@ class View(PageState):
         page = query.get("look")
         if page not in (BUILD, LEDGER):
             page = EXPERIMENT if experiment else LIST
-        return {"look": LIST if page == LEDGER and not (experiment or query.get("run")) else page}
+        return {"subpage": LIST if page == LEDGER and not (experiment or query.get("run")) else page}
 
 
 def join_keys(keys: Iterable[str]) -> str:

@@ -246,7 +246,7 @@ def _jobs(entry: Entry, visible: Sequence[Line], every: int, tick: int) -> html.
         css={"why": "why"},
         attributes=lambda each: {"className": "decided" if each.decided else ""},
         row_heads=True,
-        look="plain ticks jobs",
+        table_class="plain ticks jobs",
         fit="tall" if len(ordered) > _TALL else "",
     )
     note = f"{len(visible):,} of {every:,}" if len(ordered) != every else f"{every:,}"
@@ -353,7 +353,7 @@ def _workers(entry: Entry) -> html.Section:
     table = Table("workers", columns, entry.observation.workers[:_MAX_ROWS])
     return card(
         "Workers",
-        html_table(table, "Workers", row_heads=True, look="plain ticks", fit="scroll"),
+        html_table(table, "Workers", row_heads=True, table_class="plain ticks", fit="scroll"),
         flush=True,
     )
 
@@ -446,7 +446,7 @@ def waiting_card(entry: Entry, series: Mapping[str, Any] | None, job: str | None
         },
         css={"why": "why"},
         row_heads=True,
-        look="plain ticks queue",
+        table_class="plain ticks queue",
         fit="scroll",
     )
     paused = sum(each.state is not JobState.WAITING for each in every)

@@ -104,7 +104,7 @@ def set_list(chosen: str | None) -> html.Section:
         },
         css={"sampling": "ink2", "source": "ink2 source", "created": "ink2", "menu": "menu"},
         attributes=lambda info: {"className": "on", **aria(current="true")} if info.id == chosen else {},
-        look="plain sets",
+        table_class="plain sets",
         fit="tall",
     )
     return card("Trace sets", table, note=f"{len(sets):,}", flush=True)

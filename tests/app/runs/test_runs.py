@@ -133,7 +133,7 @@ def test_an_address_that_is_wrong_has_its_defaults():
     view = View.read(
         Query("/runs", {"look": "ledger", "measure": "x", "page": "-1", "state": "?", "seed": "a"})
     )
-    assert (view.look, view.measure, view.page, view.state, view.seed) == (
+    assert (view.subpage, view.measure, view.page, view.state, view.seed) == (
         "list",
         "completion",
         0,
