@@ -15,6 +15,7 @@ import numpy as np
 from core.engines.simulated import simulated
 from core.scheduling.model import Profile, Trigger
 from core.scheduling.policies import POLICIES
+from core.scheduling.policies.deadline.context import DeadlineState
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 from core.simulation.speedup import SpeedUp
 
@@ -63,10 +64,11 @@ def run() -> list[dict[str, object]]:
                 times.append(spent)
         state, wake = decision.state, decision.wake
         engine.apply(decision.actions)
+    assert isinstance(state, DeadlineState)
     there = len(seen.jobs)
-    due = {name: home._replace(due=seen.time) for name, home in state.records.items()}
+    due = {name: home._replace(next_look=seen.time) for name, home in state.records.items()}
     begun = time.process_time()
-    policy.decide(replace(state, homes=due), replace(seen, number=seen.number + 1, trigger=Trigger.TICK))
+    policy.decide(replace(state, records=due), replace(seen, number=seen.number + 1, trigger=Trigger.TICK))
     every = time.process_time() - begun
     name = f"deadline, a job comes to {there:,} on {_WORKERS:,} workers"
     return [
