@@ -1,4 +1,4 @@
-"""Addresses of the page that is open: everything chosen is in them, and a link changes a part of it."""
+"""Addresses of the open page, which have all its choices; a link changes a part of them."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class PageState:
-    """What a page shows, as its address says it."""
+    """The state of a page in its address."""
 
     #: The address itself, whose changes are the page's links.
     query: Query
 
     @classmethod
     def read(cls, query: Query) -> Self:
-        """Read what an address says."""
+        """Read the state from an address."""
         query = cls.upgrade(query)
         values = {
             each.name: each.metadata["read"](query.get(each.metadata["parameter"] or each.name))
@@ -72,7 +72,7 @@ class PageState:
 
     @classmethod
     def upgrade(cls, query: Query) -> Query:
-        """An address of an earlier release as it is today."""
+        """Convert an address of an earlier release."""
         return query
 
     @classmethod
@@ -83,7 +83,7 @@ class PageState:
 
 
 def parameter(read: Callable[[str | None], Any], name: str = "") -> Any:
-    """A field that a parameter of the address says; its `name` is the field's unless given."""
+    """A field read from a parameter of the address; `name` is the field's name by default."""
     return field(default=read(None), metadata={"read": read, "parameter": name})
 
 

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The room that a row of cards takes, to show before the cards are there."""
+    """A row of placeholder cards, shown until the page has loaded."""
 
-    #: Of each card in pixels, as it mostly is.
+    #: The usual height of each card in pixels.
     heights: tuple[int, ...]
-    #: The classes that place the cards, as the page's own row has them.
+    #: The classes of the row, the same as on the page itself.
     class_name: str = "stack"
 
 

@@ -122,7 +122,7 @@ def test_a_form_is_told_before_it_is_sent(app):
     assert "It cannot be promised by " in told(deadline="2 s")
     assert "notice warn" in told(deadline="2 s")
     assert "Deadline: “6” is not a time." in told(deadline="6")
-    assert "once Cores requested can be read" in told(deadline="2 h", request="many")
+    assert "Correct Cores requested to see" in told(deadline="2 h", request="many")
     assert "Image: Leave it empty" in told(deadline="2 h", image="mine")
     assert workspace().live.queue.list("demo") == ()
 

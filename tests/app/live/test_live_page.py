@@ -149,7 +149,7 @@ def test_the_demo_says_what_it_is_and_which_lines_start_the_real_thing():
     (said,) = notices(view(), control=True, working=True, beside=(missing("local"),))
     assert said.className == "notice plain"
     shown = text(said)
-    for words in ("Docker: not found. This is a demo.", "nothing is real", "sudo systemctl start docker",
+    for words in ("Docker: not found. This is a demo.", "Simulated containers", "sudo systemctl start docker",
                   "PHASEDOCK_DOCKER=gpu-box="):  # fmt: skip
         assert words in shown
 
@@ -185,7 +185,7 @@ def test_live_opens_on_the_demo_and_calls_it_so(server):
     assert '"data-called": "Demo: recorded jobs, replayed"' in shown
     opened = view_of("?engine=demo")
     assert opened is not None
-    assert "nothing is real" in text(render_panel(opened, "notice"))
+    assert "Simulated containers" in text(render_panel(opened, "notice"))
     assert '"disabled": true' not in text(render_panel(replace(opened, rows=(container(1),)), "policy"))
     assert "Demo replay" in text(render_panel(opened, "record"))
     assert show_mode("watch", "?engine=demo") == "It shows its decisions and changes nothing."

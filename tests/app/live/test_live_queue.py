@@ -149,7 +149,7 @@ def test_ending_a_job_that_runs_asks_first(app, windows):
     job = live.submit("demo", {"program": "mlp"})
     live.store.claim(job.id)
     shown = text(actions.act(VIEW, {"act": "job-cancel", "id": job.id}))
-    assert f"its container {job.container_name} is removed" in shown
+    assert f"its container {job.container_name} is deleted" in shown
     assert live.find("demo", job.id).state is QueueState.RUNNING
     actions.act(VIEW, {"act": "job-cancel-now", "id": job.id})
     assert live.find("demo", job.id).state is QueueState.CANCELLED
