@@ -90,6 +90,11 @@ def test_a_poll_of_a_cleared_task_ends(place):
     assert answer[-1] is True
 
 
+def test_all_tasks_are_listed_for_a_state_that_there_is_not():
+    nav = page.filters(page.View.read(Query("/tasks", {"state": "odd"})), page.counts_of([]))
+    assert [link.className for link in nav.children] == ["on", ""]
+
+
 def test_the_page_is_drawn_again_only_when_something_changed(place):
     train(place)
     tasks, (sentence, _) = place.tasks.list(), page._worker()

@@ -10,7 +10,7 @@ import pytest
 from app.context import EXTENSION, Choice
 from app.figures.live import history_figure
 from app.main import create_app
-from app.pages.live import actions, callbacks, limit, page, policy, record
+from app.pages.live import actions, callbacks, limit, page, policy, record, state
 from app.pages.live.callbacks import render_panel, show_mode, view_of
 from app.pages.live.layout import body, columns
 from app.pages.live.policy import evidence
@@ -112,7 +112,7 @@ def test_the_page_is_laid_out_for_its_address(server):
 def test_without_any_engine_the_page_says_what_to_do(tmp_path, monkeypatch):
     made = create_app(Settings(home=tmp_path / "home")).server
     with made.test_request_context("/live"):
-        monkeypatch.setattr(page, "engine_named", lambda _name: None)
+        monkeypatch.setattr(state, "engine_named", lambda _name: None)
         assert "PHASEDOCK_DOCKER" in text(page.layout())
     made.extensions[EXTENSION].close()
 
