@@ -85,6 +85,11 @@ class Table:
     #: A row is a tuple of the columns' values, or whatever the columns take their values from.
     rows: Iterable[Any]
 
+    @classmethod
+    def file_only(cls, name: str, keys: Iterable[str], rows: Iterable[Any]) -> Table:
+        """A table that no screen shows, with columns of these keys."""
+        return cls(name, [*map(Column, keys)], rows)
+
     @property
     def titled(self) -> list[Column]:
         """The columns that screens show."""

@@ -24,7 +24,7 @@ from app.ui.engines import anything_attached, real_engines_beside_demo
 from app.ui.links import Query
 from app.ui.page import Page, Room, safe_page
 from app.ui.tables import table_route
-from core.tables import Column, Table
+from core.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -247,7 +247,6 @@ _LINES_IN_FILES = {
     "time": "time_unix_s", "cpu": "cpu_cores", "cpu_limit": "cpu_limit_cores", "memory": "memory_bytes",
     "memory_limit": "memory_limit_bytes", "loss": "loss", "throttled": "throttled_share",
 }  # fmt: skip
-_HISTORY = (Column("container"), *map(Column, _LINES_IN_FILES.values()))
 
 
 @blueprint.get("/api/live/<engine>")
@@ -283,7 +282,7 @@ def live_history(engine: str) -> Table:
             for i in range(len(history.time)):
                 yield names[each], *(None if np.isnan(line[i]) else float(line[i]) for line in lines)
 
-    return Table(f"{engine}-last-minutes", _HISTORY, rows())
+    return Table.file_only(f"{engine}-last-minutes", ("container", *_LINES_IN_FILES.values()), rows())
 
 
 @safe_page("Live")

@@ -59,7 +59,7 @@ def samples_table(trace_set_id: str, model_id: str) -> Table:
                 yield name, *values
 
     keys = ("execution", "time_s", "phase_number", "phase_number_as_labelled")
-    return Table(f"{space.traces.get(trace_set_id).name}-phases", [Column(key) for key in keys], rows())
+    return Table.file_only(f"{space.traces.get(trace_set_id).name}-phases", keys, rows())
 
 
 @table_route(blueprint, "/api/traces/<trace_set_id>/timeline/<model_id>.csv")
@@ -86,7 +86,7 @@ def timeline_table(trace_set_id: str, model_id: str) -> Table:
     values = [elapsed[inside], *(line[inside] for _, line in lines), *numbers]
     keys = ["execution", "time_s", *(title for title, _ in lines), "phase_number", "phase_number_as_labelled"]
     rows = zip(*([name] * len(inside), *map(_cells, values)), strict=True)
-    return Table(f"{name}-timeline", [Column(key) for key in keys], rows)
+    return Table.file_only(f"{name}-timeline", keys, rows)
 
 
 def _lines(lane: Series) -> Iterator[tuple[str, FloatArray]]:

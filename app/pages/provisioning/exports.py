@@ -16,7 +16,7 @@ from app.ui import evaluations
 from app.ui.links import Query
 from app.ui.tables import file_answer, page_export, table_route
 from core.provisioning import manifests
-from core.tables import Column, Table
+from core.tables import Table
 
 if TYPE_CHECKING:
     from app.ui.basics import Node
@@ -74,7 +74,7 @@ def frontier(evaluation_id: str) -> Table:
         for each in values.part["policies"]
         for point in each["frontier"]
     ]
-    return Table(f"frontier-{view.resource}", [Column(key) for key in keys], rows)
+    return Table.file_only(f"frontier-{view.resource}", keys, rows)
 
 
 @table_route(blueprint, f"{_BASE}/totals.csv")
@@ -84,7 +84,7 @@ def totals(evaluation_id: str) -> Table:
     part = values.part["totals"]
     series = {"age_s": part["age_s"], f"demand_{values.part['unit']}": part["demand"], **part["policies"]}
     rows = zip(*series.values(), strict=True)
-    return Table(f"totals-{view.resource}", [Column(key) for key in series], rows)
+    return Table.file_only(f"totals-{view.resource}", series, rows)
 
 
 @table_route(blueprint, f"{_BASE}/paper.csv")

@@ -308,11 +308,8 @@ def _stage_cell(row: StageRow, key: str, base: str) -> html.Td:
     )
 
 
-_STEP_COLUMNS = tuple(
-    Column(name)
-    for name in ("job", "stage", "limit", "policy", "seed", "threads", "steps", "seconds", "step_seconds",
-                 "cores_used")
-)  # fmt: skip
+_STEP_KEYS = ("job", "stage", "limit", "policy", "seed", "threads", "steps", "seconds", "step_seconds",
+              "cores_used")  # fmt: skip
 
 
 def steps_table(name: str, selection: Selection) -> Table:
@@ -324,7 +321,7 @@ def steps_table(name: str, selection: Selection) -> Table:
         for label, stages_by_seed in row.of.items()
         for seed, each in zip(seeds, stages_by_seed, strict=True)
     )
-    return Table(f"{name}-steps", _STEP_COLUMNS, rows)
+    return Table.file_only(f"{name}-steps", _STEP_KEYS, rows)
 
 
 def _stage_values(stage: Stage) -> tuple[object, ...]:

@@ -15,7 +15,7 @@ from app.pages.runs.selection import drawn_runs, drawn_seed, select
 from app.ui.links import Query
 from app.ui.tables import file_answer, table_route
 from core.errors import NotFoundError
-from core.tables import Column, Table
+from core.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,10 +37,6 @@ def _runs_on_page(info: ExperimentInfo, view: View) -> list[DrawnRun]:
     if not runs:
         raise NotFoundError("No run of these policies is stored.", "Run the experiment again.")
     return runs
-
-
-def _columns(*names: str) -> tuple[Column, ...]:
-    return tuple(Column(name) for name in names)
 
 
 # Of an experiment.
@@ -80,8 +76,8 @@ def export_learning(experiment: str) -> Table:
     runs = [each for each in _runs_on_page(info, view) if each.facts is not None]
     if not runs:
         raise NotFoundError("Time series were not saved for this seed.", "Choose the first seed.")
-    columns = _columns("policy", "job", "from_s", "to_s", "loss_at_end", "growth_per_s")
-    return Table(f"{info.name}-loss-and-growth", columns, over_time.learning_rows(runs))
+    keys = ("policy", "job", "from_s", "to_s", "loss_at_end", "growth_per_s")
+    return Table.file_only(f"{info.name}-loss-and-growth", keys, over_time.learning_rows(runs))
 
 
 _JOB = (
@@ -100,7 +96,7 @@ def export_jobs(experiment: str) -> Table:
         for seed, run in runs.items()
         for job in stored.result(run).jobs
     )
-    return Table(f"{info.name}-jobs", _columns("policy", "seed", *_JOB), rows)
+    return Table.file_only(f"{info.name}-jobs", ("policy", "seed", *_JOB), rows)
 
 
 @blueprint.get("/api/experiments/<experiment>.yaml")
@@ -138,7 +134,7 @@ def export_run(run: str) -> Response:
 
 def _run_table(run: str, suffix: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> Table:
     info = workspace().runs.get(run)
-    return Table(f"{info.name}-{info.label}-{suffix}", _columns(*columns), rows)
+    return Table.file_only(f"{info.name}-{info.label}-{suffix}", columns, rows)
 
 
 def _series(run: str) -> dict[str, Any]:

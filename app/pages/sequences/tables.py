@@ -227,10 +227,6 @@ def edge_grid(graph: TransitionGraph) -> Node:
 # Tables for files only, or drawn as a figure.
 
 
-def _columns(*keys: str) -> list[Column]:
-    return [Column(key) for key in keys]
-
-
 @table_route(blueprint, f"{_BASE}/executions.csv")
 def packed(trace_set_id: str, model_id: str) -> Table:
     """Every execution's packed sequence, with its repetitions."""
@@ -246,7 +242,7 @@ def packed(trace_set_id: str, model_id: str) -> Table:
         )
         for i, name in enumerate(sequences.ids)
     )
-    return Table(_name(view, "packed"), _columns("execution", "duration_s", "runs", "packed"), rows)
+    return Table.file_only(_name(view, "packed"), ("execution", "duration_s", "runs", "packed"), rows)
 
 
 @table_route(blueprint, f"{_BASE}/tree.csv")
@@ -264,7 +260,7 @@ def tree(trace_set_id: str, model_id: str) -> Table:
         for node in range(prefix_tree.n_nodes)
     )
     keys = ("node", "parent", "depth", "element", "executions", "share", "paths_end_here")
-    return Table(_name(view, "tree"), _columns(*keys), rows)
+    return Table.file_only(_name(view, "tree"), keys, rows)
 
 
 @table_route(blueprint, f"{_BASE}/next.csv")
@@ -286,7 +282,7 @@ def next_phases(trace_set_id: str, model_id: str) -> Table:
         ("left by", state_name(outlook.used), float(t), float(p), int(n))
         for t, p, n in zip(stays.times, stays.share_left_by, stays.counts, strict=True)
     ]
-    return Table(_name(view, "next"), _columns("what", "phase", "seconds", "probability", "count"), rows)
+    return Table.file_only(_name(view, "next"), ("what", "phase", "seconds", "probability", "count"), rows)
 
 
 @table_route(blueprint, f"{_BASE}/behind.csv")
@@ -297,4 +293,4 @@ def executions_behind(trace_set_id: str, model_id: str) -> Table:
     ids = view.analysis().sequences.ids
     pairs = zip(selection.executions.tolist(), selection.times.tolist(), strict=True)
     rows = [(ids[place], times) for place, times in pairs]
-    return Table(_name(view, "behind"), _columns("execution", "times"), rows)
+    return Table.file_only(_name(view, "behind"), ("execution", "times"), rows)

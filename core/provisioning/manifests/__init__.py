@@ -26,7 +26,7 @@ from core.provisioning.manifests.manifest_comments import (
     one_line,
 )
 from core.provisioning.manifests.vpa_manifest import as_patch, as_vpa
-from core.tables import Column, Table, render_csv
+from core.tables import Table, render_csv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -156,7 +156,7 @@ def as_csv(found: Verdict, about: About) -> str:
     """One line per workload, resource and way; cells that a spreadsheet would run are escaped."""
     source = {"traces": about.traces, "model": about.model, "date": about.date}
     lines = [{**row, "by_phase": _phases_cell(row["by_phase"]), **source} for row in rows(found)]
-    return "".join(render_csv(Table("verdict", [*map(Column, lines[0])], lines), "\n"))
+    return "".join(render_csv(Table.file_only("verdict", lines[0], lines), "\n"))
 
 
 def _phases_cell(phases: Sequence[Mapping[str, Any]]) -> str:
