@@ -106,7 +106,7 @@ class Keeper(Protocol):
     def keep(self, engine: EngineKey, container: str, limits: Mapping[str, Any]) -> None:
         """Save a container's limits, unless some are saved already."""
 
-    def kept(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
+    def saved_limits(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
         """Return a container's saved limits, or None."""
 
     def forget(self, engine: EngineKey, container: str) -> None:
@@ -167,7 +167,7 @@ class WatchedHost(Protocol):
     def inspect(self, container: str) -> Container:
         """Return the present state of a container; raises `ContainerGone`."""
 
-    def known(self, container: str) -> Container | None:
+    def last_state(self, container: str) -> Container | None:
         """Return the last known state of a container without a request."""
 
     def counters(self, containers: Sequence[Any]) -> Mapping[str, Counters]:

@@ -54,11 +54,11 @@ def read_terms(labels: Mapping[str, str], created: float) -> LabelTerms:
             wrong[PREFIX + name] = str(error)
             return None
 
-    request, least, most = (read(name, _cores) for name in ("request", "min", "max"))
-    if least is not None and most is not None and least > most:
+    request, lowest, highest = (read(name, _cores) for name in ("request", "min", "max"))
+    if lowest is not None and highest is not None and lowest > highest:
         wrong[PREFIX + "min"] = f"It is above {PREFIX}max."
-        least = most = None
-    terms = Terms(least, most, read("memory", _memory), read("priority", _priority) or 0)
+        lowest = highest = None
+    terms = Terms(lowest, highest, read("memory", _memory), read("priority", _priority) or 0)
     return LabelTerms(request, terms, read("deadline", lambda text: read_deadline(text, created)), wrong)
 
 

@@ -26,9 +26,9 @@ class WatchOnly(EngineWrapper):
 
     def observe(self) -> Observation:
         """Show what the engine shows."""
-        seen = self._engine.observe()
-        self._time = seen.time
-        return seen
+        observation = self._engine.observe()
+        self._time = observation.time
+        return observation
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
         """Note the actions; nothing is done, so nothing fails."""

@@ -27,10 +27,10 @@ def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str
     workspace = context.workspace
     traces = workspace.traces.load(str(params["trace_set"]))
     if params.get("model"):
-        model, done = workspace.models.load(str(params["model"])), 0.0
+        model, encoding_share = workspace.models.load(str(params["model"])), 0.0
     else:
-        model, done = _encoder(context, params, traces), _ENCODING
-    progress = scale_progress(context.progress, done, 1.0)
+        model, encoding_share = _encoder(context, params, traces), _ENCODING
+    progress = scale_progress(context.progress, encoding_share, 1.0)
     choice = choose_k_for_model(model, traces, seed=int(params.get("seed", 0)), progress=progress)
     return {
         "candidates": [asdict(each) for each in choice.candidates],

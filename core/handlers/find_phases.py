@@ -40,8 +40,8 @@ def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str
 def _outcome(task: TaskInfo) -> str:
     result = task.result or {}
     count = result.get("phases")
-    found = f"{count} phases are found." if isinstance(count, int) else "Phases are found."
-    return f"{found} {result.get('doubt') or ''}".strip()
+    sentence = f"{count} phases are found." if isinstance(count, int) else "Phases are found."
+    return f"{sentence} {result.get('doubt') or ''}".strip()
 
 
 KIND = Kind(

@@ -24,10 +24,10 @@ def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str
     space, engine = context.workspace, str(params["engine"])
     folder, ids = LiveFiles(space.settings.home, engine).history, params.get("containers")
     context.progress(0.1, "Reading the history")
-    found = traces_of(folder, ids, float(params["start"]), float(params["end"]), time.time())
+    traces = traces_of(folder, ids, float(params["start"]), float(params["end"]), time.time())
     context.progress(0.6, "Storing the trace set")
     source = source_of(space.live.engines, engine)
-    stored = space.traces.add(found, None, name=str(params["name"]), source=source, task=context.task)
+    stored = space.traces.add(traces, None, name=str(params["name"]), source=source, task=context.task)
     return {"trace_set": stored.id}
 
 

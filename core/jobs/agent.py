@@ -95,12 +95,12 @@ class Agent:
         job_state.step = job_state.checkpoint_step = step
         job_state.steps, job_state.state = steps, "preparing"
         self._read_request()
-        self._say()
+        self._write_report()
 
     def listen(self) -> None:
         """Apply a request for threads and report; for long preparations before the first step."""
         if self._read_request():
-            self._say()
+            self._write_report()
 
     def begin(self, step: int, steps: int, save: Callable[[], None]) -> None:
         """Report that training begins after `step` of `steps`, and handle pending requests.
@@ -112,7 +112,7 @@ class Agent:
         job_state.steps, job_state.state = steps, "running"
         self._read_request()
         self._apply_threads()  # libraries loaded meanwhile do not have the number yet
-        self._say()
+        self._write_report()
         self._handle_requests(save)
         self._last_step_at = time.monotonic()
 
@@ -131,7 +131,7 @@ class Agent:
         self._record_step(step, loss)
         self._check_threads()
         if self._read_request() or time.monotonic() - self._reported_at >= REPORT_INTERVAL:
-            self._say()
+            self._write_report()
         self._handle_requests(save)
 
     def keep(self, save: Callable[[], None]) -> bool:
@@ -141,14 +141,14 @@ class Agent:
         except (OSError, RuntimeError):  # a full disk must not end a training; nothing is acknowledged
             return False
         self._state.checkpoint_step = self._state.step
-        self._say()
+        self._write_report()
         return True
 
     def finish(self, state: str = "done") -> None:
         """Report the end: ``done`` or ``failed``."""
         self._read_request()
         self._state.state = state
-        self._say()
+        self._write_report()
 
     def _record_step(self, step: int, loss: float) -> None:
         now, job_state = time.monotonic(), self._state
@@ -172,32 +172,32 @@ class Agent:
             self._set_state("held")
             time.sleep(POLL_INTERVAL)
             if self._read_request():
-                self._say()
+                self._write_report()
         self._set_state("running")
         self._last_step_at += time.monotonic() - began
 
     def _checkpoint_if_requested(self, save: Callable[[], None]) -> None:
         job_state, request = self._state, self._request
-        wanted = self._term or request.checkpoint > job_state.checkpoint
-        if wanted and self.keep(save):
+        is_requested = self._term or request.checkpoint > job_state.checkpoint
+        if is_requested and self.keep(save):
             job_state.checkpoint = request.checkpoint
             job_state.state = "held" if request.hold or self._term else job_state.state
-            self._say()
+            self._write_report()
 
     def _set_state(self, state: str) -> None:
         if self._state.state != state:
             self._state.state = state
-            self._say()
+            self._write_report()
 
     def _read_request(self) -> bool:
         """Apply a new request and return whether there was one."""
-        found = read_json(self.folder / "wants.json") if self.folder is not None else {}
-        version = as_int(found.get("version"))
+        fields = read_json(self.folder / "wants.json") if self.folder is not None else {}
+        version = as_int(fields.get("version"))
         if version in {0, self._request.version}:
             return False
-        threads = as_int(found.get("threads")) or None
+        threads = as_int(fields.get("threads")) or None
         self._request = AgentRequest(
-            version, threads, as_int(found.get("checkpoint")), found.get("hold") is True
+            version, threads, as_int(fields.get("checkpoint")), fields.get("hold") is True
         )
         self._state.version = version
         self._apply_threads()
@@ -211,7 +211,7 @@ class Agent:
             self._state.threads = self._set_threads(None)
             self._last_check_at = time.monotonic()
 
-    def _say(self) -> None:
+    def _write_report(self) -> None:
         self._reported_at = time.monotonic()
         if self.folder is not None:
             text = json.dumps(asdict(self._state))

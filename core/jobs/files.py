@@ -76,10 +76,10 @@ class AgentState:
 def read_json(path: Path) -> dict[str, Any]:
     """Return a file's JSON object, empty where the file is missing, incomplete or not an object."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def as_int(value: object) -> int:

@@ -123,10 +123,10 @@ class DataPipeline:
         if self._pool is not None and place == 0 and epoch % self._options.renew == 0:
             self._vary(epoch)
 
-    def resume(self, done: int) -> None:
-        """Restore the data to their state after `done` steps."""
-        if self._pool is not None and done % (STEPS_PER_EPOCH * self._options.renew):
-            epoch = done // STEPS_PER_EPOCH
+    def resume(self, steps: int) -> None:
+        """Restore the data to their state after `steps` steps."""
+        if self._pool is not None and steps % (STEPS_PER_EPOCH * self._options.renew):
+            epoch = steps // STEPS_PER_EPOCH
             self._vary(epoch - epoch % self._options.renew)
 
     def _vary(self, epoch: int) -> None:
@@ -217,10 +217,10 @@ def run(program: Program, plan: Plan, agent: Agent, say: Callable[[str], None]) 
 def _run(program: Program, plan: Plan, agent: Agent, say: Callable[[str], None]) -> None:
     began = time.monotonic()
     path = plan.checkpoint
-    done = program.load(path) if path is not None and path.exists() else 0
-    if done:
-        say(f"going on after step {done} of {plan.steps}")
-    agent.prepare(done, plan.steps)
+    first_step = program.load(path) if path is not None and path.exists() else 0
+    if first_step:
+        say(f"going on after step {first_step} of {plan.steps}")
+    agent.prepare(first_step, plan.steps)
     data = program.prepare(agent.listen)
     say(f"{data} ready in {time.monotonic() - began:.1f} s")
 
@@ -235,9 +235,9 @@ def _run(program: Program, plan: Plan, agent: Agent, say: Callable[[str], None])
 
     with DataPipeline(plan.data, program, plan.seed, plan.steps, say, agent.listen) as pipeline:
         pipeline.begin()
-        pipeline.resume(done)
-        agent.begin(done, plan.steps, save)
-        for number in range(done + 1, plan.steps + 1):
+        pipeline.resume(first_step)
+        agent.begin(first_step, plan.steps, save)
+        for number in range(first_step + 1, plan.steps + 1):
             pipeline.prepare_step(number)
             _step(program, number, plan.steps, agent, say, save)
             if number % STEPS_PER_EPOCH == 0 or number == plan.steps:

@@ -29,35 +29,35 @@ CHECK_INTERVAL = 0.5
 _TASKS, _STAT = Path("/proc/self/task"), Path("/proc/stat")
 
 
-def least_used_processors(wanted: int, usable: Collection[int], used: Mapping[int, float]) -> set[int]:
-    """Return the `wanted` processors of `usable` with the least usage by others, at least one."""
+def least_used_processors(count: int, usable: Collection[int], used: Mapping[int, float]) -> set[int]:
+    """Return the `count` processors of `usable` with the least usage by others, at least one."""
     order = sorted(usable, key=lambda one: (used.get(one, 0.0), one))
-    return set(order[: max(1, wanted)])
+    return set(order[: max(1, count)])
 
 
 def exchange_crowded_processor(
-    own: Collection[int], usable: Collection[int], used: Mapping[int, float]
+    allowed: Collection[int], usable: Collection[int], used: Mapping[int, float]
 ) -> set[int]:
-    """Return `own` with the most crowded processor exchanged for a clearly freer one."""
-    others = [one for one in usable if one not in own]
-    if not own or not others:
-        return set(own)
-    crowded = max(own, key=lambda one: (used.get(one, 0.0), one))
+    """Return `allowed` with the most crowded processor exchanged for a clearly freer one."""
+    others = [one for one in usable if one not in allowed]
+    if not allowed or not others:
+        return set(allowed)
+    crowded = max(allowed, key=lambda one: (used.get(one, 0.0), one))
     free = min(others, key=lambda one: (used.get(one, 0.0), one))
     if used.get(crowded, 0.0) - used.get(free, 0.0) <= MIN_USAGE_DIFFERENCE:
-        return set(own)
-    return (set(own) - {crowded}) | {free}
+        return set(allowed)
+    return (set(allowed) - {crowded}) | {free}
 
 
 def parse_busy_ticks(text: str) -> dict[int, int]:
     """Return each processor's busy time in hundredths of seconds from the text of ``/proc/stat``."""
-    found = {}
+    ticks = {}
     for line in text.splitlines():
         name, *fields = line.split() or [""]
         if name[3:].isdecimal() and name.startswith("cpu"):
             numbers = [int(one) for one in fields[:8]]
-            found[int(name[3:])] = sum(numbers) - sum(numbers[3:5])  # without idle and waiting for disks
-    return found
+            ticks[int(name[3:])] = sum(numbers) - sum(numbers[3:5])  # without idle and waiting for disks
+    return ticks
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,12 @@ class ProcessorUsage:
             busy = {}
         return cls(time.monotonic(), time.process_time(), busy)
 
-    def used_by_others_since(self, before: ProcessorUsage, own: Collection[int]) -> dict[int, float]:
+    def used_by_others_since(self, before: ProcessorUsage, allowed: Collection[int]) -> dict[int, float]:
         """Return the share of each processor, 0 to 1, used by other processes since `before`."""
         seconds = self.at - before.at
-        share = (self.own - before.own) / max(1, len(own))
+        share = (self.own - before.own) / max(1, len(allowed))
         busy = {one: (ticks - before.busy.get(one, 0)) / 100 for one, ticks in self.busy.items()}
-        return {one: (used - (share if one in own else 0)) / seconds for one, used in busy.items()}
+        return {one: (used - (share if one in allowed else 0)) / seconds for one, used in busy.items()}
 
 
 class ProcessorLimit:
@@ -94,18 +94,18 @@ class ProcessorLimit:
     def __init__(
         self,
         chance: Callable[[], float] = random.random,
-        look: Callable[[], ProcessorUsage] = ProcessorUsage.now,
+        read_usage: Callable[[], ProcessorUsage] = ProcessorUsage.now,
     ) -> None:
-        self._chance, self._now = chance, look
+        self._chance, self._read_usage = chance, read_usage
         self._start, self._limited = os.sched_getaffinity(0), False
-        self._look, self._used = look(), dict[int, float]()
+        self._last_usage, self._used = read_usage(), dict[int, float]()
 
-    def limit(self, wanted: int) -> None:
-        """Let all threads use `wanted` processors, or all where there are no more."""
+    def limit(self, count: int) -> None:
+        """Let all threads use `count` processors, or all where there are no more."""
         self._update_usage()
         usable = self._usable_processors()
-        self._limited = wanted < len(usable)
-        _set_affinity(least_used_processors(wanted, usable, self._used) if self._limited else usable)
+        self._limited = count < len(usable)
+        _set_affinity(least_used_processors(count, usable, self._used) if self._limited else usable)
 
     def move_if_crowded(self) -> None:
         """Exchange a crowded processor for a freer one.
@@ -114,21 +114,21 @@ class ProcessorLimit:
         """
         if not self._limited or not self._update_usage():
             return
-        own = allowed_now()
+        allowed = allowed_now()
         usable = self._usable_processors()
         _set_affinity(
-            exchange_crowded_processor(own & usable or usable, usable, self._used)
+            exchange_crowded_processor(allowed & usable or usable, usable, self._used)
             if self._chance() < 0.5
-            else own
+            else allowed
         )
 
     def _update_usage(self) -> bool:
         """Measure other processes' usage, unless just measured; return whether it was measured."""
-        now = self._now()
-        if now.at - self._look.at < CHECK_INTERVAL:
+        now = self._read_usage()
+        if now.at - self._last_usage.at < CHECK_INTERVAL:
             return False
-        self._used = now.used_by_others_since(self._look, allowed_now())
-        self._look = now
+        self._used = now.used_by_others_since(self._last_usage, allowed_now())
+        self._last_usage = now
         return True
 
     def _usable_processors(self) -> set[int]:
@@ -142,11 +142,11 @@ class ProcessorLimit:
 
 def allowed_now() -> set[int]:
     """Return the processors that at least one thread of this process may use."""
-    found: set[int] = set()
+    allowed: set[int] = set()
     for task in _thread_ids():
         with suppress(OSError):  # it has ended
-            found |= os.sched_getaffinity(task)
-    return found
+            allowed |= os.sched_getaffinity(task)
+    return allowed
 
 
 def _thread_ids() -> set[int]:
@@ -155,12 +155,12 @@ def _thread_ids() -> set[int]:
 
 def _set_affinity(processors: Collection[int]) -> None:
     """Limit every thread; a new thread inherits the limits of its creator."""
-    done: set[int] = set()
-    while new := _thread_ids() - done:
+    limited: set[int] = set()
+    while new := _thread_ids() - limited:
         for task in new:
             with suppress(OSError):  # it has ended, or the container lost the processors meanwhile
                 os.sched_setaffinity(task, processors)
-        done |= new
+        limited |= new
 
 
 POOLS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
@@ -176,21 +176,21 @@ def fix_pools(threads: int) -> None:
     os.environ.update(dict.fromkeys(POOLS, str(threads)))
 
 
-def set_threads(wanted: int | None) -> int:
+def set_threads(count: int | None) -> int:
     """Set the number of threads of this process's numerical libraries and return the number in use.
 
     Sets PyTorch where it is loaded, and OpenMP and NumPy's linear algebra where threadpoolctl is installed.
-    TensorFlow keeps its initial threads, but all of them together may use at most `wanted` processors. Must
+    TensorFlow keeps its initial threads, but all of them together may use at most `count` processors. Must
     be called from the computing thread, because OpenMP counts by thread.
     """
-    in_use = _linear_algebra(wanted)
+    in_use = _linear_algebra(count)
     torch = sys.modules.get("torch")
     if torch is not None:
-        if wanted is not None:
-            torch.set_num_threads(wanted)
+        if count is not None:
+            torch.set_num_threads(count)
         in_use = int(torch.get_num_threads())
     if "tensorflow" in sys.modules:
-        in_use = _tensorflow(wanted)
+        in_use = _tensorflow(count)
     return in_use
 
 
@@ -199,23 +199,23 @@ def count_usable_cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _linear_algebra(wanted: int | None) -> int:
+def _linear_algebra(count: int | None) -> int:
     with suppress(ImportError):
         import threadpoolctl  # noqa: PLC0415 - a program without it keeps its threads
 
-        if wanted is not None:
-            threadpoolctl.threadpool_limits(limits=wanted)
+        if count is not None:
+            threadpoolctl.threadpool_limits(limits=count)
         return max([pool["num_threads"] for pool in threadpoolctl.threadpool_info()], default=1)
     return 1
 
 
-def _tensorflow(wanted: int | None) -> int:
+def _tensorflow(count: int | None) -> int:
     """Limit TensorFlow's processors and return how many of its threads can compute at the same time."""
     pool = _pool_size()
-    if wanted is None:
+    if count is None:
         _PROCESSORS.move_if_crowded()
     else:
-        _PROCESSORS.limit(wanted if wanted < pool else sys.maxsize)
+        _PROCESSORS.limit(count if count < pool else sys.maxsize)
     return min(pool, len(allowed_now()))
 
 

@@ -273,11 +273,11 @@ class _Counter:
     def _count_chunk(self, path: Path) -> _Count:
         if path in self._packed:
             return self._packed[path]
-        found = read(path, None)
-        recorded = [join([each], self._start, np.inf) for each in found]
+        stretches = read(path, None)
+        recorded = [join([each], self._start, np.inf) for each in stretches]
         counted = _count(recorded, self._pin)
         if path.suffix == ".parquet":
-            rows = max(sum(len(each.time) for each in found), 1)
+            rows = max(sum(len(each.time) for each in stretches), 1)
             counted = counted._replace(bytes=path.stat().st_size * counted.samples / rows)
             self._packed[path] = counted
         return counted
@@ -308,24 +308,24 @@ def cut(home: Path, pin: Pin, models: ModelLibrary) -> TraceSet:
     """
     earlier = read_earlier(folder_of(home, pin.id))
     start = max(pin.start, earlier.end)
-    found = read_span(LiveFiles(home, pin.engine).history, FINEST, pin.containers, start, pin.until)
+    stretches = read_span(LiveFiles(home, pin.engine).history, FINEST, pin.containers, start, pin.until)
     parts: dict[str, list[Stretch]] = {name: [each] for name, each in earlier.stretches.items()}
-    for name, each in found.items():
+    for name, each in stretches.items():
         parts.setdefault(name, []).append(each)
     if not parts:
         raise ConflictError(
             "Nothing was recorded: no chosen container ran for two samples.",
             "Start containers with the label phasedock, or select some, and record again.",
         )
-    joined = {name: join(own, -np.inf, np.inf) for name, own in parts.items()}
+    joined = {name: join(parts_of_container, -np.inf, np.inf) for name, parts_of_container in parts.items()}
     trace_set = make_traces(joined.values(), float(FINEST.seconds))
     if pin.model is None:
         return trace_set
     phases = _label(pin.model, models, joined) or earlier.phases
     column = np.full(trace_set.n_samples, -1.0)
     for start, name in zip(trace_set.offsets.tolist(), trace_set.attributes["container"], strict=False):
-        own = phases.get(str(name), _NO_PHASES)
-        column[start : start + len(own)] = own
+        parts_of_container = phases.get(str(name), _NO_PHASES)
+        column[start : start + len(parts_of_container)] = parts_of_container
     return replace(trace_set, features=(*trace_set.features, _PHASE), columns=(*trace_set.columns, column))
 
 
@@ -349,8 +349,8 @@ def _label(
     order = np.argsort(time_, kind="stable")
     for group in np.split(order, np.flatnonzero(np.diff(time_[order])) + 1):
         rows = {names[place]: values[at] for place, at in zip(places[group], group, strict=True)}
-        found = tracker.push(float(time_[group[0]]), rows)
-        phases[group] = [found.get(name, -1) for name in rows]
+        phase_by_name = tracker.push(float(time_[group[0]]), rows)
+        phases[group] = [phase_by_name.get(name, -1) for name in rows]
     return dict(zip(names, np.split(phases, np.cumsum(lengths)[:-1]), strict=True))
 
 
@@ -387,14 +387,14 @@ def read_earlier(folder: Path) -> EarlierSamples:
     phases: dict[str, npt.NDArray[np.int64]] = {}
     for place, line in enumerate(text[: text.rfind(b"\n") + 1].splitlines()):
         container = RecordedContainer(**orjson.loads(line))
-        own = records[records["container"] == place]
-        own = own[np.argsort(own["at"], kind="stable")]
-        if len(own):
-            values = np.full((len(own), len(FIELDS)), np.nan, np.float32)
-            values[:, [FIELDS.index(name) for name in names]] = own["values"]
+        samples = records[records["container"] == place]
+        samples = samples[np.argsort(samples["at"], kind="stable")]
+        if len(samples):
+            values = np.full((len(samples), len(FIELDS)), np.nan, np.float32)
+            values[:, [FIELDS.index(name) for name in names]] = samples["values"]
             peaks = values[:, [FIELDS.index(name) for name in PEAKS]]
-            stretches[container.id] = Stretch(container, own["at"].copy(), values, peaks)
-            phases[container.id] = own["phase"].astype(np.int64)
+            stretches[container.id] = Stretch(container, samples["at"].copy(), values, peaks)
+            phases[container.id] = samples["phase"].astype(np.int64)
     return EarlierSamples(stretches, phases)
 
 

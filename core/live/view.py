@@ -141,8 +141,8 @@ def read_attached(path: Path) -> tuple[AttachedPolicy, dict[str, tuple[str, floa
         marks = {name: (label, growth) for name, label, growth in plain.pop("marks")}
         course = tuple(tuple(point) for point in plain.pop("course"))
         evidence = evidence_from_dict(plain.pop("evidence"))
-        own = {"entries": entries, "mode": Mode(plain["mode"]), "course": course, "evidence": evidence}
-        return AttachedPolicy(**{**plain, **own}), marks
+        decoded = {"entries": entries, "mode": Mode(plain["mode"]), "course": course, "evidence": evidence}
+        return AttachedPolicy(**{**plain, **decoded}), marks
     except (KeyError, TypeError, ValueError):
         return None
 
@@ -166,10 +166,10 @@ def _engine(plain: dict[str, Any]) -> EngineInfo:
 def _plain(path: Path) -> dict[str, Any]:
     data = _read(path)
     try:
-        found = orjson.loads(data) if data else {}
+        plain = orjson.loads(data) if data else {}
     except orjson.JSONDecodeError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return plain if isinstance(plain, dict) else {}
 
 
 def _read(path: Path) -> bytes:
@@ -284,8 +284,8 @@ class ViewBuilder:
         Raises NotFoundError if the settings name no such engine.
         """
         self._files(engine).want(model)
-        seen = self.peek(engine)
-        return replace(seen, model=model) if seen.at is None else seen
+        view = self.peek(engine)
+        return replace(view, model=model) if view.at is None else view
 
     def peek(self, engine: str) -> LiveView:
         """Return the last sample without requesting more; the model that a page chose stays.
@@ -294,22 +294,22 @@ class ViewBuilder:
         """
         files = self._files(engine)
         old = age(files.snapshot)
-        seen = read_view(files.snapshot) if old < _FORGOTTEN_AFTER else None
-        if seen is None or old > FRESH_FOR:
+        view = read_view(files.snapshot) if old < _FORGOTTEN_AFTER else None
+        if view is None or old > FRESH_FOR:
             info = self._engines.get(engine)
-            seen = LiveView(info) if seen is None else replace(seen, engine=info)
+            view = LiveView(info) if view is None else replace(view, engine=info)
         sessions = self._sessions.of(engine)
         if ATTACH not in sessions:
-            seen = replace(seen, failed=self._sessions.failed(engine))
-        return _with_tasks(seen, files, sessions)
+            view = replace(view, failed=self._sessions.failed(engine))
+        return _with_tasks(view, files, sessions)
 
     def history(self, engine: str, ids: Sequence[str], seconds: float = 600.0) -> dict[str, History]:
         """The last minutes of some containers, by id; those that were never sampled are left out.
 
         Raises NotFoundError if the settings name no such engine.
         """
-        found = read_tail(self._files(engine).history, ids, seconds)
-        return {name: _history(each) for name, each in found.items()}
+        stretches = read_tail(self._files(engine).history, ids, seconds)
+        return {name: _history(each) for name, each in stretches.items()}
 
     def past(
         self, engine: str, ids: Sequence[str], start: float, end: float, max_points: int = 600
@@ -333,29 +333,29 @@ class ViewBuilder:
 
         Raises NotFoundError if the settings name no such engine.
         """
-        found = read_tail(self._files(engine).history, [TOTALS], seconds)
-        return _history(found.get(TOTALS, _NOTHING))
+        stretches = read_tail(self._files(engine).history, [TOTALS], seconds)
+        return _history(stretches.get(TOTALS, _NOTHING))
 
     def _files(self, engine: str) -> LiveFiles:
         self._engines.address(engine)
         return LiveFiles(self._home, engine)
 
 
-def _with_tasks(seen: LiveView, files: LiveFiles, sessions: dict[str, TaskInfo]) -> LiveView:
+def _with_tasks(view: LiveView, files: LiveFiles, sessions: dict[str, TaskInfo]) -> LiveView:
     """A sample with the attached policy and the running recording, and the policy's lists in its rows."""
     attach, record = sessions.get(ATTACH), sessions.get(RECORD)
     if record is not None:
-        seen = replace(seen, recording=_recording(record, files.home))
+        view = replace(view, recording=_recording(record, files.home))
     if attach is None:
-        return seen
+        return view
     stored = read_attached(files.attached)
     if stored is None or stored[0].task != attach.id:
-        return replace(seen, attached=_attaching(attach))
+        return replace(view, attached=_attaching(attach))
     policy = stored[0].policy
     phases = policy in POLICIES and POLICIES[policy].sees_use
-    rows = mark_rows(seen.rows, stored[1], phases=phases)
-    totals = replace(seen.totals, labels=count_labels(row.label for row in rows))
-    return replace(seen, attached=stored[0], rows=rows, totals=totals)
+    rows = mark_rows(view.rows, stored[1], phases=phases)
+    totals = replace(view.totals, labels=count_labels(row.label for row in rows))
+    return replace(view, attached=stored[0], rows=rows, totals=totals)
 
 
 def _attaching(task: TaskInfo) -> AttachedPolicy:

@@ -111,7 +111,7 @@ class _Watch:
         self._models = models
         self._stopping = stopping
         self._phaser: tuple[str, PhaseTracker | None] | None = None
-        self._seen = LiveView(silent_engine(engines.address(files.engine)))
+        self._view = LiveView(silent_engine(engines.address(files.engine)))
 
     def run(self) -> None:
         """Sample whenever it is wanted or remembered, whatever fails."""
@@ -149,7 +149,7 @@ class _Watch:
             if view.at is not None:
                 history.add(view.at, view, rows)
             write(self.files.snapshot, view)
-            self._seen = view
+            self._view = view
             period = PERIOD if view.rows or self.files.is_wanted() else _IDLE_PERIOD
             due += period
             late = time.monotonic() - due
@@ -181,8 +181,8 @@ class _Watch:
 
     def _say_lost(self, error: HostLost) -> None:
         address = self._engines.address(self.files.engine)
-        self._seen = replace(self._seen, engine=lost_engine(address, error))
-        write(self.files.snapshot, self._seen)
+        self._view = replace(self._view, engine=lost_engine(address, error))
+        write(self.files.snapshot, self._view)
 
 
 class _History:

@@ -124,8 +124,10 @@ def _error_reason(error: str) -> str:
     if "too large" in error:
         return _too_large()
     what = shorten_expression(error.partition(": ")[2])
-    said = next((words for pattern, words in _REASONS if re.match(pattern, error)), None)
-    return f"is not a regular expression: {shorten_expression(error)}" if said is None else said.format(what)
+    reason = next((words for pattern, words in _REASONS if re.match(pattern, error)), None)
+    return (
+        f"is not a regular expression: {shorten_expression(error)}" if reason is None else reason.format(what)
+    )
 
 
 def _in_re2(text: str) -> str:

@@ -83,12 +83,12 @@ def key_pattern(key: str) -> re.Pattern[str]:
 
 def find_value(pattern: re.Pattern[str], text: str) -> float | None:
     """Return the last value that a pattern of `key_pattern` finds, NaN for nan or inf; else None."""
-    found = None
+    last = None
     for match in pattern.finditer(text):
-        found = match
-    if found is None:
+        last = match
+    if last is None:
         return None
-    number = read_number(found["value"] or found["bare"])
+    number = read_number(last["value"] or last["bare"])
     return math.nan if number is None else number
 
 
@@ -120,11 +120,12 @@ def find_steps(text: str) -> FoundSteps:
     step, steps = _number_pair(_NAMED_STEP.search(text))
     if step is not None:
         return FoundSteps(step, steps, epoch, epochs)
-    rest = _EPOCH.sub(" ", text)
+    without_epoch = _EPOCH.sub(" ", text)
     if not _BAR_MARKS.search(text):
         return FoundSteps(epoch=epoch, epochs=epochs)
     step, steps = next(
-        (pair for pair in map(_number_pair, _BAR.finditer(rest)) if pair[1] is not None), (None, None)
+        (pair for pair in map(_number_pair, _BAR.finditer(without_epoch)) if pair[1] is not None),
+        (None, None),
     )
     return FoundSteps(step, steps, epoch, epochs, bar=step is not None)
 
@@ -133,10 +134,10 @@ def _number_pair(match: re.Match[str] | None) -> tuple[int | None, int | None]:
     """Return n and m of “n/m”; neither where n is above m."""
     if match is None:
         return None, None
-    done, total = int(match[1]), None if match[2] is None else int(match[2])
-    if total is not None and (total == 0 or done > total):
+    number, total = int(match[1]), None if match[2] is None else int(match[2])
+    if total is not None and (total == 0 or number > total):
         return None, None
-    return done, total
+    return number, total
 
 
 _PATTERNS: dict[str, re.Pattern[str]] = {key: key_pattern(key) for key in KEYS}

@@ -23,24 +23,24 @@ class StepClock:
     """Takes the moments at which steps were seen to be done."""
 
     def __init__(self) -> None:
-        self._seen: deque[tuple[float, int]] = deque(maxlen=1000)
+        self._steps_by_time: deque[tuple[float, int]] = deque(maxlen=1000)
 
     def note(self, time: float, steps: int | None) -> None:
         """Add the number of steps at a moment; starts anew where it falls."""
-        if steps is None or (self._seen and steps == self._seen[-1][1]):
+        if steps is None or (self._steps_by_time and steps == self._steps_by_time[-1][1]):
             return
-        if self._seen and (steps < self._seen[-1][1] or time <= self._seen[-1][0]):
-            self._seen.clear()
-        self._seen.append((time, steps))
-        while len(self._seen) > 2 and self._seen[1][0] <= time - _WINDOW:
-            self._seen.popleft()
+        if self._steps_by_time and (steps < self._steps_by_time[-1][1] or time <= self._steps_by_time[-1][0]):
+            self._steps_by_time.clear()
+        self._steps_by_time.append((time, steps))
+        while len(self._steps_by_time) > 2 and self._steps_by_time[1][0] <= time - _WINDOW:
+            self._steps_by_time.popleft()
 
     @property
     def seconds(self) -> float | None:
         """Seconds per step lately; None until two moments are known."""
-        if len(self._seen) < 2:
+        if len(self._steps_by_time) < 2:
             return None
-        (begin, first), (end, last) = self._seen[0], self._seen[-1]
+        (begin, first), (end, last) = self._steps_by_time[0], self._steps_by_time[-1]
         return (end - begin) / (last - first)
 
 
@@ -58,16 +58,16 @@ class ReportedProgress(NamedTuple):
 def read_reported(text: str) -> tuple[ReportedProgress, ...]:
     """Return the complete, finite lines of a part of ``readings.csv``; drop an unfinished last one."""
     whole = text[: text.rfind("\n") + 1].splitlines()
-    return tuple(found for found in map(_parse_line, whole) if found is not None)
+    return tuple(reported for reported in map(_parse_line, whole) if reported is not None)
 
 
 def _parse_line(line: str) -> ReportedProgress | None:
     try:
         time, step, loss = line.split(",")
-        found = ReportedProgress(float(time), int(step), float(loss))
+        reported = ReportedProgress(float(time), int(step), float(loss))
     except ValueError:
         return None
-    return found if math.isfinite(found.time) and math.isfinite(found.loss) else None
+    return reported if math.isfinite(reported.time) and math.isfinite(reported.loss) else None
 
 
 Reading: TypeAlias = tuple[float, float]
@@ -96,8 +96,8 @@ class ProgressReader:
     def __init__(self, label: str = "", goal: str | Goal = Goal.MIN) -> None:
         self._label = label.strip()
         self._keys: tuple[str, ...] = KEYS
-        self._own = labelled_value(self._label) if self._label else None
-        self._longest = LONGEST if self._own is None else self._own.longest
+        self._label_pattern = labelled_value(self._label) if self._label else None
+        self._longest = LONGEST if self._label_pattern is None else self._label_pattern.longest
         self._evaluate = GoalReader(read_goal(goal))
         self._lines = self._long = self._readings = 0
         self._no_number = False
@@ -107,8 +107,8 @@ class ProgressReader:
 
     def feed(self, lines: Iterable[tuple[float, str]]) -> tuple[Reading, ...]:
         """Return the readings of lines, in their order."""
-        found = (self.read(time, line) for time, line in lines)
-        return tuple(reading for reading in found if reading is not None)
+        readings = (self.read(time, line) for time, line in lines)
+        return tuple(reading for reading in readings if reading is not None)
 
     def read(self, time: float, line: str) -> Reading | None:
         """Return the value of E in a line, or None.
@@ -127,12 +127,12 @@ class ProgressReader:
         self._long += len(text) > self._longest
         self._counted.take(find_steps(text))
         self._clock.note(time, self._counted.position().steps)
-        found = self._find(text)
-        if found is None:
+        match = self._find(text)
+        if match is None:
             self._remember_other(text)
             return None
-        self._no_number = found.value is None
-        evaluation = None if found.value is None else self._evaluate(found.value)
+        self._no_number = match.value is None
+        evaluation = None if match.value is None else self._evaluate(match.value)
         if evaluation is None:
             return None
         self._readings += 1
@@ -163,7 +163,7 @@ class ProgressReader:
         lines = "its only line" if self._lines == 1 else f"its {self._lines} lines"
         if self._long == self._lines:
             return f"Every line is too long (over {self._longest} characters): print losses on their own."
-        if self._own is not None:
+        if self._label_pattern is not None:
             return f"“{self._label}” gave no value in {lines}: print it, or correct the label {LABEL}."
         if self._other:
             return f"It prints {self._other} but no loss: label it {LABEL}={self._other} if that is meant."
@@ -171,16 +171,16 @@ class ProgressReader:
         return f"No loss was found in {lines}: {hint}."
 
     def _find(self, text: str) -> FoundValue | None:
-        if self._own is None:
-            found = find_loss(text, self._keys)
-            if found is not None:
-                self._keys = (found.key,)
-            return found
-        value = self._own.find(text)
+        if self._label_pattern is None:
+            match = find_loss(text, self._keys)
+            if match is not None:
+                self._keys = (match.key,)
+            return match
+        value = self._label_pattern.find(text)
         return None if value is None else FoundValue(self._label, None if math.isnan(value) else value)
 
     def _remember_other(self, text: str) -> None:
-        if not self._other and self._own is None and len(text) <= LONGEST:
+        if not self._other and self._label_pattern is None and len(text) <= LONGEST:
             names = (match[1] for match in _NAMED.finditer(text))
             self._other = next((name for name in names if "loss" in name.lower()), "")
 

@@ -21,8 +21,8 @@ _LARGEST_TABLE = 20_000_000
 
 def names() -> tuple[str, ...]:
     """Their names, smaller ones of a kind first."""
-    found = [path.stem for path in _FOLDER.glob(f"*{_SUFFIX}")]
-    return tuple(sorted(found, key=_order))
+    stems = [path.stem for path in _FOLDER.glob(f"*{_SUFFIX}")]
+    return tuple(sorted(stems, key=_order))
 
 
 def text(name: str) -> str:

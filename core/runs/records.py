@@ -123,8 +123,10 @@ class RunRecords:
     def delete_runs(self, runs: Collection[str]) -> int:
         """Remove runs and, with them, their ledgers; returns how many."""
         with self._database.write() as session:
-            gone = session.execute(delete(RunRow).where(RunRow.id.in_(list(runs))).returning(RunRow.id)).all()
-        return len(gone)
+            deleted = session.execute(
+                delete(RunRow).where(RunRow.id.in_(list(runs))).returning(RunRow.id)
+            ).all()
+        return len(deleted)
 
     def ended(self, runs: Collection[str]) -> frozenset[str]:
         """Those of some ids that are runs of this workspace and have ended."""
@@ -135,13 +137,13 @@ class RunRecords:
     def settle_abandoned(self) -> int:
         """Give abandoned runs, whose process died, their real state; returns how many."""
         with self._database.read() as session:
-            left = left_by_dead(session)
-        if left:
+            abandoned = left_by_dead(session)
+        if abandoned:
             with self._database.write() as session:
-                for run, state in left.items():
+                for run, state in abandoned.items():
                     still = (RunRow.id == run, RunRow.state == RunState.RUNNING)
                     session.execute(update(RunRow).where(*still).values(state=state))
-        return len(left)
+        return len(abandoned)
 
     def _change(self, experiment: str, **values: Any) -> None:
         with self._database.write() as session:
@@ -164,13 +166,13 @@ def left_by_dead(session: Session) -> dict[str, RunState]:
     )
     rows = session.execute(query.where(running)).all()
     lost = lost_tasks(session) if rows else {}
-    found = {}
+    states = {}
     for run, task, created, stored in rows:
         if task is None:
             if time.time() - created > _FORGOTTEN:
-                found[run] = RunState.INTERRUPTED
+                states[run] = RunState.INTERRUPTED
             continue
         now = lost[task].state if task in lost else stored
         if now not in (TaskState.QUEUED, TaskState.RUNNING):
-            found[run] = _ENDINGS.get(now or "", RunState.INTERRUPTED)
-    return found
+            states[run] = _ENDINGS.get(now or "", RunState.INTERRUPTED)
+    return states

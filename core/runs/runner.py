@@ -145,22 +145,25 @@ class Stages:
         for name in _needed_cores(experiment, self._first(experiment)):
             hosts[name] = self._engines.host(name, None, lambda each: each.labels.get(RUN) == run)
             stack.callback(hosts[name].close)
-        drawn = scenario(experiment, seed)
-        kinds = {job.id: _kind(experiment, arm, job) for job in drawn.jobs}
-        drawn = replace(
-            drawn, jobs=tuple(self._profiled(experiment, job, kinds[job.id]) for job in drawn.jobs)
+        jobs_scenario = scenario(experiment, seed)
+        kinds = {job.id: _kind(experiment, arm, job) for job in jobs_scenario.jobs}
+        jobs_scenario = replace(
+            jobs_scenario,
+            jobs=tuple(self._profiled(experiment, job, kinds[job.id]) for job in jobs_scenario.jobs),
         )
-        request = RunRequest(experiment, arm, seed, drawn, run, hosts, folder, idle, stack.callback)
+        request = RunRequest(experiment, arm, seed, jobs_scenario, run, hosts, folder, idle, stack.callback)
         engine = begin(experiment.engine, request)
-        profiles = {job.id: job.profile for job in drawn.jobs}
+        profiles = {job.id: job.profile for job in jobs_scenario.jobs}
         learning, ready = LearningEngine(engine, kinds, profiles, self._earlier), self._ready(arm)
 
         def containers() -> Mapping[str, str]:
             return engine.containers if isinstance(engine, ShowsContainers) else {}
 
         samples = HostSamples(hosts.values(), lambda: containers().values())
-        seen = with_usage(learning, containers, samples, ready, self._models)
-        return Stage(seen, Truth(models={job.id: job.model for job in drawn.jobs}), _PACE, ready)
+        observed_engine = with_usage(learning, containers, samples, ready, self._models)
+        return Stage(
+            observed_engine, Truth(models={job.id: job.model for job in jobs_scenario.jobs}), _PACE, ready
+        )
 
     def _profiled(self, experiment: Experiment, job: JobSpec, kind: Kind) -> JobSpec:
         """A job with the profile of earlier runs of its kind, or else the measured speeds of its file."""
@@ -175,10 +178,12 @@ class Stages:
 
     def _remove_dead(self) -> None:
         """Remove what killed runs of this workspace left; only the run that holds the lock is alive."""
-        left = {folder.name: folder for folder in (self._settings.home / "jobs").iterdir() if folder.is_dir()}
-        if left:
-            self.remove_left(lambda runs: left.keys() & runs)
-        for folder in left.values():
+        folders = {
+            folder.name: folder for folder in (self._settings.home / "jobs").iterdir() if folder.is_dir()
+        }
+        if folders:
+            self.remove_left(lambda runs: folders.keys() & runs)
+        for folder in folders.values():
             shutil.rmtree(folder, ignore_errors=True)
 
     def remove_left(self, dead: Callable[[Collection[str]], Collection[str]]) -> int:
@@ -189,13 +194,13 @@ class Stages:
                 continue
             host = self._engines.host(info.name, None, lambda each: RUN in each.labels)
             try:
-                found = {
+                run_by_container = {
                     each.id: each.labels[RUN]
                     for each in host.containers(running_only=False)
                     if RUN in each.labels
                 }
-                gone = set(dead(set(found.values())))
-                for container in [name for name, run in found.items() if run in gone]:
+                dead_runs = set(dead(set(run_by_container.values())))
+                for container in [name for name, run in run_by_container.items() if run in dead_runs]:
                     host.remove(container)
                     removed += 1
             finally:
@@ -226,11 +231,11 @@ def _kind(experiment: Experiment, arm: Arm, job: JobSpec) -> Kind:
 
 def _needed_cores(experiment: Experiment, first: str) -> dict[str, int]:
     """Processors that an experiment needs on each host."""
-    wanted: dict[str, int] = {}
+    needed: dict[str, int] = {}
     for group in experiment.workers:
         name = group.host or first
-        wanted[name] = wanted.get(name, 0) + group.count * int(group.cores)
-    return wanted
+        needed[name] = needed.get(name, 0) + group.count * int(group.cores)
+    return needed
 
 
 _FORMAT = 2
@@ -250,7 +255,7 @@ def run_arm(
     """Run one policy on one seed."""
     where, policy = stage or simulated_stage(experiment, arm, seed), POLICIES[arm.policy]
     outcome = Outcome(where.truth)
-    begun, used = time.monotonic(), time.process_time()
+    began, used = time.monotonic(), time.process_time()
     engine = StartOnly(where.engine) if arm.watch else where.engine
     for entry in drive(engine, policy, where.settings(arm), seed, where.pace):
         outcome.add(entry)
@@ -258,7 +263,7 @@ def run_arm(
             listen(entry, outcome)
     if where.pace is None:
         return outcome.result()
-    share = (time.process_time() - used) / (time.monotonic() - begun)
+    share = (time.process_time() - used) / (time.monotonic() - began)
     return replace(outcome.result(), controller=share)
 
 
@@ -278,8 +283,8 @@ def replay_arm(
     ready: Callable[[Any], Any] = lambda chosen: chosen,
 ) -> list[Difference]:
     """Replay a ledger to its policy; returns the decisions that differ from the recorded ones."""
-    known = POLICIES[policy]
-    return list(replay(known, ready(known.build_settings(settings)), seed, entries))
+    entry = POLICIES[policy]
+    return list(replay(entry, ready(entry.build_settings(settings)), seed, entries))
 
 
 def scenario_key(experiment: Experiment) -> str:
@@ -287,11 +292,11 @@ def scenario_key(experiment: Experiment) -> str:
     return _digest([_FORMAT, experiment.scenario_dict()])
 
 
-def run_key(experiment: Experiment, arm: Arm, seed: int, asked: str) -> str:
-    """The digest of everything that a run depends on; a real run belongs to the experiment that `asked`."""
+def run_key(experiment: Experiment, arm: Arm, seed: int, experiment_id: str) -> str:
+    """Return the digest of everything that a run depends on; a real run belongs to one experiment."""
     policy = POLICIES[arm.policy]
     settings = asdict(policy.build_settings(arm.settings))
-    real = [asked, arm.threads] if experiment.real else []
+    real = [experiment_id, arm.threads] if experiment.real else []
     watched = ["watched"] if arm.watch else []
     deciding = (*_DECIDING, *_LEARNING) if policy.sees_use else _DECIDING
     code = code_digest(deciding if real else (*deciding, *_SIMULATING), [policy])

@@ -88,11 +88,13 @@ class Runs:
         task: str | None = None,
     ) -> ExperimentInfo:
         """Run an experiment here and now; runs that are stored already are not made again."""
-        known = experiment if isinstance(experiment, str) else self._records.add_experiment(experiment, task)
-        info = self.experiment(known)
+        experiment_id = (
+            experiment if isinstance(experiment, str) else self._records.add_experiment(experiment, task)
+        )
+        info = self.experiment(experiment_id)
         self._stages.check(info.experiment)
         self._make(info, progress, keep, task)
-        return self.experiment(known)
+        return self.experiment(experiment_id)
 
     def list(self, limit: int = 200, *, experiment: str | None = None) -> RunList:
         """Runs, of one experiment or of all, the newest first."""
@@ -100,8 +102,10 @@ class Runs:
         if experiment is not None:
             query = query.where(RunRow.experiment == experiment)
         with self._database.read() as session:
-            left = left_by_dead(session)
-            return [run_info(row, left.get(row.id, RunState(row.state))) for row in session.scalars(query)]
+            abandoned = left_by_dead(session)
+            return [
+                run_info(row, abandoned.get(row.id, RunState(row.state))) for row in session.scalars(query)
+            ]
 
     def get(self, run: str) -> RunInfo:
         """Look a run up."""
@@ -149,8 +153,8 @@ class Runs:
     def delete_experiment(self, experiment: str) -> int:
         """Remove an experiment and the runs that it made; returns how many runs there were."""
         info = self.experiment(experiment)
-        own = [run.id for run in self.list(1_000_000, experiment=info.id)]
-        removed = self.delete(own)
+        runs = [run.id for run in self.list(1_000_000, experiment=info.id)]
+        removed = self.delete(runs)
         self._records.delete_experiment(info.id)
         return removed
 
@@ -224,9 +228,9 @@ class Runs:
         """Make one run, or find it; returns its id."""
         say(0.0)
         key = run_key(info.experiment, arm, seed, info.id)
-        found = self._records.find(key, keep)
-        if found is not None:
-            return found
+        stored = self._records.find(key, keep)
+        if stored is not None:
+            return stored
         scenario = scenario_key(info.experiment)
         origin = Origin(info, arm, seed, scenario, key, task)
         return self._run_with_ledger(origin, say) if keep else self._run_without(origin, say)
@@ -257,19 +261,19 @@ class Runs:
     def _follow(self, run: str, origin: Origin, say: Callable[[float], None]) -> None:
         experiment, arm, seed = origin.info.experiment, origin.arm, origin.seed
         ledger, series, n = self.ledgers.writer(run), Series(), experiment.n_jobs
-        real, done = experiment.real, 0.0
+        real, share = experiment.real, 0.0
 
         def listen(entry: Entry, outcome: Outcome) -> None:
-            nonlocal done
+            nonlocal share
             ledger.add(entry)
             if real:
                 ledger.flush()
             series.add(entry)
-            done = outcome.ended / n
-            say(done)
+            share = outcome.ended / n
+            say(share)
 
         try:
-            with self._stages.open(experiment, arm, seed, run, lambda: say(done)) as stage:
+            with self._stages.open(experiment, arm, seed, run, lambda: say(share)) as stage:
                 result = run_arm(experiment, arm, seed, listen, stage)
         finally:
             ledger.flush()

@@ -42,15 +42,15 @@ class Engines:
 
     def __init__(self, settings: Settings) -> None:
         self.control = settings.control
-        found: dict[str, tuple[EngineKind, HostAddress]] = {}
+        addresses: dict[str, tuple[EngineKind, HostAddress]] = {}
         for kind in map(ENGINES.__getitem__, ENGINES):
             for address in _addresses(kind, settings) if kind.connect is not None else ():
-                if kind.demo and address.name in found:
+                if kind.demo and address.name in addresses:
                     continue  # the name was given to a real one
-                if address.name in found:
+                if address.name in addresses:
                     raise SettingsError(f"Two engines are called “{address.name}”.", "Rename one of them.")
-                found[address.name] = (kind, address)
-        self._probes = {name: _Probe(*each) for name, each in found.items()}
+                addresses[address.name] = (kind, address)
+        self._probes = {name: _Probe(*each) for name, each in addresses.items()}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -213,12 +213,12 @@ class _Probe:
     def _ask(self) -> EngineInfo:
         try:
             self._host.ping()
-            found = ready_engine(self.address, self._host.info(0.0))
+            info = ready_engine(self.address, self._host.info(0.0))
         except HostLost as error:
-            found = lost_engine(self.address, error)
+            info = lost_engine(self.address, error)
         with self._lock:
-            self._last, self._at, self._asking = found, time.monotonic(), None
-        return found
+            self._last, self._at, self._asking = info, time.monotonic(), None
+        return info
 
 
 def _addresses(kind: EngineKind, settings: Settings) -> Sequence[HostAddress]:

@@ -94,12 +94,12 @@ class GpuReader:
         """The GPU use of each container now, by its id; empty where there is no GPU."""
         if not self._devices:
             return {}
-        found: dict[str, list[_OnDevice]] = {name: [] for name in containers}
+        uses_by_container: dict[str, list[_OnDevice]] = {name: [] for name in containers}
         for device in self._devices:
             for name, use in self._on(device).items():
-                if name in found:
-                    found[name].append(use)
-        return {name: _together(uses) for name, uses in found.items()}
+                if name in uses_by_container:
+                    uses_by_container[name].append(use)
+        return {name: _together(uses) for name, uses in uses_by_container.items()}
 
     def _on(self, device: _Device) -> dict[str | None, _OnDevice]:
         """The use of a GPU by container; processes outside of containers are under None."""
@@ -113,9 +113,9 @@ class GpuReader:
         power = self._watts(device) if alone else math.nan
         table: dict[str | None, _OnDevice] = {}
         for owner in set(owners.values()):
-            own = [each for each in processes if owners[each.pid] == owner]
-            memory = (math.nan if each.usedGpuMemory is None else float(each.usedGpuMemory) for each in own)
-            share = used if isinstance(used, float) else sum(used.get(each.pid, 0.0) for each in own)
+            owned = [each for each in processes if owners[each.pid] == owner]
+            memory = (math.nan if each.usedGpuMemory is None else float(each.usedGpuMemory) for each in owned)
+            share = used if isinstance(used, float) else sum(used.get(each.pid, 0.0) for each in owned)
             table[owner] = _OnDevice(min(share, 1.0), sum(memory), power)
         return table
 

@@ -62,9 +62,9 @@ class PeriodMeans:
         if at < self._due - 0.5:
             return None
         self._due = max(self._due + self.period, at)
-        found = {name: _mean(samples) for name, samples in self._waiting.items()}
+        means = {name: _mean(samples) for name, samples in self._waiting.items()}
         self._waiting.clear()
-        return found
+        return means
 
 
 def _mean(rows: Sequence[Sequence[float]]) -> FloatArray:
@@ -96,12 +96,12 @@ class PhaseLabeller:
         self._columns = [names.index(name) for name in match_features(model.features, _blank(), model.scaler)]
         self._detector = OnlineDetector(model)
         self._whole = whole
-        self._seen: dict[str, float] = {}
+        self._last_samples: dict[str, float] = {}
 
     @property
-    def known(self) -> Collection[str]:
+    def followed(self) -> Collection[str]:
         """The containers that were seen lately."""
-        return self._seen.keys()
+        return self._last_samples.keys()
 
     def label(self, at: float, means: Mapping[str, FloatArray], period: float) -> PeriodLabels:
         """Label the containers that had samples; the windows of all others begin anew."""
@@ -112,17 +112,21 @@ class PhaseLabeller:
         codes: dict[str, tuple[float, ...]] = {}
         strange: frozenset[str] = frozenset()
         if self._whole:
-            labels, found, odd = self._detector.latest(names, samples)
-            codes = dict(zip(names, map(tuple, found.tolist()), strict=True))
+            labels, latest_codes, odd = self._detector.latest(names, samples)
+            codes = dict(zip(names, map(tuple, latest_codes.tolist()), strict=True))
             strange = frozenset(name for name, is_odd in zip(names, odd, strict=True) if is_odd)
         else:
             labels = self._detector.push(names, samples)
-        self._detector.gap([name for name in self._seen if name not in means])
-        self._seen.update(dict.fromkeys(names, at))
-        forgotten = [name for name, seen in self._seen.items() if at - seen > max(_FORGET_AFTER, period)]
+        self._detector.gap([name for name in self._last_samples if name not in means])
+        self._last_samples.update(dict.fromkeys(names, at))
+        forgotten = [
+            name
+            for name, last_sample in self._last_samples.items()
+            if at - last_sample > max(_FORGET_AFTER, period)
+        ]
         self._detector.forget(forgotten)
         for name in forgotten:
-            del self._seen[name]
+            del self._last_samples[name]
         return PeriodLabels(dict(zip(names, labels.tolist(), strict=True)), codes, strange)
 
 
@@ -141,9 +145,9 @@ class PhaseTracker:
         """Add one sample of each container, and return the phase of those that are in one."""
         means = self._means.push(at, rows)
         if means is not None:
-            found = self._labeller.label(at, means, self._means.period)
-            phases = {**self._phases, **found.phases}
-            self._phases = {name: each for name, each in phases.items() if name in self._labeller.known}
+            period_labels = self._labeller.label(at, means, self._means.period)
+            phases = {**self._phases, **period_labels.phases}
+            self._phases = {name: each for name, each in phases.items() if name in self._labeller.followed}
         return {name: self._phases[name] for name in rows if self._phases.get(name, WARM_UP) != WARM_UP}
 
 

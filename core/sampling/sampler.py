@@ -91,7 +91,7 @@ class MarkedContainers(Protocol):
     def picked(self, engine: str) -> Collection[str]:
         """The ids of the containers that a person picked."""
 
-    def held(self, engine: EngineKey) -> Collection[str]:
+    def saved_containers(self, engine: EngineKey) -> Collection[str]:
         """The ids of the containers of an engine that have saved limits."""
 
 
@@ -117,14 +117,15 @@ class Sampler:
         Raises HostLost if the engine does not answer.
         """
         name, info = self._host.name, self._host.info()
-        picked, held = self._marked.picked(name), self._marked.held(info.key)
+        picked, changed = self._marked.picked(name), self._marked.saved_containers(info.key)
         containers = self._host.containers()
         ours = [each for each in containers if has_label(each) or each.id in picked]
         usage = self._usage.take(self._host.counters(ours))
         at = time.time()
         losses = self._losses.read(ours, at)
         rows = {
-            each.id: row_of(each, usage.get(each.id), each.id in picked, each.id in held, at) for each in ours
+            each.id: row_of(each, usage.get(each.id), each.id in picked, each.id in changed, at)
+            for each in ours
         }
         for key, (value, why) in losses.items():
             if key in rows:
@@ -132,7 +133,9 @@ class Sampler:
         if self._gpus is not None and info.local:
             for key, use in self._gpus.read(rows).items():
                 gpu_values = {"gpu": use.share, "gpu_memory": use.memory, "gpu_power": use.power}
-                rows[key] = _with(rows[key], **{name: _known(value) for name, value in gpu_values.items()})
+                rows[key] = _with(
+                    rows[key], **{name: _finite_or_none(value) for name, value in gpu_values.items()}
+                )
         values = {key: field_values(row) for key, row in rows.items() if row.cpu is not None}
         if phaser is not None:
             for key, phase in phaser.push(at, values).items():
@@ -215,11 +218,11 @@ def sum_totals(rows: Sequence[ContainerRow], cores: float | None, memory: float 
 
 def count_labels(labels: Iterable[str | None]) -> tuple[tuple[str, int], ...]:
     """How many containers are in each list, the largest first."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for label in labels:
         if label:
-            found[label] = found.get(label, 0) + 1
-    return tuple(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+            counts[label] = counts.get(label, 0) + 1
+    return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def mark_rows(
@@ -253,7 +256,7 @@ def _totals_row(totals: Totals) -> tuple[float, ...]:
     return (*map(_number, values), *[nan] * (len(FIELDS) - len(values)))
 
 
-def _known(number: float) -> float | None:
+def _finite_or_none(number: float) -> float | None:
     return None if math.isnan(number) else number
 
 
@@ -276,17 +279,17 @@ class LossReader:
 
     def __init__(self, host: WatchedHost) -> None:
         self._host = host
-        self._known: dict[str, _FromAgent | _FromLog] = {}
+        self._sources: dict[str, _FromAgent | _FromLog] = {}
 
     def read(self, containers: Sequence[Container], at: float) -> dict[str, Loss]:
         """The last value of each container, by id.
 
         Raises HostLost if the host does not answer.
         """
-        sources = self._known
-        self._known = {each.id: sources.get(each.id) or self._source(each) for each in containers}
+        sources = self._sources
+        self._sources = {each.id: sources.get(each.id) or self._source(each) for each in containers}
         logs = []
-        for source in self._known.values():
+        for source in self._sources.values():
             if isinstance(source, _FromAgent):
                 source.read()
             elif source.due <= at:
@@ -296,7 +299,7 @@ class LossReader:
             source.read(self._host, at)
             if time.monotonic() - started > _FOR_AT_MOST:
                 break
-        return {name: (source.value, source.why) for name, source in self._known.items()}
+        return {name: (source.value, source.why) for name, source in self._sources.items()}
 
     def _source(self, container: Container) -> _FromAgent | _FromLog:
         readings = self._host.readings(container)

@@ -47,7 +47,7 @@ class HostSamples:
 
     def __init__(self, hosts: Iterable[WatchedHost], chosen: Callable[[], Collection[str]]) -> None:
         self._readers = [(host, UsageReader()) for host in hosts]
-        self._wanted = chosen
+        self._chosen = chosen
         self._due = 0.0
 
     def __call__(self) -> list[tuple[float, Rows]]:
@@ -56,7 +56,7 @@ class HostSamples:
         if now < self._due - _EARLY:
             return []
         self._due = max(self._due + _EVERY, now)
-        chosen, rows = set(self._wanted()), {}
+        chosen, rows = set(self._chosen()), {}
         for host, reader in self._readers:
             containers = [each for each in host.containers() if each.id in chosen]
             usage, at = reader.take(host.counters(containers)), time.time()
@@ -107,63 +107,63 @@ class UsageWrapper(EngineWrapper):
         self._labeller = None if model is None else PhaseLabeller(model, whole=True)
         self._codes = codes
         self._uses: dict[str, Use] = {}
-        self._asked: dict[str, float | None] = {}  # the limits that were asked for last, by job
-        self._begun: float | None = None  # the run's clock, seconds since 1970
+        self._requested: dict[str, float | None] = {}  # the limits that were asked for last, by job
+        self._started: float | None = None  # the run's clock, seconds since 1970
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
         """Perform actions and remember the limits."""
-        self._asked.update((each.job, each.limit) for each in actions if isinstance(each, SetLimit))
+        self._requested.update((each.job, each.limit) for each in actions if isinstance(each, SetLimit))
         return super().apply(actions)
 
     def observe(self) -> Observation:
         """The engine's observation with the use of its jobs."""
-        seen = self._engine.observe()
-        self._begun = begun = time.time() - seen.time if self._begun is None else self._begun
+        observation = self._engine.observe()
+        self._started = started = time.time() - observation.time if self._started is None else self._started
         containers = self._containers()
         alive = set(containers.values())
-        capacity = {each.id: each.capacity for each in seen.workers}
+        capacity = {each.id: each.capacity for each in observation.workers}
         capped = {
             containers[job.id]: capacity[job.worker]
-            for job in seen.jobs
+            for job in observation.jobs
             if job.id in containers
             and job.worker in capacity
-            and is_same_limit(job.limit, self._asked.get(job.id))
+            and is_same_limit(job.limit, self._requested.get(job.id))
         }
         for at, rows in self._samples():
             means = self._means.push(at, rows)
             if means is not None:
-                self._uses.update(self._taken(at, at - begun, means, capped))
+                self._uses.update(self._period_uses(at, at - started, means, capped))
         self._uses = {name: use for name, use in self._uses.items() if name in alive}
-        return replace(seen, jobs=tuple(self._shown(job, containers) for job in seen.jobs))
+        return replace(observation, jobs=tuple(self._with_use(job, containers) for job in observation.jobs))
 
-    def _taken(
-        self, at: float, moment: float, means: Mapping[str, FloatArray], capped: Mapping[str, float]
+    def _period_uses(
+        self, at: float, time: float, means: Mapping[str, FloatArray], capped: Mapping[str, float]
     ) -> dict[str, Use]:
-        """The use in a period that ended `at`, which is `moment` of the run's clock.
+        """Return the use in a period that ended `at`, which is `time` on the run's clock.
 
-        `held`: the cores of the workers of those that have a limit of this run, by container.
+        `capped`: the cores of the worker of each container that has a limit of this run.
         """
         if self._labeller is None:
-            return {name: _use(moment, values) for name, values in means.items()}
-        unlimited = {name: _wanted(values, capped.get(name)) for name, values in means.items()}
-        found = self._labeller.label(at, unlimited, self._means.period)
+            return {name: _use(time, values) for name, values in means.items()}
+        unlimited = {name: _unlimited_values(values, capped.get(name)) for name, values in means.items()}
+        period_labels = self._labeller.label(at, unlimited, self._means.period)
         return {
             name: _use(
-                moment,
+                time,
                 values,
-                found.phases.get(name, WARM_UP),
-                found.codes.get(name) if self._codes else None,
-                strange=name in found.strange,
+                period_labels.phases.get(name, WARM_UP),
+                period_labels.codes.get(name) if self._codes else None,
+                strange=name in period_labels.strange,
             )
             for name, values in means.items()
         }
 
-    def _shown(self, job: Job, containers: Mapping[str, str]) -> Job:
+    def _with_use(self, job: Job, containers: Mapping[str, str]) -> Job:
         use = self._uses.get(containers.get(job.id, ""))
         return job if use is None else replace(job, use=use)
 
 
-def _wanted(values: FloatArray, capacity: float | None) -> FloatArray:
+def _unlimited_values(values: FloatArray, capacity: float | None) -> FloatArray:
     """A sample as it would be without the limit of this run, if there is one on a worker of so many cores."""
     if capacity is None:
         return values
@@ -173,7 +173,7 @@ def _wanted(values: FloatArray, capacity: float | None) -> FloatArray:
 
 
 def _use(
-    moment: float,
+    time: float,
     values: FloatArray,
     phase: int = WARM_UP,
     code: tuple[float, ...] | None = None,
@@ -181,4 +181,4 @@ def _use(
     strange: bool = False,
 ) -> Use:
     used, memory, throttled, withheld = (float(values[at]) for at in (_CPU, _MEMORY, _THROTTLED, _WITHHELD))
-    return Use(moment, used, memory, throttled, int(phase), code, strange, withheld)
+    return Use(time, used, memory, throttled, int(phase), code, strange, withheld)

@@ -22,21 +22,21 @@ def fast_frozen_init(cls: type[T]) -> type[T]:
     slots = {"__slots__": tuple(each.name for each in fields(cls))}  # type: ignore[arg-type]
     bases = getattr(cls, "__orig_bases__", cls.__bases__)
     twin = new_class(cls.__name__, bases, exec_body=lambda body: body.update(slots))
-    known: dict[str, Any] = {"MISSING": MISSING, "Frozen": cls, "Twin": twin, "become": _CLASS.__set__}
-    given, filling = "", "\n    become(self, Twin)"
+    namespace: dict[str, Any] = {"MISSING": MISSING, "Frozen": cls, "Twin": twin, "become": _CLASS.__set__}
+    parameters, filling = "", "\n    become(self, Twin)"
     for each in fields(cls):  # type: ignore[arg-type]
         name, value = each.name, each.name
-        known[f"default_{name}"] = each.default
+        namespace[f"default_{name}"] = each.default
         if each.default_factory is not MISSING:
-            known[f"make_{name}"] = each.default_factory
+            namespace[f"make_{name}"] = each.default_factory
             value = f"make_{name}() if {name} is MISSING else {name}"
         has_default = each.default is not MISSING or each.default_factory is not MISSING
-        given += f", {name}=default_{name}" if has_default else f", {name}"
+        parameters += f", {name}=default_{name}" if has_default else f", {name}"
         filling += f"\n    self.{name} = {value}"
     filling += "\n    self.__class__ = Frozen"
-    exec(f"def __init__(self{given}):{filling}", known)  # noqa: S102  as dataclasses do it
-    made = known["__init__"]
-    made.__qualname__, made.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
-    made.__annotations__ = cls.__init__.__annotations__
-    cls.__init__ = made  # type: ignore[method-assign]
+    exec(f"def __init__(self{parameters}):{filling}", namespace)  # noqa: S102  as dataclasses do it
+    constructor = namespace["__init__"]
+    constructor.__qualname__, constructor.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
+    constructor.__annotations__ = cls.__init__.__annotations__
+    cls.__init__ = constructor  # type: ignore[method-assign]
     return cls

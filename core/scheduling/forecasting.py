@@ -77,12 +77,12 @@ def _curves(x: Floats) -> Floats:
     )
 
 
-def curve_probabilities(values: Sequence[float], done: float) -> CurveProbabilities | None:
+def curve_probabilities(values: Sequence[float], progress: float) -> CurveProbabilities | None:
     """Return the probability of each curve, given the printed values; None for a rising loss."""
     n = len(values)
     if n < MIN_VALUES:
         return PRIOR
-    x: Floats = np.linspace(done / n, done, n)
+    x: Floats = np.linspace(progress / n, progress, n)
     curves = _curves(x)
     losses = np.asarray(values, dtype=float)
     centred = curves - curves.mean(axis=1, keepdims=True)
@@ -94,18 +94,18 @@ def curve_probabilities(values: Sequence[float], done: float) -> CurveProbabilit
         below = losses.mean() < drop * (1 - curves.mean(axis=1))
         missed = np.where(below, _squared_errors_to_zero(curves, losses), missed)
     missed = np.where(drop > 0, np.maximum(missed, 1e-9 * (whole @ whole)), np.inf)
-    least = float(missed.min())
-    if not math.isfinite(least) or least <= 0:
+    smallest = float(missed.min())
+    if not math.isfinite(smallest) or smallest <= 0:
         return None
-    weights = (least / missed) ** (n * _INDEPENDENT / 2)
+    weights = (smallest / missed) ** (n * _INDEPENDENT / 2)
     return tuple((weights / weights.sum()).tolist())
 
 
 def _squared_errors_to_zero(curves: Floats, losses: Floats) -> Floats:
     """Return each curve's sum of squared errors, shape (curves,), with its end fixed at zero."""
-    left = 1 - curves
-    spread = np.maximum(np.einsum("kn,kn->k", left, left), 1e-12)
-    missed: Floats = losses @ losses - (left @ losses) ** 2 / spread
+    remaining = 1 - curves
+    spread = np.maximum(np.einsum("kn,kn->k", remaining, remaining), 1e-12)
+    missed: Floats = losses @ losses - (remaining @ losses) ** 2 / spread
     return missed
 
 
@@ -131,17 +131,17 @@ def best_prefix(works: Floats, worths: Floats) -> float:
     return float((np.cumsum(worths[order]) / works[order]).max())
 
 
-def merge_into_blocks(way: Milestones) -> list[tuple[float, float]]:
+def merge_into_blocks(milestones: Milestones) -> list[tuple[float, float]]:
     """Merge a chain into blocks: the ratio of each, falling, and the work to its last milestone."""
-    found: list[tuple[float, float, float]] = []  # work and worth of a block, and the work to its end
+    blocks: list[tuple[float, float, float]] = []  # work and worth of a block, and the work to its end
     before = 0.0
-    for end, at_end in way:
+    for end, at_end in milestones:
         work, worth, before = end - before, at_end, end
-        while found and worth * found[-1][0] >= found[-1][1] * work:
-            earlier = found.pop()
+        while blocks and worth * blocks[-1][0] >= blocks[-1][1] * work:
+            earlier = blocks.pop()
             work, worth = work + earlier[0], worth + earlier[1]
-        found.append((work, worth, end))
-    return [(worth / work, end) for work, worth, end in found]
+        blocks.append((work, worth, end))
+    return [(worth / work, end) for work, worth, end in blocks]
 
 
 SETTLE_SECONDS = 5.0
@@ -197,24 +197,26 @@ def fit_step_time(measured: Sequence[tuple[float, float]]) -> StepTime:
     """
     cores, seconds = np.array(measured, float).T
     rows = np.column_stack([np.ones_like(cores), 1.0 / cores, cores]) / seconds[:, None]
-    best, least = np.array([0.0, 1.0, 0.0]), np.inf
+    best, smallest_error = np.array([0.0, 1.0, 0.0]), np.inf
     different = len(np.unique(cores))
     for parts in _part_choices(min(different, _N_PARTS)):
         solved = np.linalg.lstsq(rows[:, parts], np.ones(len(cores)), rcond=None)[0]
         if (solved < 0).any() or not solved.any():
             continue
-        found = np.zeros(_N_PARTS)
-        found[list(parts)] = solved
-        error = float(((rows @ found - 1.0) ** 2).sum())
-        if error < least - _TOLERANCE:
-            best, least = found, error
+        coefficients = np.zeros(_N_PARTS)
+        coefficients[list(parts)] = solved
+        error = float(((rows @ coefficients - 1.0) ** 2).sum())
+        if error < smallest_error - _TOLERANCE:
+            best, smallest_error = coefficients, error
     return StepTime(*best.tolist())
 
 
-def _part_choices(most: int) -> list[list[int]]:
+def _part_choices(max_terms: int) -> list[list[int]]:
     """List the terms that may be above zero, simplest first: b alone, b with others, others alone."""
-    chosen = [list(parts) for size in range(1, most + 1) for parts in combinations(range(_N_PARTS), size)]
-    return sorted(chosen, key=lambda parts: (len(parts), 1 not in parts, parts)) if most > 1 else [[1]]
+    chosen = [
+        list(parts) for size in range(1, max_terms + 1) for parts in combinations(range(_N_PARTS), size)
+    ]
+    return sorted(chosen, key=lambda parts: (len(parts), 1 not in parts, parts)) if max_terms > 1 else [[1]]
 
 
 GOALS = (0.9, 0.95, 0.99)
@@ -299,6 +301,6 @@ def estimate_remaining(job: Job, history: JobHistory) -> RemainingWork | None:
     """Estimate the remaining work of a job; None while it is unknown."""
     if not job.total_steps or (job.steps or 0) < _MIN_STEPS or not job.cpu_seconds:
         return None
-    done = min(((job.steps or 0) + 0.5) / job.total_steps, 1.0)
-    total = job.cpu_seconds / done
-    return RemainingWork(total, max(1 - done, _MIN_SHARE_LEFT) * total, done, history.curves)
+    progress = min(((job.steps or 0) + 0.5) / job.total_steps, 1.0)
+    total = job.cpu_seconds / progress
+    return RemainingWork(total, max(1 - progress, _MIN_SHARE_LEFT) * total, progress, history.curves)

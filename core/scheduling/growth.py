@@ -42,20 +42,20 @@ class Track(NamedTuple):
 Tracks: TypeAlias = "Mapping[str, Track]"
 
 
-def update_tracks(tracks: Tracks, seen: Observation) -> Tracks:
+def update_tracks(tracks: Tracks, observation: Observation) -> Tracks:
     """Add the values of an observation and drop the jobs that ended.
 
     NaN and infinite values (a diverged loss) are skipped.
     """
-    fresh = lookup.new_values(seen)
-    if not fresh and not seen.ended:
+    fresh = lookup.new_values(observation)
+    if not fresh and not observation.ended:
         return tracks
     updated = dict(tracks)
     for name, values in fresh:
         track = extend_track(tracks.get(name), values)
         if track is not None:
             updated[name] = track
-    for job in seen.ended:
+    for job in observation.ended:
         updated.pop(job.id, None)
     return updated
 
@@ -79,9 +79,9 @@ def keep_finite(values: Sequence[float]) -> Sequence[float]:
 
 def max_magnitude(before: float, values: Sequence[float]) -> float:
     """Return the largest magnitude of an earlier maximum and new values."""
-    found = before
-    if (high := max(values)) > found:
-        found = high
-    if (depth := -min(values)) > found:
-        found = depth
-    return found
+    largest = before
+    if (high := max(values)) > largest:
+        largest = high
+    if (depth := -min(values)) > largest:
+        largest = depth
+    return largest

@@ -57,16 +57,16 @@ class LazyTuple(Sequence[T]):
 class PartlyLazyTuple(LazyTuple[T]):
     """A tuple of values and of functions that build them."""
 
-    __slots__ = ("_made", "_parts")
+    __slots__ = ("_cache", "_parts")
 
     def __init__(self, parts: Sequence[T | Callable[[], T]]) -> None:
         self._parts = parts
-        self._made: tuple[T, ...] | None = None
+        self._cache: tuple[T, ...] | None = None
 
     def _values(self) -> tuple[T, ...]:
-        if self._made is None:
-            self._made = tuple([part() if callable(part) else part for part in self._parts])
-        return self._made
+        if self._cache is None:
+            self._cache = tuple([part() if callable(part) else part for part in self._parts])
+        return self._cache
 
     def __len__(self) -> int:
         return len(self._parts)

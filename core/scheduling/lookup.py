@@ -70,59 +70,59 @@ class IndexedJobs(Sequence[Job]):
         """Return the values of E that these jobs printed after an earlier observation of the same run."""
 
 
-def _as_indexed(seen: Observation) -> IndexedJobs | None:
-    jobs = seen.jobs
+def _as_indexed(observation: Observation) -> IndexedJobs | None:
+    jobs = observation.jobs
     # `isinstance` consults the abstract class, which takes ten times as long
     return cast("IndexedJobs", jobs) if IndexedJobs in type(jobs).__mro__ else None
 
 
-def waiting_jobs(seen: Observation) -> tuple[Job, ...]:
+def waiting_jobs(observation: Observation) -> tuple[Job, ...]:
     """Return the waiting jobs, in order of submission."""
-    if (known := _as_indexed(seen)) is not None:
-        return known.waiting_jobs()
-    return tuple([job for job in seen.jobs if job.state is JobState.WAITING])
+    if (indexed := _as_indexed(observation)) is not None:
+        return indexed.waiting_jobs()
+    return tuple([job for job in observation.jobs if job.state is JobState.WAITING])
 
 
-def jobs_on(seen: Observation, worker: str) -> tuple[Job, ...]:
+def jobs_on(observation: Observation, worker: str) -> tuple[Job, ...]:
     """Return the jobs that hold a place on a worker, by submission; a migrating job is on its target."""
-    if (known := _as_indexed(seen)) is not None:
-        return known.jobs_on(worker)
-    return tuple([job for job in seen.jobs if job.worker == worker])
+    if (indexed := _as_indexed(observation)) is not None:
+        return indexed.jobs_on(worker)
+    return tuple([job for job in observation.jobs if job.worker == worker])
 
 
-def count_by_worker(seen: Observation) -> Mapping[str, int]:
+def count_by_worker(observation: Observation) -> Mapping[str, int]:
     """Return the number of jobs that hold a place on each worker, 0 included."""
-    if (known := _as_indexed(seen)) is not None:
-        return known.count_by_worker()
-    found = dict.fromkeys([worker.id for worker in seen.workers], 0)
-    for job in seen.jobs:
-        if job.worker in found:
-            found[job.worker] += 1
-    return found
+    if (indexed := _as_indexed(observation)) is not None:
+        return indexed.count_by_worker()
+    counts = dict.fromkeys([worker.id for worker in observation.workers], 0)
+    for job in observation.jobs:
+        if job.worker in counts:
+            counts[job.worker] += 1
+    return counts
 
 
-def job_positions(seen: Observation) -> Sequence[JobPosition]:
+def job_positions(observation: Observation) -> Sequence[JobPosition]:
     """Return the positions of all jobs, in order of submission."""
-    return seen.jobs if (known := _as_indexed(seen)) is None else known.job_positions()
+    return observation.jobs if (indexed := _as_indexed(observation)) is None else indexed.job_positions()
 
 
-def new_values(seen: Observation) -> PrintedValues:
+def new_values(observation: Observation) -> PrintedValues:
     """Return the values of E printed since the previous observation."""
-    if (known := _as_indexed(seen)) is not None:
-        return known.new_values()
-    return [(job.id, [value for _, value in job.readings]) for job in seen.jobs if job.readings]
+    if (indexed := _as_indexed(observation)) is not None:
+        return indexed.new_values()
+    return [(job.id, [value for _, value in job.readings]) for job in observation.jobs if job.readings]
 
 
 def values_since(
-    read: Observation | None, unread: Sequence[Observation], names: Collection[str]
+    earlier: Observation | None, unread: Sequence[Observation], names: Collection[str]
 ) -> Mapping[str, Sequence[float]]:
     """Return the values of E printed in several observations; jobs without values are left out."""
-    before, after = None if read is None else _as_indexed(read), _as_indexed(unread[-1])
+    before, after = None if earlier is None else _as_indexed(earlier), _as_indexed(unread[-1])
     if before is not None and type(before) is type(after):
         return after.values_since(before, names)
     joined: dict[str, list[float]] = {}
-    for seen in unread:
-        for name, values in new_values(seen):
+    for observation in unread:
+        for name, values in new_values(observation):
             if name in names:
                 joined.setdefault(name, []).extend(values)
     return joined

@@ -73,13 +73,13 @@ def drive(
     state, wake = policy.begin(settings, seed), None
     while not engine.finished:
         engine.wait(wake)
-        seen = engine.observe()
-        decision = policy.decide(state, seen)
+        observation = engine.observe()
+        decision = policy.decide(state, observation)
         failures = engine.apply(decision.actions)
         state, wake = decision.state, decision.wake
-        yield Entry(seen, decision.actions, decision.reasons, decision.marks, wake, failures)
+        yield Entry(observation, decision.actions, decision.reasons, decision.marks, wake, failures)
         if pace is not None:
-            wake = min(seen.time + pace, inf if wake is None else wake)
+            wake = min(observation.time + pace, inf if wake is None else wake)
 
 
 def are_equal(decided: tuple[Action, ...], recorded: tuple[Action, ...]) -> bool:

@@ -127,23 +127,27 @@ def placer(rule: str, seed: int) -> Placer:
     return Placer(rule, seed_state(seed))
 
 
-def place(state: Placer, seen: Observation) -> PlacementDecision:
+def place(state: Placer, observation: Observation) -> PlacementDecision:
     """Choose a worker for every waiting job without an unconfirmed start."""
-    waiting = lookup.waiting_jobs(seen)
-    if not waiting or not seen.workers:
+    waiting = lookup.waiting_jobs(observation)
+    if not waiting or not observation.workers:
         return PlacementDecision(
             state if waiting or not state.attempts else Placer(state.rule, state.chance), {}
         )
-    attempts, reasons = _record_failures(state, seen, waiting)
+    attempts, reasons = _record_failures(state, observation, waiting)
     pending = {
-        name: a.worker for name, a in attempts.items() if a.worker is not None and a.retry_at > seen.time
+        name: a.worker
+        for name, a in attempts.items()
+        if a.worker is not None and a.retry_at > observation.time
     }
-    ready = [job for job in waiting if job.id not in attempts or attempts[job.id].retry_at <= seen.time]
-    load, chance, starts = _Load(state.rule, seen, waiting, pending), state.chance, []
+    ready = [
+        job for job in waiting if job.id not in attempts or attempts[job.id].retry_at <= observation.time
+    ]
+    load, chance, starts = _Load(state.rule, observation, waiting, pending), state.chance, []
     for job in ready:
         before = attempts.get(job.id, _UNTRIED)
         worker, why, chance = load.choose(job, before.refused_by, chance)
-        attempts[job.id] = Attempt(worker, seen.time + START_TIMEOUT, before.refused_by, before.rounds)
+        attempts[job.id] = Attempt(worker, observation.time + START_TIMEOUT, before.refused_by, before.rounds)
         starts.append((job, worker))
         reasons.append(why)
     retries = [attempt.retry_at for attempt in attempts.values() if attempt.worker is None]
@@ -152,43 +156,45 @@ def place(state: Placer, seen: Observation) -> PlacementDecision:
 
 
 def _record_failures(
-    state: Placer, seen: Observation, waiting: Sequence[Job]
+    state: Placer, observation: Observation, waiting: Sequence[Job]
 ) -> tuple[dict[str, Attempt], list[Reason]]:
     """Update the attempts of the jobs that still wait with the failures of this observation."""
     attempts = {job.id: state.attempts[job.id] for job in waiting if job.id in state.attempts}
     reasons = []
-    for failure in seen.failures:
+    for failure in observation.failures:
         action = failure.action
         if isinstance(action, Start) and (before := attempts.get(action.job)) is not None:
-            attempts[action.job] = _after_refusal(before, action.worker, seen)
+            attempts[action.job] = _after_refusal(before, action.worker, observation)
             text = f"{action.job} could not start on {action.worker}: {failure.why}"
             reasons.append(Reason("Default scheduler, failed start", text, action.job, action.worker))
     return attempts, reasons
 
 
-def _after_refusal(before: Attempt, worker: str, seen: Observation) -> Attempt:
+def _after_refusal(before: Attempt, worker: str, observation: Observation) -> Attempt:
     """Exclude a worker; once all have refused, retry all of them after a delay that doubles."""
     refused = (*before.refused_by, worker)
-    if any(each.id not in refused for each in seen.workers):
-        return Attempt(None, seen.time, refused, before.rounds)
-    return Attempt(None, seen.time + retry_delay(before.rounds), (), before.rounds + 1)
+    if any(each.id not in refused for each in observation.workers):
+        return Attempt(None, observation.time, refused, before.rounds)
+    return Attempt(None, observation.time + retry_delay(before.rounds), (), before.rounds + 1)
 
 
 class _Load:
     """The load of each worker by the rule's own measure, updated by each start."""
 
     def __init__(
-        self, rule: str, seen: Observation, waiting: Sequence[Job], pending: Mapping[str, str]
+        self, rule: str, observation: Observation, waiting: Sequence[Job], pending: Mapping[str, str]
     ) -> None:
         self._rule = rule
-        self._capacity = {worker.id: worker.capacity for worker in seen.workers}
+        self._capacity = {worker.id: worker.capacity for worker in observation.workers}
         if rule == "requested":
             self._load = dict.fromkeys(self._capacity, 0.0)
-            for job in seen.jobs:
+            for job in observation.jobs:
                 if job.worker is not None:
                     self._add(job, job.worker)
         else:
-            self._load = {worker: float(count) for worker, count in lookup.count_by_worker(seen).items()}
+            self._load = {
+                worker: float(count) for worker, count in lookup.count_by_worker(observation).items()
+            }
         for job in waiting:
             if job.id in pending:
                 self._add(job, pending[job.id])
@@ -222,5 +228,5 @@ class _Load:
             loads = [self._load[worker] + self._share(job, worker) for worker in free]
         else:
             loads = [self._load[worker] for worker in free]
-        least = min(loads)
-        return [worker for worker, load in zip(free, loads, strict=True) if load == least]
+        lowest = min(loads)
+        return [worker for worker, load in zip(free, loads, strict=True) if load == lowest]

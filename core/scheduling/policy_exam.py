@@ -77,11 +77,11 @@ def is_pure(paper: Paper) -> str | None:
     """Check that the same state and observation give the same decision, and that neither is changed."""
     state = paper.policy.begin(paper.settings, paper.seed)
     for entry in paper.entries:
-        before, seen = copy.deepcopy(state), copy.deepcopy(entry.observation)
+        unchanged_state, unchanged_observation = copy.deepcopy(state), copy.deepcopy(entry.observation)
         first, second = (paper.policy.decide(state, entry.observation) for _ in range(2))
         if first != second:
             return "Asked twice with the same state and observation, it decides differently."
-        if state != before or entry.observation != seen:
+        if state != unchanged_state or entry.observation != unchanged_observation:
             return "It changes the state or the observation that it is given."
         state = first.state
     return None
@@ -116,23 +116,23 @@ def replays(paper: Paper) -> str | None:
 def acts_on_what_it_sees(paper: Paper) -> str | None:
     """Check that all actions refer to jobs and workers of the observation and are possible, with reasons."""
     for entry in paper.entries:
-        seen = entry.observation
-        impossible = next((action for action in entry.actions if not is_possible(action, seen)), None)
+        observation = entry.observation
+        impossible = next((action for action in entry.actions if not is_possible(action, observation)), None)
         if impossible is not None:
             return f"It asks for what cannot be: {impossible}."
-        if not {mark.job for mark in entry.marks} <= {job.id for job in seen.jobs}:
+        if not {mark.job for mark in entry.marks} <= {job.id for job in observation.jobs}:
             return "It marks a job that is not there."
         if not all(reason.rule and reason.text for reason in entry.reasons):
             return "It gives a reason without a rule or a text."
-        if entry.wake is not None and entry.wake <= seen.time:
+        if entry.wake is not None and entry.wake <= observation.time:
             return "It wants to be asked again in the past."
     return None
 
 
-def is_possible(action: Action, seen: Observation) -> bool:
+def is_possible(action: Action, observation: Observation) -> bool:
     """Return whether an action was possible in the observation it was decided on."""
-    jobs = {job.id: job for job in seen.jobs}
-    workers = {worker.id: worker for worker in seen.workers}
+    jobs = {job.id: job for job in observation.jobs}
+    workers = {worker.id: worker for worker in observation.workers}
     return action.job in jobs and _is_possible_for(action, jobs[action.job], workers)
 
 
@@ -163,10 +163,10 @@ def exceeds_no_capacity(paper: Paper) -> str | None:
     """Check that no limit exceeds the worker's cores."""
     for entry in paper.entries:
         capacity = {worker.id: worker.capacity for worker in entry.observation.workers}
-        most = {job.id: capacity[job.worker] for job in entry.observation.jobs if job.worker is not None}
+        max_cores = {job.id: capacity[job.worker] for job in entry.observation.jobs if job.worker is not None}
         for action in entry.actions:
             limit = action.limit if isinstance(action, SetLimit) else None
-            if limit is not None and limit > most.get(action.job, limit) * (1 + 1e-9):
+            if limit is not None and limit > max_cores.get(action.job, limit) * (1 + 1e-9):
                 return f"It gives “{action.job}” more than its worker has: {action}."
     return None
 

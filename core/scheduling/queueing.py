@@ -95,12 +95,12 @@ class _JobProgress:
 
     def serve(self, cores: float, now: float, seconds: float) -> float:
         """Serve the job from `now` on; returns the sum of worth times time over the milestones reached."""
-        begun, summed = self.done, 0.0
+        served_before, summed = self.done, 0.0
         self.done += cores * seconds
         reached = self.done * (1 + _ROUNDING)
         while self.points and self.points[-1][0] <= reached:
             work, worth = self.points.pop()
-            summed += worth * (now + (work - begun) / cores)
+            summed += worth * (now + (work - served_before) / cores)
         while self.blocks and self.blocks[-1][1] <= reached:
             self.blocks.pop()
         return summed
@@ -108,11 +108,11 @@ class _JobProgress:
 
 def sum_weighted_times(jobs: Iterable[ServedJob], capacity: float) -> float:
     """Return the sum of worth times seconds over all milestones of all jobs, best block first."""
-    left, now, summed = [_JobProgress(job, capacity) for job in jobs], 0.0, 0.0
-    while left:
-        left.sort(key=lambda job: -job.blocks[-1][0])
+    remaining, now, summed = [_JobProgress(job, capacity) for job in jobs], 0.0, 0.0
+    while remaining:
+        remaining.sort(key=lambda job: -job.blocks[-1][0])
         served, free, seconds = [], capacity, inf
-        for job in left:
+        for job in remaining:
             if free <= (1 - FULL_SHARE) * capacity:
                 break
             cores = min(job.demand, free)
@@ -122,7 +122,7 @@ def sum_weighted_times(jobs: Iterable[ServedJob], capacity: float) -> float:
         for job, cores in served:
             summed += job.serve(cores, now, seconds)
         now += seconds
-        left = [job for job in left if job.blocks]
+        remaining = [job for job in remaining if job.blocks]
     return summed
 
 
@@ -144,8 +144,8 @@ def best_move(
     fullest = max(load.values())
     moves = []
     for donor, name in [(home, name) for home in donors for name in jobs[home] if name in able]:
-        job, rest = jobs[donor][name], [each for other, each in jobs[donor].items() if other != name]
-        saved = now[donor] - sum_weighted_times(rest, capacities[donor])
+        job, others = jobs[donor][name], [each for other, each in jobs[donor].items() if other != name]
+        saved = now[donor] - sum_weighted_times(others, capacities[donor])
         for to in targets:
             if to != donor and load[to] + job.work / capacities[to] <= fullest:
                 with_it = sum_weighted_times([*jobs[to].values(), job], capacities[to])

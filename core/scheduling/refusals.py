@@ -43,20 +43,20 @@ class PendingStart(NamedTuple):
 
 
 def update_pending_starts(
-    before: Mapping[str, PendingStart], seen: Observation
+    before: Mapping[str, PendingStart], observation: Observation
 ) -> tuple[dict[str, PendingStart], list[Reason]]:
     """Return the pending starts of waiting jobs, updated with the failures of an observation."""
-    waiting = {job.id for job in seen.jobs if job.state is JobState.WAITING}
-    asked = {name: each for name, each in before.items() if name in waiting}
+    waiting = {job.id for job in observation.jobs if job.state is JobState.WAITING}
+    pending = {name: each for name, each in before.items() if name in waiting}
     reasons = []
-    for failure in seen.failures:
+    for failure in observation.failures:
         name = failure.action.job
-        if isinstance(failure.action, Start | Resume) and (tried := asked.get(name)) is not None:
-            again = seen.time + retry_delay(tried.refusals)
-            asked[name] = PendingStart(None, again, tried.refusals + 1, tried.worker)
+        if isinstance(failure.action, Start | Resume) and (attempt := pending.get(name)) is not None:
+            again = observation.time + retry_delay(attempt.refusals)
+            pending[name] = PendingStart(None, again, attempt.refusals + 1, attempt.worker)
             text = f"{name} could not start: {failure.why}"
-            reasons.append(Reason("failed start", text, name, tried.worker))
-    return asked, reasons
+            reasons.append(Reason("failed start", text, name, attempt.worker))
+    return pending, reasons
 
 
 Job = TypeVar("Job")

@@ -45,9 +45,9 @@ def _fill_to_caps(
             shares[i] = caps[i]
             capacity, total = max(0.0, capacity - caps[i]), total - weights[i]
             continue
-        rest = order[place:]
-        total = sum(weights[j] for j in rest)
-        for j in rest:
+        uncapped = order[place:]
+        total = sum(weights[j] for j in uncapped)
+        for j in uncapped:
             shares[j] = capacity * weights[j] / total
         break
     return shares
@@ -76,10 +76,10 @@ class FairShare:
 def _equal_rates(demands: Mapping[str, float], capacity: float) -> dict[str, float]:
     """Return equal shares of a capacity, each at most the job's demand."""
     rates: dict[str, float] = {}
-    left, waiting = capacity, len(demands)
+    remaining, waiting = capacity, len(demands)
     for name in sorted(demands, key=lambda each: demands[each]):
-        rates[name] = min(demands[name], left / waiting)
-        left -= rates[name]
+        rates[name] = min(demands[name], remaining / waiting)
+        remaining -= rates[name]
         waiting -= 1
     return rates
 
@@ -92,18 +92,20 @@ def advance_fair_shares(
     seconds: float,
 ) -> dict[str, FairShare]:
     """Let time pass on the virtual worker; jobs that finish there leave it."""
-    left = {name: totals[name] - fair.received for name, fair in jobs.items() if totals[name] > fair.received}
-    had = {name: jobs[name].received for name in left}
-    while left and seconds > 0:
-        rates = _equal_rates({name: demands[name] for name in left}, capacity)
-        step = min(seconds, *(left[name] / rates[name] for name in left))
-        for name in tuple(left):
+    remaining = {
+        name: totals[name] - fair.received for name, fair in jobs.items() if totals[name] > fair.received
+    }
+    had = {name: jobs[name].received for name in remaining}
+    while remaining and seconds > 0:
+        rates = _equal_rates({name: demands[name] for name in remaining}, capacity)
+        step = min(seconds, *(remaining[name] / rates[name] for name in remaining))
+        for name in tuple(remaining):
             had[name] += rates[name] * step
-            left[name] -= rates[name] * step
-            if left[name] <= _NO_WORK:
-                del left[name], had[name]
+            remaining[name] -= rates[name] * step
+            if remaining[name] <= _NO_WORK:
+                del remaining[name], had[name]
         seconds -= step
-    return {name: FairShare(jobs[name].arrived, had[name]) for name in left}
+    return {name: FairShare(jobs[name].arrived, had[name]) for name in remaining}
 
 
 def estimate_fair_finishes(
@@ -117,34 +119,34 @@ def estimate_fair_finishes(
 
     Parameters are those of `advance_fair_shares`; `now` is the time of the run's clock.
     """
-    left = {name: max(totals[name] - fair.received, 0.0) for name, fair in jobs.items()}
+    remaining = {name: max(totals[name] - fair.received, 0.0) for name, fair in jobs.items()}
     ends: dict[str, float] = {}
     time = now
-    while left:
-        rates = _equal_rates({name: demands[name] for name in left}, capacity)
-        step = min(left[name] / rates[name] for name in left)
+    while remaining:
+        rates = _equal_rates({name: demands[name] for name in remaining}, capacity)
+        step = min(remaining[name] / rates[name] for name in remaining)
         time += step
-        for name in tuple(left):
-            left[name] -= rates[name] * step
-            if left[name] <= _NO_WORK:
+        for name in tuple(remaining):
+            remaining[name] -= rates[name] * step
+            if remaining[name] <= _NO_WORK:
                 ends[name] = time
-                del left[name]
+                del remaining[name]
     return ends
 
 
 def compute_slack(
     promised: Mapping[str, float],
-    left: Mapping[str, float],
+    remaining: Mapping[str, float],
     demands: Mapping[str, float],
     capacity: float,
     now: float,
 ) -> list[tuple[str, float]]:
     """Return, in the order of promises, each job with the seconds that later jobs may take before it."""
-    order = sorted(left, key=lambda name: (promised[name], name))
+    order = sorted(remaining, key=lambda name: (promised[name], name))
     due, spare = 0.0, []
     for name in order:
-        due += left[name] / capacity
-        spare.append((name, promised[name] - now - max(due, left[name] / demands[name])))
+        due += remaining[name] / capacity
+        spare.append((name, promised[name] - now - max(due, remaining[name] / demands[name])))
     return spare
 
 
@@ -187,19 +189,19 @@ _TOLERANCE: Final = 1e-9
 
 
 def plan_changes(
-    wanted: Iterable[tuple[Job, str, float]], refused: Mapping[str, str] | None = None
+    targets: Iterable[tuple[Job, str, float]], refused: Mapping[str, str] | None = None
 ) -> tuple[Action, ...]:
     """Return the actions for (job, worker, cores) targets (0 cores: pause) and for refusals."""
     less: list[Action] = []
     begin: list[Action] = [Refuse(name, why) for name, why in (refused or {}).items()]
     more: list[Action] = []
-    for job, worker, cores in wanted:
-        rests = cores <= 0
-        if job.state is JobState.WAITING and not rests:
+    for job, worker, cores in targets:
+        pauses = cores <= 0
+        if job.state is JobState.WAITING and not pauses:
             begin.append(Start(job.id, worker, cores, threads=_threads_of(job, cores)))
-        elif job.state is JobState.PAUSED and not rests:
+        elif job.state is JobState.PAUSED and not pauses:
             begin += [*_resize(job, cores), Resume(job.id)]
-        elif job.state is JobState.RUNNING and rests:
+        elif job.state is JobState.RUNNING and pauses:
             less.append(Pause(job.id))
         elif job.state is JobState.RUNNING:
             shrinks = job.limit is None or cores < job.limit
@@ -220,5 +222,5 @@ def _resize(job: Job, cores: float) -> list[Action]:
     threads = _threads_of(job, cores)
     if threads is None or threads == job.threads:
         return [limit]
-    told = SetThreads(job.id, threads)
-    return [told, limit] if job.limit is None or cores < job.limit else [limit, told]
+    thread_change = SetThreads(job.id, threads)
+    return [thread_change, limit] if job.limit is None or cores < job.limit else [limit, thread_change]

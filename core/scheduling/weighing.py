@@ -74,27 +74,27 @@ class WeighingState:
 
 def decide_by_weights(
     state: WeighingState,
-    seen: Observation,
+    observation: Observation,
     rule: str,
     weigh: WeighFunction,
     learn: LearnFunction | None = None,
 ) -> Decision[WeighingState]:
     """Start waiting jobs, and divide the workers whose jobs changed; at a quantum, all workers."""
-    if seen.number <= state.number:
+    if observation.number <= state.number:
         return Decision(state, wake=state.wake)
-    ticks = seen.time >= state.next_division - _TIME_TOLERANCE
-    tracks = state.tracks if learn is None else update_tracks(state.tracks, seen)
-    memory = learn(state.memory, seen.jobs, tracks) if learn is not None and ticks else state.memory
-    turn = _WeighingRound(state, seen, rule)
-    for worker in seen.workers:
+    ticks = observation.time >= state.next_division - _TIME_TOLERANCE
+    tracks = state.tracks if learn is None else update_tracks(state.tracks, observation)
+    memory = learn(state.memory, observation.jobs, tracks) if learn is not None and ticks else state.memory
+    turn = _WeighingRound(state, observation, rule)
+    for worker in observation.workers:
         if turn.changed(worker.id) or (ticks and worker.id in turn.jobs_by_worker):
             turn.divide(worker, weigh(worker, turn.jobs_by_worker[worker.id], memory))
-    due = (floor(seen.time / state.settings.quantum + _TIME_TOLERANCE) + 1) * state.settings.quantum
+    due = (floor(observation.time / state.settings.quantum + _TIME_TOLERANCE) + 1) * state.settings.quantum
     wake = turn.wake(due)
     after = WeighingState(
         state.settings,
         turn.placing.placer,
-        seen.number,
+        observation.number,
         tracks,
         memory,
         turn.members,
@@ -108,16 +108,16 @@ def decide_by_weights(
 class _WeighingRound:
     """One decision; it leaves the previous state unchanged."""
 
-    def __init__(self, state: WeighingState, seen: Observation, rule: str) -> None:
+    def __init__(self, state: WeighingState, observation: Observation, rule: str) -> None:
         self.rule, self.before = rule, state.members
-        self.placing = place(state.placer, seen)
+        self.placing = place(state.placer, observation)
         self.starting = frozenset(job.id for job, _ in self.placing.starts)
-        self.jobs_by_worker = _group_by_worker(seen.jobs, self.placing)
+        self.jobs_by_worker = _group_by_worker(observation.jobs, self.placing)
         self.members = {
             worker: tuple([job.id for job in jobs]) for worker, jobs in self.jobs_by_worker.items()
         }
-        self.refused = frozenset(f.action.job for f in seen.failures if isinstance(f.action, SetLimit))
-        self.weights = _surviving_weights(state.weights, seen, self.refused)
+        self.refused = frozenset(f.action.job for f in observation.failures if isinstance(f.action, SetLimit))
+        self.weights = _surviving_weights(state.weights, observation, self.refused)
         self.actions: list[Action] = []
         self.reasons = list(self.placing.reasons)
 
@@ -129,7 +129,7 @@ class _WeighingRound:
         again = any(name in self.weights and self.weights[name].weight == 0.0 for name in names)
         return again or names != self.before.get(worker)
 
-    def divide(self, worker: Worker, wanted: Mapping[str, JobWeight]) -> None:
+    def divide(self, worker: Worker, weights: Mapping[str, JobWeight]) -> None:
         """Add the actions for one worker: falling weights, starts, rising weights.
 
         A refused weight waits for the next observation, so an engine that refuses at once is not asked
@@ -141,7 +141,7 @@ class _WeighingRound:
         for job in self.jobs_by_worker[worker.id]:
             if job.id in self.refused:
                 continue
-            weight, mark = wanted[job.id]
+            weight, mark = weights[job.id]
             old = self.weights.get(job.id)
             before = 1.0 if old is None else old.weight
             if job.id in self.starting:
@@ -150,7 +150,7 @@ class _WeighingRound:
                 (falls if weight < before else rises).append(SetLimit(job.id, None, weight))
             if job.id in self.starting or weight != before:
                 self.reasons.append(_weight_reason(self.rule, job, worker.id, weight, mark))
-            self.weights[job.id] = wanted[job.id]
+            self.weights[job.id] = weights[job.id]
         self.actions += (*falls, *starts, *rises)
 
     def wake(self, due: float) -> float | None:
@@ -160,8 +160,10 @@ class _WeighingRound:
 
     def marks(self) -> tuple[Mark, ...]:
         """The marks of all jobs that are on a worker."""
-        given = self.weights
-        return tuple([given[name].mark for names in self.members.values() for name in names if name in given])
+        weights = self.weights
+        return tuple(
+            [weights[name].mark for names in self.members.values() for name in names if name in weights]
+        )
 
 
 def _group_by_worker(jobs: Sequence[Job], placing: PlacementDecision) -> dict[str, list[Job]]:
@@ -176,15 +178,15 @@ def _group_by_worker(jobs: Sequence[Job], placing: PlacementDecision) -> dict[st
 
 
 def _surviving_weights(
-    weights: Mapping[str, JobWeight], seen: Observation, refused: frozenset[str]
+    weights: Mapping[str, JobWeight], observation: Observation, refused: frozenset[str]
 ) -> dict[str, JobWeight]:
     """Return the weights without ended jobs; refused ones become 0."""
-    kept = dict(weights)
-    for job in seen.ended:
-        kept.pop(job.id, None)
-    for name in refused & kept.keys():
-        kept[name] = kept[name]._replace(weight=0.0)
-    return kept
+    surviving = dict(weights)
+    for job in observation.ended:
+        surviving.pop(job.id, None)
+    for name in refused & surviving.keys():
+        surviving[name] = surviving[name]._replace(weight=0.0)
+    return surviving
 
 
 def _weight_reason(rule: str, job: Job, worker: str, weight: float, mark: Mark) -> Reason:

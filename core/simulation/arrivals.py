@@ -52,7 +52,7 @@ class FixedTimes:
                 f"There are {n} jobs and only {len(self.arrivals)} times of submission.",
                 "Give one time for each job.",
             )
-        return tuple(sorted(float(moment) for moment in self.arrivals)[:n])
+        return tuple(sorted(float(time) for time in self.arrivals)[:n])
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +126,8 @@ class UniformIn:
 
     def times(self, n: int, seed: int) -> tuple[float, ...]:
         """Draw n moments, sorted."""
-        drawn = np.random.default_rng(seed).uniform(self.first, self.last, n)
-        return tuple(np.sort(drawn).tolist())
+        arrivals = np.random.default_rng(seed).uniform(self.first, self.last, n)
+        return tuple(np.sort(arrivals).tolist())
 
 
 @dataclass(frozen=True, slots=True)

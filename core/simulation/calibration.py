@@ -90,8 +90,8 @@ class JobTrace:
         Σ ΔC/((1 + γ(n_e − 1))·(1 + p·x)) with x excess threads per core.
         """
         waste = (1 + costs.gamma * (self.crowd - 1)) * (1 + costs.penalty * self.excess)
-        done = np.concatenate([[0.0], np.cumsum(self.usage / waste)])
-        return np.asarray(np.interp(when, self.time, done))
+        work = np.concatenate([[0.0], np.cumsum(self.usage / waste)])
+        return np.asarray(np.interp(when, self.time, work))
 
     def work(self, costs: Costs) -> float:
         """Return the core-seconds of its whole work."""
@@ -116,20 +116,20 @@ def effective_cores(observations: Sequence[Observation]) -> dict[str, float]:
     That is the median over time, at most the capacity; the capacity itself where jobs never waited for each
     other. The rest is other work of the host.
     """
-    found: dict[str, list[tuple[float, float]]] = {worker.id: [] for worker in observations[0].workers}
+    busy_spans: dict[str, list[tuple[float, float]]] = {worker.id: [] for worker in observations[0].workers}
     last: dict[str, float] = {}
     for before, after in pairwise(observations):
         span = after.time - before.time
-        used = dict.fromkeys(found, 0.0)
+        used = dict.fromkeys(busy_spans, 0.0)
         for job in (*after.jobs, *after.ended):
             if job.worker is not None:
                 used[job.worker] += job.cpu_seconds - last.get(job.id, 0.0)
             last[job.id] = job.cpu_seconds
         for worker in after.workers:
             if span > 0 and used[worker.id] >= _BUSY_SHARE * worker.capacity * span:
-                found[worker.id].append((used[worker.id] / span, span))
+                busy_spans[worker.id].append((used[worker.id] / span, span))
     return {
-        worker.id: _effective_capacity(worker.capacity, np.array(found[worker.id]))
+        worker.id: _effective_capacity(worker.capacity, np.array(busy_spans[worker.id]))
         for worker in observations[0].workers
     }
 
@@ -159,12 +159,15 @@ def extract_traces(observations: Sequence[Observation], contention: Contention) 
             readings[job.id] += job.readings
         for worker in after.workers:
             here = {job.id: job for job in present if job.worker == worker.id}
-            found = _stretches(list(here.values()), last, before.time, after.time, contention)
-            span, used = after.time - before.time, sum(stretch.usage for stretch in found.values())
+            present_stretches = _stretches(list(here.values()), last, before.time, after.time, contention)
+            span, used = (
+                after.time - before.time,
+                sum(stretch.usage for stretch in present_stretches.values()),
+            )
             idle = used < _BUSY_SHARE * worker.capacity * span
-            for name, stretch in found.items():
+            for name, stretch in present_stretches.items():
                 spare = worker.capacity - (used - stretch.usage) / span
-                cores, threads = max(spare, worker.capacity / len(found)), here[name].threads
+                cores, threads = max(spare, worker.capacity / len(present_stretches)), here[name].threads
                 too_many = 0.0 if threads is None else excess_threads(threads, cores)
                 stretches[name].append(stretch._replace(idle=idle, excess=too_many))
         last.update((job.id, job) for job in present)
@@ -174,16 +177,16 @@ def extract_traces(observations: Sequence[Observation], contention: Contention) 
 def _stretches(
     jobs: Sequence[Job], last: dict[str, Job], begin: float, end: float, contention: Contention
 ) -> dict[str, _Stretch]:
-    begun = {job.id: max(begin, job.started or 0.0) for job in jobs}
-    ran = [job for job in jobs if end > begun[job.id]]
+    begins = {job.id: max(begin, job.started or 0.0) for job in jobs}
+    ran = [job for job in jobs if end > begins[job.id]]
     usage = [job.cpu_seconds - (last[job.id].cpu_seconds if job.id in last else 0.0) for job in ran]
     if contention == "count":
-        crowd = sum(end - begun[job.id] for job in ran) / (end - begin) if ran else 1.0
+        crowd = sum(end - begins[job.id] for job in ran) / (end - begin) if ran else 1.0
     else:
         squares = sum(one * one for one in usage)
         crowd = sum(usage) ** 2 / squares if squares > 0 else 1.0
     return {
-        job.id: _Stretch(end, begun[job.id], used, max(crowd, 1.0))
+        job.id: _Stretch(end, begins[job.id], used, max(crowd, 1.0))
         for job, used in zip(ran, usage, strict=True)
     }
 
@@ -217,17 +220,17 @@ _GOLDEN: Final = (sqrt(5) - 1) / 2
 
 def golden_section(cost: Callable[[float], float], low: float, high: float, steps: int = 60) -> float:
     """Return where `cost` is least between two bounds; a step leaves 0.618 of the interval (Kiefer, 1953)."""
-    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_left, at_right = cost(left), cost(right)
+    lower, upper = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_lower, at_upper = cost(lower), cost(upper)
     for _ in range(steps):
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - _GOLDEN * (high - low)
-            at_left = cost(left)
+        if at_lower <= at_upper:
+            high, upper, at_upper = upper, lower, at_lower
+            lower = high - _GOLDEN * (high - low)
+            at_lower = cost(lower)
         else:
-            low, left, at_left = left, right, at_right
-            right = low + _GOLDEN * (high - low)
-            at_right = cost(right)
+            low, lower, at_lower = lower, upper, at_upper
+            upper = low + _GOLDEN * (high - low)
+            at_upper = cost(upper)
     return (low + high) / 2
 
 
@@ -265,8 +268,8 @@ def fit_curve(x: Floats, values: Floats) -> CurveFit:
 
 def _replay_curve(x: Floats, values: Floats) -> CurveFit:
     largest = float(np.max(np.abs(values))) or 1.0
-    kept = np.concatenate([[True], np.diff(x) > 0]) & (x >= 0) & (x <= 1)
-    points = zip(x[kept].tolist(), (values[kept] / largest).tolist(), strict=True)
+    usable = np.concatenate([[True], np.diff(x) > 0]) & (x >= 0) & (x <= 1)
+    points = zip(x[usable].tolist(), (values[usable] / largest).tolist(), strict=True)
     return CurveFit(Replayed(tuple(points)), "replayed", 0.0, 0.0)
 
 
@@ -308,9 +311,9 @@ def _fit_line(reduction: Floats, values: Floats) -> tuple[float, float, float]:
     return level, fall, float(np.sqrt(np.mean((values - level - fall * fallen) ** 2)))
 
 
-def _autocorrelation(left: Floats) -> float:
-    whole = float(left @ left)
-    return float(np.clip(left[1:] @ left[:-1] / whole, 0.0, 0.95)) if whole > 0 else 0.0
+def _autocorrelation(residuals: Floats) -> float:
+    whole = float(residuals @ residuals)
+    return float(np.clip(residuals[1:] @ residuals[:-1] / whole, 0.0, 0.95)) if whole > 0 else 0.0
 
 
 _MIN_READINGS: Final = 5
@@ -390,8 +393,8 @@ def _fit_costs(used: Sequence[JobTrace], crowds: bool, exceeds: bool) -> Costs:
     def gamma(penalty: float) -> float:
         if not crowds:
             return 0.0
-        found = golden_section(lambda each: _unevenness(used, Costs(each, penalty)), 0.0, _MAX_GAMMA)
-        return found if found > _MIN_GAMMA else 0.0
+        best = golden_section(lambda each: _unevenness(used, Costs(each, penalty)), 0.0, _MAX_GAMMA)
+        return best if best > _MIN_GAMMA else 0.0
 
     def left(penalty: float) -> float:
         return _unevenness(used, Costs(gamma(penalty), penalty))

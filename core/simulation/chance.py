@@ -41,16 +41,16 @@ def sample_noise(job: JobSpec, seed: int) -> Floats:
     if job.noise_sigma == 0:
         return np.zeros(job.values)
     phi = job.noise_phi
-    drawn = _generator(seed, job.id, _NOISE).normal(0.0, job.noise_sigma, job.values)
+    noise = _generator(seed, job.id, _NOISE).normal(0.0, job.noise_sigma, job.values)
     if phi == 0:
-        return drawn
-    drawn[1:] *= sqrt(1 - phi * phi)
-    return np.convolve(drawn, _powers(phi, job.values))[: job.values]
+        return noise
+    noise[1:] *= sqrt(1 - phi * phi)
+    return np.convolve(noise, _powers(phi, job.values))[: job.values]
 
 
 @lru_cache(maxsize=64)
-def _powers(phi: float, most: int) -> Floats:
-    return np.asarray(phi ** np.arange(min(most, 1 + ceil(log(1e-18) / log(abs(phi))))))
+def _powers(phi: float, max_count: int) -> Floats:
+    return np.asarray(phi ** np.arange(min(max_count, 1 + ceil(log(1e-18) / log(abs(phi))))))
 
 
 def sample_values(job: JobSpec, seed: int) -> list[float]:
@@ -61,8 +61,8 @@ def sample_values(job: JobSpec, seed: int) -> list[float]:
 
 def sample_printed_values(jobs: Iterable[JobSpec], seed: int) -> Iterator[list[float]]:
     """Yield `sample_values` of each job, drawn in batches, which halves the time."""
-    rest = iter(jobs)
-    while block := list(islice(rest, _BATCH)):
+    iterator = iter(jobs)
+    while block := list(islice(iterator, _BATCH)):
         yield from [sample_values(job, seed) for job in block]
 
 

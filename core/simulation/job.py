@@ -82,23 +82,25 @@ class LineSegment:
     def readings(self, since: float, now: float, number: int) -> tuple[Reading, ...]:
         """Return the readings for an observation at `now`, after the previous one at `since`."""
         news = self.news if number == self.number else ()
-        shown, last = self._printed(since, now, number)
-        return (*news, *readings_between(self.job, self, shown, last, now)) if last > shown else news
+        first, last = self._printed(since, now, number)
+        return (*news, *readings_between(self.job, self, first, last, now)) if last > first else news
 
     def values(self, since: float, now: float, number: int) -> list[float]:
         """Return the same values without their times."""
-        shown, last = self._printed(since, now, number)
-        found = self.job.levels[shown:last] if last > shown else []
-        return [*(value for _, value in self.news), *found] if self.news and number == self.number else found
+        first, last = self._printed(since, now, number)
+        values = self.job.levels[first:last] if last > first else []
+        return (
+            [*(value for _, value in self.news), *values] if self.news and number == self.number else values
+        )
 
     def _printed(self, since: float, now: float, number: int) -> tuple[int, int]:
         """Return the range of values printed on this segment after `since` and by `now`."""
         if self.rate <= 0:
             return 0, 0
-        job, shown = self.job, self.printed
+        job, first = self.job, self.printed
         if number != self.number:
-            shown = max(shown, job.count_values(self.done + self.rate * (since - self.at)))
-        return shown, job.count_values(self.done + self.rate * (now - self.at))
+            first = max(first, job.count_values(self.done + self.rate * (since - self.at)))
+        return first, job.count_values(self.done + self.rate * (now - self.at))
 
     def count_shown(self, now: float) -> int:
         """Return the number of values shown in total by an observation at `now`."""
@@ -114,12 +116,12 @@ def readings_between(
     """Return values `first`…`last` − 1 with the times at which they were printed, `now` at the latest."""
     per_value, levels = job.work_per_value / line.rate, job.levels
     begin = line.at + (job.training_begins - line.done) / line.rate + per_value
-    found = [(begin + per_value * i, levels[i]) for i in range(first, last)]
-    if found[-1][0] > now:
-        found[-1] = (now, found[-1][1])
-    if found[0][0] < line.at:
-        found[0] = (line.at, found[0][1])
-    return found
+    readings = [(begin + per_value * i, levels[i]) for i in range(first, last)]
+    if readings[-1][0] > now:
+        readings[-1] = (now, readings[-1][1])
+    if readings[0][0] < line.at:
+        readings[0] = (line.at, readings[0][1])
+    return readings
 
 
 @dataclass(eq=False, slots=True)
@@ -191,14 +193,14 @@ class SimulatedJob:
     @property
     def cap(self) -> float:
         """The most cores that it may and can use."""
-        most = inf if self.limit is None else self.limit
-        if self.spec.demand is not None and self.spec.demand < most:
-            most = self.spec.demand
+        max_cores = inf if self.limit is None else self.limit
+        if self.spec.demand is not None and self.spec.demand < max_cores:
+            max_cores = self.spec.demand
         if self.threads is None and not self.threads_follow:
-            return most
+            return max_cores
         if not self.is_training:
-            return min(most, 1.0)
-        return most if self.threads_follow else min(most, float(self.threads or 1))
+            return min(max_cores, 1.0)
+        return max_cores if self.threads_follow else min(max_cores, float(self.threads or 1))
 
     def set_threads(self, threads: int) -> None:
         """Compute with this many threads."""
@@ -225,19 +227,22 @@ class SimulatedJob:
         """Return the core-seconds used by `now`."""
         return self.cpu_seconds + self.share * (now - self.at)
 
-    def count_values(self, done: float) -> int:
+    def count_values(self, work: float) -> int:
         """Return how many values are printed after this much work."""
-        count, most = int((done - self.training_begins) / self.work_per_value + ROUNDING), len(self.levels)
-        return count if count < most else most
+        count, max_count = (
+            int((work - self.training_begins) / self.work_per_value + ROUNDING),
+            len(self.levels),
+        )
+        return count if count < max_count else max_count
 
     def note_shown(self, until: float) -> None:
         """Count the values printed by `until` as shown."""
         if self.rate > 0:
             self.printed = max(self.printed, self.count_values(self.done + self.rate * (until - self.at)))
 
-    def collect(self, now: float, done: float) -> None:
+    def collect(self, now: float, work: float) -> None:
         """Collect the values printed since the last collection, with their times."""
-        last = self.count_values(done)
+        last = self.count_values(work)
         if last > self.printed and self.rate > 0:
             self.readings += readings_between(self, self, self.printed, last, now)
             self.printed = last
@@ -268,17 +273,17 @@ class SimulatedJob:
             self.memory_limit,
         )
 
-    def steps_at(self, done: float) -> int:
+    def steps_at(self, work: float) -> int:
         """Return the training steps after this much work."""
-        steps = int((done - self.training_begins) * (self.steps_per_work or 0.0) + ROUNDING)
+        steps = int((work - self.training_begins) * (self.steps_per_work or 0.0) + ROUNDING)
         return min(max(steps, 0), self.spec.steps or 0)
 
     def settle(self, now: float, share: float, rate: float) -> None:
         """End the straight line at `now`, and begin one with another share and speed."""
         if self.rate > 0:
-            done = self.done_at(now)
-            self.collect(now, done)
-            self.done, self.cpu_seconds = done, self.used_at(now)
+            work = self.done_at(now)
+            self.collect(now, work)
+            self.done, self.cpu_seconds = work, self.used_at(now)
         self.at, self.share, self.rate = now, share, rate
 
     def reach_goal(self, now: float) -> None:

@@ -144,8 +144,8 @@ def _weibull_scale(reduction: float, shape: float) -> float:
     low, high = 1e-6, 1e3
     for _ in range(200):
         middle = (low * high) ** 0.5
-        found = float(Weibull(middle, shape).reduction(np.array(0.2)))
-        low, high = (middle, high) if found > reduction else (low, middle)
+        at_middle = float(Weibull(middle, shape).reduction(np.array(0.2)))
+        low, high = (middle, high) if at_middle > reduction else (low, middle)
     return float((low * high) ** 0.5)
 
 

@@ -47,31 +47,41 @@ class UsageWrapper(EngineWrapper):
     def __init__(self, engine: Engine, demands: Mapping[str, float]) -> None:
         super().__init__(engine)
         self._demands = demands
-        self._seen: dict[str, _LastUse] = {}
+        self._last_uses: dict[str, _LastUse] = {}
 
     def observe(self) -> Observation:
         """Return the engine's observation with the usage of its jobs."""
-        seen = self._engine.observe()
-        before, self._seen = self._seen, {}
-        most = {each.id: each.capacity for each in seen.workers}
-        jobs = (self._with_use(job, before.get(job.id), seen.time, most) for job in seen.jobs)
-        return replace(seen, jobs=tuple(jobs))
+        observation = self._engine.observe()
+        before, self._last_uses = self._last_uses, {}
+        capacities = {each.id: each.capacity for each in observation.workers}
+        jobs = (
+            self._with_use(job, before.get(job.id), observation.time, capacities) for job in observation.jobs
+        )
+        return replace(observation, jobs=tuple(jobs))
 
-    def _with_use(self, job: Job, before: _LastUse | None, now: float, most: Mapping[str, float]) -> Job:
+    def _with_use(
+        self, job: Job, before: _LastUse | None, now: float, capacities: Mapping[str, float]
+    ) -> Job:
         if job.state is not JobState.RUNNING:
             return job
         if before is None:
-            self._seen[job.id] = _LastUse(now, job.cpu_seconds, None)
+            self._last_uses[job.id] = _LastUse(now, job.cpu_seconds, None)
             return job
         passed, use = now - before.time, before.use
         if passed >= USE_INTERVAL:
             cores = (job.cpu_seconds - before.cpu_seconds) / passed
             demand = self._demands.get(job.id, inf)
-            held = job.limit is not None and job.limit < _FULL_SHARE * demand
-            more = min(demand, most[job.worker or ""]) - (job.limit or 0.0) if held else 0.0
-            use = Use(now, cores, job.terms_or_default.memory or 0.0, float(held), withheld=max(more, 0.0))
+            limit_binds = job.limit is not None and job.limit < _FULL_SHARE * demand
+            withheld = min(demand, capacities[job.worker or ""]) - (job.limit or 0.0) if limit_binds else 0.0
+            use = Use(
+                now,
+                cores,
+                job.terms_or_default.memory or 0.0,
+                float(limit_binds),
+                withheld=max(withheld, 0.0),
+            )
             before = _LastUse(now, job.cpu_seconds, use)
-        self._seen[job.id] = before
+        self._last_uses[job.id] = before
         return job if use is None else replace(job, use=use)
 
 
@@ -79,20 +89,20 @@ _ORDER: Final = (Trigger.ARRIVAL, Trigger.DEPARTURE, Trigger.OUTCOME)
 _SUBMITTED: Final = attrgetter("number")
 
 
-def observe(world: World, number: int, *, hidden: bool) -> Observation:
+def observe(world: World, number: int, *, hide_truth: bool) -> Observation:
     """Return an observation; each reading, end and failure appears once."""
     trigger = next(kind for kind in _ORDER if kind in world.happened) if world.happened else Trigger.TICK
     now = world.now
-    ended = tuple([_build_job(job.segment(number), now, now, number, hidden) for job in world.ended])
-    jobs = _observed_jobs(world, number, hidden)
-    seen = Observation(number, now, trigger, tuple(world.workers), jobs, ended, tuple(world.failures))
+    ended = tuple([_build_job(job.segment(number), now, now, number, hide_truth) for job in world.ended])
+    jobs = _observed_jobs(world, number, hide_truth)
+    observation = Observation(number, now, trigger, tuple(world.workers), jobs, ended, tuple(world.failures))
     world.happened.clear()
     world.ended.clear()
     world.failures.clear()
-    return seen
+    return observation
 
 
-def _observed_jobs(world: World, number: int, hidden: bool) -> ObservedJobs:
+def _observed_jobs(world: World, number: int, hide_truth: bool) -> ObservedJobs:
     """Return all jobs; those that changed since the last observation get a new segment."""
     index, jobs, changed = world.index, world.jobs, world.changed_nodes
     lines, waiting = index.segments, index.waiting
@@ -113,7 +123,7 @@ def _observed_jobs(world: World, number: int, hidden: bool) -> ObservedJobs:
     world.stale.clear()
     changed.clear()
     since, world.shown, world.shown_at = world.shown_at, number, world.now
-    return ObservedJobs(world, since, number, hidden)
+    return ObservedJobs(world, since, number, hide_truth)
 
 
 class ObservedJobs(LazyTuple[Job], IndexedJobs):
@@ -132,8 +142,8 @@ class ObservedJobs(LazyTuple[Job], IndexedJobs):
         "_waiting",
     )
 
-    def __init__(self, world: World, since: float, number: int, hidden: bool) -> None:
-        self._now, self._since, self._number, self._hidden = world.now, since, number, hidden
+    def __init__(self, world: World, since: float, number: int, hide_truth: bool) -> None:
+        self._now, self._since, self._number, self._hidden = world.now, since, number, hide_truth
         self._lines = tuple(world.index.segments.values())
         self._waiting = tuple(world.index.waiting.values())
         self._on, self._places = tuple(world.index.by_worker), world.places
@@ -165,22 +175,22 @@ class ObservedJobs(LazyTuple[Job], IndexedJobs):
 
     def values_since(self, earlier: ObservedJobs, names: Collection[str]) -> Mapping[str, Sequence[float]]:
         """Return the values of E that these jobs printed after an earlier observation of the same run."""
-        before, after, found = earlier._shown(), self._shown(), {}
+        before, after, values = earlier._printed_counts(), self._printed_counts(), {}
         for line in self._lines:
             name = line.id
             if name in names and (last := after[name]) > (first := before.get(name, 0)):
-                found[name] = line.job.levels[first:last]
-        return found
+                values[name] = line.job.levels[first:last]
+        return values
 
-    def _shown(self) -> Mapping[str, int]:
+    def _printed_counts(self) -> Mapping[str, int]:
         """Return how many values of each job were shown, including this observation."""
         if self._counts is None:
             self._counts = {line.id: line.count_shown(self._now) for line in self._lines}
         return self._counts
 
     def _build_jobs(self, lines: Sequence[LineSegment]) -> tuple[Job, ...]:
-        now, since, number, hidden = self._now, self._since, self._number, self._hidden
-        return tuple([line.value or _build_job(line, now, since, number, hidden) for line in lines])
+        now, since, number, hide_truth = self._now, self._since, self._number, self._hidden
+        return tuple([line.value or _build_job(line, now, since, number, hide_truth) for line in lines])
 
     def _values(self) -> tuple[Job, ...]:
         if self._all is None:
@@ -191,9 +201,9 @@ class ObservedJobs(LazyTuple[Job], IndexedJobs):
         return len(self._lines)
 
 
-def _build_job(line: LineSegment, now: float, since: float, number: int, hidden: bool) -> Job:
+def _build_job(line: LineSegment, now: float, since: float, number: int, hide_truth: bool) -> Job:
     job, passed = line.job, now - line.at
-    spec, done = job.spec, line.done + line.rate * passed
+    spec, work = job.spec, line.done + line.rate * passed
     readings = line.readings(since, now, number)
     value = Job(  # in the order of its fields, since keywords take longer
         line.id,
@@ -206,12 +216,12 @@ def _build_job(line: LineSegment, now: float, since: float, number: int, hidden:
         line.weight,
         line.threads,
         readings,
-        None if job.steps_per_work is None else job.steps_at(done),
+        None if job.steps_per_work is None else job.steps_at(work),
         job.claimed_steps,
         spec.request,
         line.can_migrate,
         spec.resizable,
-        Hidden(max(spec.work - done, 0.0)) if hidden else None,
+        Hidden(max(spec.work - work, 0.0)) if hide_truth else None,
         job.terms,
         line.step_seconds,
         line.memory_limit,

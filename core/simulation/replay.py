@@ -60,9 +60,9 @@ class Recording:
     def values_at(self, moments: Sequence[float]) -> list[tuple[float, float]]:
         """Return (time, loss) for each step that printed a new value."""
         lines, last = [], math.nan
-        for moment, value in zip(moments, self.loss, strict=False):
+        for time, value in zip(moments, self.loss, strict=False):
             if math.isfinite(value) and value != last:
-                lines.append((moment, value))
+                lines.append((time, value))
                 last = value
         return lines
 
@@ -113,8 +113,10 @@ class ReplayPlan:
 
     def recording(self, job: ReplayedJob) -> Recording:
         """Return the recording of a job."""
-        asked = job.submitted
-        return self.recordings[(job.number if asked is None else asked.recording) % len(self.recordings)]
+        submitted = job.submitted
+        return self.recordings[
+            (job.number if submitted is None else submitted.recording) % len(self.recordings)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,16 +227,18 @@ class Replay:
         return replace(self.changed(number, ended=self.at, outcome=outcome), due=tuple(due))
 
     def with_submitted(
-        self, asked: Submitted, limit: float | None, weight: float, memory: float | None
+        self, submitted: Submitted, limit: float | None, weight: float, memory: float | None
     ) -> Replay:
         """Return the replay with one more job, which starts now; its number is `begun`."""
-        job = ReplayedJob(self.begun, NO_PLACE, self.at, limit, weight, memory_limit=memory, submitted=asked)
+        job = ReplayedJob(
+            self.begun, NO_PLACE, self.at, limit, weight, memory_limit=memory, submitted=submitted
+        )
         return replace(self, jobs=(*self.jobs, job), begun=self.begun + 1)
 
     def without(self, number: int) -> Replay:
         """Return the replay without a submitted job."""
-        left = (job for job in self.jobs if job.number != number or job.submitted is None)
-        return replace(self, jobs=tuple(left))
+        remaining = (job for job in self.jobs if job.number != number or job.submitted is None)
+        return replace(self, jobs=tuple(remaining))
 
     @property
     def next_due(self) -> float:
@@ -282,14 +286,14 @@ def demand_of(plan: ReplayPlan, job: ReplayedJob) -> float:
     return plan.recording(job).cores[len(job.left)]
 
 
-def _capped(wanted: float, limit: float | None) -> float:
-    return wanted if limit is None else min(wanted, limit)
+def _capped(demand: float, limit: float | None) -> float:
+    return demand if limit is None else min(demand, limit)
 
 
 def _pace(plan: ReplayPlan, job: ReplayedJob, share: float) -> float:
     """Return steps per second."""
-    recording, wanted = plan.recording(job), demand_of(plan, job)
-    return (share / wanted if wanted > 0 else 1.0) / recording.period
+    recording, demand = plan.recording(job), demand_of(plan, job)
+    return (share / demand if demand > 0 else 1.0) / recording.period
 
 
 def _step_ends(plan: ReplayPlan, job: ReplayedJob, at: float, share: float) -> float:
@@ -302,15 +306,15 @@ def _pass_time(
     now: Replay,
     cores: list[tuple[ReplayedJob, float]],
     ends: list[float],
-    moment: float,
+    time: float,
 ) -> Replay:
     """Advance all jobs to a time at which no job is beyond its present step."""
-    seconds = moment - now.at
+    seconds = time - now.at
     moved = {
-        job.number: _work_job(plan, job, share, seconds, moment if end <= moment else None)
+        job.number: _work_job(plan, job, share, seconds, time if end <= time else None)
         for (job, share), end in zip(cores, ends, strict=True)
     }
-    later = replace(now, at=moment, jobs=tuple(moved.get(job.number, job) for job in now.jobs))
+    later = replace(now, at=time, jobs=tuple(moved.get(job.number, job) for job in now.jobs))
     for job in moved.values():
         later = _end_jobs(plan, later, job)
     return later
@@ -321,8 +325,8 @@ def _work_job(
 ) -> ReplayedJob:
     """Return a job after some seconds of one step; `over` is when the step ended, or None."""
     limited = 0.0 if job.limit is None else seconds
-    wanted = demand_of(plan, job)
-    binds = job.limit is not None and share >= job.limit * (1.0 - _ROUNDING) and share < wanted
+    demand = demand_of(plan, job)
+    binds = job.limit is not None and share >= job.limit * (1.0 - _ROUNDING) and share < demand
     return replace(
         job,
         left=job.left if over is None else (*job.left, over),
@@ -330,7 +334,7 @@ def _work_job(
         used=job.used + share * seconds,
         limited=job.limited + limited,
         held_back=job.held_back + (seconds if binds else 0.0),
-        withheld=job.withheld + ((wanted - share) * seconds if binds else 0.0),
+        withheld=job.withheld + ((demand - share) * seconds if binds else 0.0),
     )
 
 
@@ -348,19 +352,19 @@ def _begin_jobs(plan: ReplayPlan, now: Replay) -> Replay:
     """Start the jobs that are due."""
     if now.next_due > now.at:
         return now
-    due, jobs, begun = list(now.due), list(now.jobs), now.begun
+    due, jobs, number = list(now.due), list(now.jobs), now.begun
     for place in sorted(range(len(due)), key=lambda each: due[each]):
         if due[place] <= now.at:
-            given = plan.places[place]
-            jobs.append(ReplayedJob(begun, place, now.at, given.cores, memory_limit=given.memory))
-            due[place], begun = inf, begun + 1
-    return Replay(now.at, tuple(due), tuple(jobs), begun)
+            start = plan.places[place]
+            jobs.append(ReplayedJob(number, place, now.at, start.cores, memory_limit=start.memory))
+            due[place], number = inf, number + 1
+    return Replay(now.at, tuple(due), tuple(jobs), number)
 
 
 def _forget_ended(now: Replay) -> Replay:
-    kept = tuple(
+    remembered = tuple(
         job
         for job in now.jobs
         if job.ended is None or job.submitted is not None or now.at - job.ended <= KEEP_SECONDS
     )
-    return now if len(kept) == len(now.jobs) else replace(now, jobs=kept)
+    return now if len(remembered) == len(now.jobs) else replace(now, jobs=remembered)

@@ -162,8 +162,8 @@ class JobSpec:
     @property
     def terms(self) -> Terms | None:
         """Its terms; None without any."""
-        said = Terms(self.min, self.max, self.memory, self.priority, self.deadline, self.profile)
-        return None if said == NO_TERMS else said
+        terms = Terms(self.min, self.max, self.memory, self.priority, self.deadline, self.profile)
+        return None if terms == NO_TERMS else terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,10 +202,10 @@ class Scenario:
 
 
 def _require_unique(what: str, ids: Iterable[str]) -> None:
-    seen: set[str] = set()
+    unique: set[str] = set()
     for name in ids:
-        if name in seen:
+        if name in unique:
             _scenario_error(
                 "The scenario", f"there are two {what}s “{name}”", f"Give every {what} its own id."
             )
-        seen.add(name)
+        unique.add(name)

@@ -95,20 +95,18 @@ class World:
         """
         until = inf if until is None else max(until, self.now)
         while not self.happened:
-            moment = self._next_event_time()
-            if min(moment, until) > self.scenario.horizon:
-                raise self._horizon_error(min(moment, until))
-            self.now = until if until <= moment + NANOSECOND else moment
-            if moment <= self.now + NANOSECOND:
+            time = self._next_event_time()
+            if min(time, until) > self.scenario.horizon:
+                raise self._horizon_error(min(time, until))
+            self.now = until if until <= time + NANOSECOND else time
+            if time <= self.now + NANOSECOND:
                 self._run_due_events()
             if self.now >= until:
                 break
 
-    def schedule(
-        self, moment: float, stage: Callable[[World, SimulatedJob], None], job: SimulatedJob
-    ) -> None:
-        """Schedule `stage` at `moment`; it is void if the job's plan changes before."""
-        heappush(self._events, (moment, next(self._numbers), stage, job, job.plan))
+    def schedule(self, time: float, stage: Callable[[World, SimulatedJob], None], job: SimulatedJob) -> None:
+        """Schedule `stage` at `time`; it is void if the job's plan changes before."""
+        heappush(self._events, (time, next(self._numbers), stage, job, job.plan))
 
     def mark_changed(self, node: Node) -> None:
         """Mark a worker whose cores must be shared again."""
@@ -202,9 +200,9 @@ class World:
     def _next_event_time(self) -> float:
         events = self._events
         while events:
-            moment, _, _, whom, plan = events[0]
-            if plan is None or plan == whom.plan:
-                return max(moment, self.now)
+            time, _, _, job, plan = events[0]
+            if plan is None or plan == job.plan:
+                return max(time, self.now)
             heappop(events)
         return inf
 
@@ -232,9 +230,9 @@ class World:
                 job.reach_goal(self.now)
                 self.end_job(job, JobState.DONE if job.spec.crash_at is None else JobState.FAILED)
 
-    def _horizon_error(self, moment: float) -> ConflictError:
+    def _horizon_error(self, time: float) -> ConflictError:
         waiting = ", ".join(list(self.jobs)[:5])
-        if moment == inf:
+        if time == inf:
             return ConflictError(
                 f"Nothing more can happen after {self.now:.1f} s, but {len(self.jobs)} jobs have not "
                 f"ended ({waiting}).",

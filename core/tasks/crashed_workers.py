@@ -131,7 +131,7 @@ def _fate(session: Session, task: TaskRow, worker: WorkerRow | None) -> Fate:
 def stored_result(session: Session, task: str) -> dict[str, str] | None:
     """The result that a task had stored before it ended; None if there is none."""
     for key, table in (("trace_set", TraceSetRow), ("model", ModelRow)):
-        found = session.scalars(select(table.id).where(table.task == task)).first()
-        if found is not None:
-            return {key: found}
+        result_id = session.scalars(select(table.id).where(table.task == task)).first()
+        if result_id is not None:
+            return {key: result_id}
     return None

@@ -85,7 +85,7 @@ def test_what_others_use_is_what_is_left_of_a_processors_use():
 def test_it_leaves_a_processor_that_another_process_uses():
     seconds, busy, chances = 0.0, dict.fromkeys(ALL, 0), [0.9, 0.1]
     limit = ProcessorLimit(
-        chance=lambda: chances.pop(0), look=lambda: ProcessorUsage(seconds, 0.0, dict(busy))
+        chance=lambda: chances.pop(0), read_usage=lambda: ProcessorUsage(seconds, 0.0, dict(busy))
     )
     limit.limit(1)
     (mine,) = allowed_now()

@@ -20,12 +20,12 @@ class DemoReadings:
 
     def __init__(self, printed: Callable[[], list[Reading]]) -> None:
         self._printed = printed
-        self._given = 0
+        self._read_count = 0
 
     def news(self, at_end: bool = False) -> list[Reading]:
         """Unix seconds and E of every reading since the last call, oldest first, by the host's last look."""
         printed = self._printed()
-        new, self._given = printed[self._given :], max(self._given, len(printed))
+        new, self._read_count = printed[self._read_count :], max(self._read_count, len(printed))
         return new
 
 
@@ -80,16 +80,16 @@ def make_id(world: str, number: int) -> str:
 
 def make_container(plan: ReplayPlan, job: ReplayedJob, world: str) -> DemoContainer:
     """A job as a container; `world` makes its id one that no other replay ever has."""
-    name, asked = plan.recording(job).name, job.submitted
+    name, submitted = plan.recording(job).name, job.submitted
     labels = {LOSS: "loss", GOAL: "min"}
-    if asked is not None:
-        labels |= {MANAGED: "", JOB: asked.name, SUBMISSION: asked.id}
+    if submitted is not None:
+        labels |= {MANAGED: "", JOB: submitted.name, SUBMISSION: submitted.id}
     elif plan.places[job.place].labelled:
         labels |= {MANAGED: ""}
     memory = None if job.memory_limit is None else int(job.memory_limit)
     return DemoContainer(
         make_id(world, job.number),
-        f"{name}-{job.number + 1:02d}" if asked is None else asked.container,
+        f"{name}-{job.number + 1:02d}" if submitted is None else submitted.container,
         f"recorded/{name}",
         labels,
         "exited" if job.ended is not None else "paused" if job.paused else "running",

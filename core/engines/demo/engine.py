@@ -45,11 +45,11 @@ class SubmittedJobs:
     """The submitted jobs of a run by their names in it, waiting and started ones."""
 
     def __init__(self) -> None:
-        self._known: dict[str, SubmittedEntry] = {}
+        self._entries: dict[str, SubmittedEntry] = {}
         self._waiting: set[str] = set()
 
     def __getitem__(self, name: str) -> SubmittedEntry:
-        return self._known[name]
+        return self._entries[name]
 
     def waits(self, name: str) -> bool:
         """Whether a job waits to be started."""
@@ -57,30 +57,30 @@ class SubmittedJobs:
 
     def add(self, name: str, arrived: float, job: SubmittedJob) -> None:
         """Add a job; one without a container waits."""
-        self._known[name] = SubmittedEntry(arrived, job)
+        self._entries[name] = SubmittedEntry(arrived, job)
         if not job.container:
             self._waiting.add(name)
 
     def revise(self, name: str, terms: Terms) -> None:
         """Change the terms of a job."""
-        known = self._known[name]
-        self._known[name] = replace(known, job=replace(known.job, terms=terms))
+        entry = self._entries[name]
+        self._entries[name] = replace(entry, job=replace(entry.job, terms=terms))
 
-    def begun(self, container: DemoContainer) -> str | None:
+    def mark_started(self, container: DemoContainer) -> str | None:
         """Mark the job of a container as started and return its name; None for jobs of the replay."""
-        said = container.labels.get(SUBMISSION)
-        name = next((name for name, known in self._known.items() if known.job.id == said), None)
+        submission = container.labels.get(SUBMISSION)
+        name = next((name for name, entry in self._entries.items() if entry.job.id == submission), None)
         self._waiting.discard(name or "")
         return name
 
-    def shown(self) -> list[Job]:
+    def waiting_jobs(self) -> list[Job]:
         """Return the waiting jobs as a policy observes them."""
-        return [self._shown(name, JobState.WAITING) for name in self._known if name in self._waiting]
+        return [self._as_observed(name, JobState.WAITING) for name in self._entries if name in self._waiting]
 
     def leave(self, name: str, state: JobState) -> Job:
         """Remove a job without a container; return its end as a policy observes it."""
         self._waiting.discard(name)
-        return self._shown(name, state)
+        return self._as_observed(name, state)
 
     def start(self, host: DemoHost, name: str, action: Action) -> DemoContainer:
         """Start a waiting job.
@@ -91,17 +91,19 @@ class SubmittedJobs:
             raise ActionRefused(f"Job {name} has not been started.")
         refusals.find_worker({host.name: host}, action.worker)
         limit, weight = refusals.check_limit(action.limit, action.weight, host.name, host.world.plan.cores)
-        job = self._known[name].job
+        job = self._entries[name].job
         first = DemoLimits(None, job.memory)
-        return host.start(_asked(job, host.world.plan), first.with_cores(limit).with_weight(weight), first)
+        return host.start(
+            _as_submission(job, host.world.plan), first.with_cores(limit).with_weight(weight), first
+        )
 
-    def _shown(self, name: str, state: JobState) -> Job:
-        known = self._known[name]
-        terms, request = known.job.terms, known.job.request
-        return Job(name, state, None, known.arrived, request=request, can_migrate=False, terms=terms)
+    def _as_observed(self, name: str, state: JobState) -> Job:
+        entry = self._entries[name]
+        terms, request = entry.job.terms, entry.job.request
+        return Job(name, state, None, entry.arrived, request=request, can_migrate=False, terms=terms)
 
 
-def _asked(job: SubmittedJob, plan: ReplayPlan) -> Submitted:
+def _as_submission(job: SubmittedJob, plan: ReplayPlan) -> Submitted:
     """Choose the recording to replay for a job: its program's, else one by the job's id."""
     names = [each.name for each in plan.recordings]
     any_ = int.from_bytes(sha256(job.id.encode()).digest()[:4]) % len(names)
@@ -129,7 +131,7 @@ class DemoEngine:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._host, self._adopt, self._idle, self._sleep = host, adopt, idle, sleep
-        self._begin = host.look().replay.at
+        self._begin = host.advance().replay.at
         self._jobs: dict[str, FollowedContainer] = {}
         self._submitted = SubmittedJobs()
         self._times: dict[str, int] = {}
@@ -154,37 +156,37 @@ class DemoEngine:
     @property
     def time(self) -> float:
         """Seconds since the beginning of the run, by the replay's clock."""
-        return self._host.look().replay.at - self._begin
+        return self._host.advance().replay.at - self._begin
 
     def wait(self, until: float | None) -> None:
         """Wait until a job begins or ends, at the latest until `until`."""
         while True:
             self._idle()
-            now = self._look()
+            now = self._update_jobs()
             if self._happened or (until is not None and now >= until):
                 return
             self._sleep(PULSE if until is None else min(PULSE, max(until - now, 0.001)))
 
     def observe(self) -> Observation:
         """Return the present observation; each reading, end and failure is returned once."""
-        now = self._look()
+        now = self._update_jobs()
         trigger = next((kind for kind in _ORDER if kind in self._happened), Trigger.TICK)
         number, self._number = self._number, self._number + 1
         plan = self._host.world.plan
-        used = min(sum(share for _, share in share_cores(plan, self._host.seen.replay)), plan.cores)
-        seen = Observation(
+        used = min(sum(share for _, share in share_cores(plan, self._host.present.replay)), plan.cores)
+        observation = Observation(
             number,
             now,
             trigger,
             (Worker(self._host.name, plan.cores, used),),
-            tuple(self._all_shown()),
+            tuple(self._observed_jobs()),
             tuple(self._ended),
             tuple(self._failures),
         )
         self._happened.clear()
         self._ended.clear()
         self._failures.clear()
-        return seen
+        return observation
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
         """Perform actions in order; return the failed ones, which the next observation repeats."""
@@ -206,26 +208,26 @@ class DemoEngine:
             self._leave(action.job, JobState.REFUSED, action.why)
         else:
             container = self._submitted.start(self._host, action.job, action)
-            self._follow(container, self._host.seen.replay.at)
+            self._follow(container, self._host.present.replay.at)
 
     # ---- submitted ----
 
     def submit(self, job: SubmittedJob) -> str:
         """Add a job to the run, or follow its running container; return its name in the run."""
-        moment, name = self._host.look(), self._new_name(job.name)
-        arrived = moment.replay.at - self._begin + job.submitted - moment.seen
+        present, name = self._host.advance(), self._new_name(job.name)
+        arrived = present.replay.at - self._begin + job.submitted - present.seen
         self._submitted.add(name, arrived, job)
         if job.container:
-            self._look()
+            self._update_jobs()
             if name not in self._jobs:  # it has ended this very moment
-                done = False
+                reached_goal = False
                 with contextlib.suppress(ContainerGone):
                     outcome = self._host.outcome(job.container)
-                    done = outcome is not None and outcome.done
+                    reached_goal = outcome is not None and outcome.done
                 self._leave(
                     name,
-                    JobState.DONE if done else JobState.FAILED,
-                    ENDING_SENTENCES[DONE if done else STOPPED],
+                    JobState.DONE if reached_goal else JobState.FAILED,
+                    ENDING_SENTENCES[DONE if reached_goal else STOPPED],
                 )
         self._happened.add(Trigger.ARRIVAL)
         return name
@@ -269,32 +271,32 @@ class DemoEngine:
 
     # ---- looking ----
 
-    def _look(self) -> float:
+    def _update_jobs(self) -> float:
         """Update the jobs and return the time."""
-        now = self._host.look().replay.at
+        now = self._host.advance().replay.at
         there = {each.id: each for each in reversed(self._host.containers())}
         followed = {job.container.id for job in self._jobs.values()}
         for container in there.values():
             if container.id not in followed and self._adopt(container):
-                begun = self._host.job(container)
-                self._follow(container, now if begun is None else begun.begun)
+                replayed = self._host.job(container)
+                self._follow(container, now if replayed is None else replayed.begun)
         for name, job in list(self._jobs.items()):
             self._update(name, job, there.get(job.container.id))
-        return self._host.seen.replay.at - self._begin
+        return self._host.present.replay.at - self._begin
 
-    def _follow(self, container: DemoContainer, begun: float) -> None:
+    def _follow(self, container: DemoContainer, started: float) -> None:
         """Follow a container from its start or the run's, whichever is later.
 
         The container of a submitted job becomes that job.
         """
         job = self._host.job(container)
         steps = 0 if job is None else self._host.world.plan.recording(job).steps
-        known = self._submitted.begun(container)
-        name = self._new_name(container.name) if known is None else known
-        since = max(begun - self._begin, 0.0)
+        submitted_name = self._submitted.mark_started(container)
+        name = self._new_name(container.name) if submitted_name is None else submitted_name
+        since = max(started - self._begin, 0.0)
         self._jobs[name] = FollowedContainer(container, since, self._host.readings(container), steps)
-        self._jobs[name].submitted = self._jobs[name].changed = known is not None
-        if known is None:
+        self._jobs[name].submitted = self._jobs[name].changed = submitted_name is not None
+        if submitted_name is None:
             self._happened.add(Trigger.ARRIVAL)
 
     def _new_name(self, name: str) -> str:
@@ -305,7 +307,7 @@ class DemoEngine:
     def _update(self, name: str, job: FollowedContainer, container: DemoContainer | None) -> None:
         replayed = self._host.job(job.container)
         if container is None or replayed is None:
-            self._gone(name, job)
+            self._end_missing(name, job)
             return
         job.container = container
         self._count(job, replayed)
@@ -315,7 +317,7 @@ class DemoEngine:
             return
         job.state = JobState.PAUSED if container.state == "paused" else JobState.RUNNING
 
-    def _gone(self, name: str, job: FollowedContainer) -> None:
+    def _end_missing(self, name: str, job: FollowedContainer) -> None:
         ending = self._host.ending(job.container)
         if ending is not None:
             self._count(job, ending.job)
@@ -327,32 +329,35 @@ class DemoEngine:
 
     def _count(self, job: FollowedContainer, replayed: ReplayedJob) -> None:
         job.cpu_seconds, job.steps = replayed.used, len(replayed.left)
-        seen = self._host.seen
-        job.clock.note(seen.replay.at, job.steps)
-        began = seen.unix(self._begin)
+        present = self._host.present
+        job.clock.note(present.replay.at, job.steps)
+        began = present.unix(self._begin)
         job.news += [(at - began, value) for at, value in job.readings.news()]
 
     def _end(self, name: str, job: FollowedContainer, state: JobState, why: str) -> None:
         del self._jobs[name]
         job.state = state
         self.reasons[name] = why
-        self._ended.append(self._shown(name, job))
+        self._ended.append(self._as_observed(name, job))
         self._happened.add(Trigger.DEPARTURE)
 
-    def _all_shown(self) -> list[Job]:
+    def _observed_jobs(self) -> list[Job]:
         """Return all jobs in the order of arrival."""
-        jobs = [*(self._shown(name, job) for name, job in self._jobs.items()), *self._submitted.shown()]
+        jobs = [
+            *(self._as_observed(name, job) for name, job in self._jobs.items()),
+            *self._submitted.waiting_jobs(),
+        ]
         return sorted(jobs, key=lambda job: job.arrived)
 
-    def _shown(self, name: str, job: FollowedContainer) -> Job:
+    def _as_observed(self, name: str, job: FollowedContainer) -> Job:
         news, job.news = tuple(job.news), []
         limits = job.container.limits
-        asked = self._submitted[name] if job.submitted else None
+        submitted = self._submitted[name] if job.submitted else None
         return Job(
             name,
             job.state,
             self._host.name,
-            job.since if asked is None else asked.arrived,
+            job.since if submitted is None else submitted.arrived,
             job.since,
             job.cpu_seconds,
             limits.cores,
@@ -361,9 +366,9 @@ class DemoEngine:
             news,
             job.steps,
             job.total,
-            None if asked is None else asked.job.request,
+            None if submitted is None else submitted.job.request,
             can_migrate=False,
-            terms=None if asked is None else asked.job.terms,
+            terms=None if submitted is None else submitted.job.terms,
             step_seconds=job.clock.seconds,
             memory_limit=limits.memory_bytes,
         )

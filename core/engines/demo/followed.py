@@ -105,7 +105,7 @@ def _set_limit(host: DemoHost, job: FollowedContainer, action: SetLimit) -> None
     limit, weight = refusals.check_limit(action.limit, action.weight, host.name, host.world.plan.cores)
     job.changed = True
     host.set_limits(job.container.id, job.container.limits.with_cores(limit).with_weight(weight))
-    job.container = host.known(job.container.id) or job.container
+    job.container = host.last_state(job.container.id) or job.container
 
 
 def _set_memory(host: DemoHost, job: FollowedContainer, action: SetMemory) -> None:
@@ -115,7 +115,7 @@ def _set_memory(host: DemoHost, job: FollowedContainer, action: SetMemory) -> No
     host.set_limits(
         job.container.id, job.container.limits.with_memory(None if limit is None else round(limit))
     )
-    job.container = host.known(job.container.id) or job.container
+    job.container = host.last_state(job.container.id) or job.container
 
 
 def _set_threads(host: DemoHost, job: FollowedContainer, action: SetThreads) -> None:

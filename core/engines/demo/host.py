@@ -60,8 +60,8 @@ class DemoHost:
         self.world = world
         self._keeper = keeper
         self._guard = guard
-        self._known: dict[str, DemoContainer] = {}
-        self._moment: ReplayMoment | None = None
+        self._containers: dict[str, DemoContainer] = {}
+        self._present: ReplayMoment | None = None
 
     @property
     def name(self) -> str:
@@ -80,40 +80,40 @@ class DemoHost:
         return self.info().key
 
     def ping(self) -> None:
-        """Check that there is a replay; writes nothing, unlike a look at it."""
+        """Check that there is a replay; writes nothing, unlike `advance`."""
         self.info()
 
-    def look(self) -> ReplayMoment:
+    def advance(self) -> ReplayMoment:
         """Advance the replay to the present and return it."""
-        return self._saw(self.world.look())
+        return self._update_containers(self.world.advance())
 
     @property
-    def seen(self) -> ReplayMoment:
-        """The replay at the last look."""
-        return self._moment or self.look()
+    def present(self) -> ReplayMoment:
+        """The replay when it was last advanced."""
+        return self._present or self.advance()
 
     def containers(self, running_only: bool = True) -> tuple[DemoContainer, ...]:
         """Return its containers, newest first; ended ones only of submitted jobs."""
-        self.look()
-        return tuple(each for each in self._known.values() if each.state != "exited" or not running_only)
+        self.advance()
+        return tuple(each for each in self._containers.values() if each.state != "exited" or not running_only)
 
     def inspect(self, container: str) -> DemoContainer:
         """Return the present state of a container."""
-        self.look()
-        found = self._known.get(container)
-        if found is None:
+        self.advance()
+        current = self._containers.get(container)
+        if current is None:
             raise ContainerGone("This container of the demo has ended.", "Its place has another one soon.")
-        return found
+        return current
 
-    def known(self, container: str) -> DemoContainer | None:
+    def last_state(self, container: str) -> DemoContainer | None:
         """Return the last known state of a container."""
-        return self._known.get(container)
+        return self._containers.get(container)
 
     def counters(self, containers: Sequence[DemoContainer]) -> dict[str, Counters]:
         """Return a reading of each running container, by id."""
-        replay = self.look().replay
-        wanted = ((each.id, self.job(each)) for each in containers)
-        return {key: self._counted(replay, job) for key, job in wanted if job is not None}
+        replay = self.advance().replay
+        replayed_jobs = ((each.id, self.job(each)) for each in containers)
+        return {key: self._counted(replay, job) for key, job in replayed_jobs if job is not None}
 
     def _counted(self, replay: Replay, job: ReplayedJob) -> Counters:
         recording = self.world.plan.recording(job)
@@ -133,17 +133,17 @@ class DemoHost:
         return [(at, f"loss={value:g}") for at, value in printed if at > since][-lines:]
 
     def printed(self, container: DemoContainer) -> list[Reading]:
-        """Return Unix seconds and losses of a job at the last look."""
-        moment = self.seen
-        job = _find(moment, container)
+        """Return Unix seconds and losses of a job when it was last advanced."""
+        present = self.present
+        job = _find(present, container)
         if job is None:
             return []
         lines = self.world.plan.recording(job).values_at(job.left)
-        return [(moment.unix(at), value) for at, value in lines]
+        return [(present.unix(at), value) for at, value in lines]
 
     def ending(self, container: DemoContainer) -> ReplayEnding | None:
         """Return how a job ended by the last look; None while it runs or once it is forgotten."""
-        job = _find(self.seen, container)
+        job = _find(self.present, container)
         return (
             None
             if job is None or not job.outcome
@@ -151,8 +151,8 @@ class DemoHost:
         )
 
     def job(self, container: DemoContainer) -> ReplayedJob | None:
-        """Return a container's running job at the last look; None after its end."""
-        job = _find(self.seen, container)
+        """Return a container's running job when it was last advanced; None after its end."""
+        job = _find(self.present, container)
         return None if job is None or job.ended is not None else job
 
     def readings(self, container: DemoContainer) -> DemoReadings:
@@ -185,11 +185,11 @@ class DemoHost:
 
     def restore(self, container: str) -> bool:
         """Restore and forget the saved limits; those of an ended container are only forgotten."""
-        kept = None if self._keeper is None else self._keeper.kept(self.key(), container)
-        if self._keeper is None or kept is None:
+        saved_limits = None if self._keeper is None else self._keeper.saved_limits(self.key(), container)
+        if self._keeper is None or saved_limits is None:
             return False
         try:
-            self._give(self.inspect(container), self.read_limits(kept))
+            self._give(self.inspect(container), self.read_limits(saved_limits))
         except ContainerGone:
             self._keeper.forget(self.key(), container)
             raise
@@ -210,15 +210,15 @@ class DemoHost:
 
     def remove(self, container: str) -> None:
         """Stop a container by id or name and forget it; does nothing if it is gone."""
-        self.look()
-        found = next((each for each in self._known.values() if container in (each.id, each.name)), None)
-        if found is None:
+        self.advance()
+        match = next((each for each in self._containers.values() if container in (each.id, each.name)), None)
+        if match is None:
             return
         with contextlib.suppress(ContainerGone):
-            self.stop(found.id)
-        self._saw(self.world.change(lambda now: now.replay.without(found.number)))
+            self.stop(match.id)
+        self._update_containers(self.world.change(lambda now: now.replay.without(match.number)))
 
-    def start(self, asked: Submitted, limits: DemoLimits, first: DemoLimits) -> DemoContainer:
+    def start(self, submitted: Submitted, limits: DemoLimits, first: DemoLimits) -> DemoContainer:
         """Start a submitted job."""
 
         def begin(now: ReplayMoment) -> Replay:
@@ -226,11 +226,11 @@ class DemoHost:
                 self._keeper.keep(self.key(), make_id(now.world, now.replay.begun), first.to_dict())
             memory = limits.memory_bytes
             return now.replay.with_submitted(
-                asked, limits.cores, limits.weight, None if memory is None else float(memory)
+                submitted, limits.cores, limits.weight, None if memory is None else float(memory)
             )
 
-        moment = self._saw(self.world.change(begin))
-        return self._known[make_id(moment.world, moment.replay.begun - 1)]
+        present = self._update_containers(self.world.change(begin))
+        return self._containers[make_id(present.world, present.replay.begun - 1)]
 
     def has_image(self, image: str) -> bool:
         """Return True: a recording is replayed for any image."""
@@ -254,16 +254,16 @@ class DemoHost:
         """Close."""
         self.close()
 
-    def _saw(self, moment: ReplayMoment) -> ReplayMoment:
-        plan, jobs = self.world.plan, reversed(moment.replay.jobs)
+    def _update_containers(self, present: ReplayMoment) -> ReplayMoment:
+        plan, jobs = self.world.plan, reversed(present.replay.jobs)
         now = [
-            make_container(plan, job, moment.world)
+            make_container(plan, job, present.world)
             for job in jobs
             if job.ended is None or job.submitted is not None
         ]
-        self._known = {each.id: each for each in now}
-        self._moment = moment
-        return moment
+        self._containers = {each.id: each for each in now}
+        self._present = present
+        return present
 
     def _give(self, container: DemoContainer, limits: DemoLimits) -> None:
         self._edit(container, limit=limits.cores, memory_limit=limits.memory_bytes, weight=limits.weight)
@@ -285,7 +285,7 @@ class DemoHost:
                 )
             return edit(now.replay, container.number)
 
-        self._saw(self.world.change(change))
+        self._update_containers(self.world.change(change))
 
     def _refuse_too_little(self, container: DemoContainer, limits: DemoLimits) -> None:
         job = self.job(container)
@@ -299,10 +299,10 @@ class DemoHost:
             )
 
     def _mine(self, container: str) -> DemoContainer:
-        found = self.inspect(container)
-        if not self._guard(found):
-            raise self._refused(found)
-        return found
+        selected = self.inspect(container)
+        if not self._guard(selected):
+            raise self._refused(selected)
+        return selected
 
     def _refused(self, container: DemoContainer) -> NotOurs:
         return NotOurs(
@@ -311,8 +311,8 @@ class DemoHost:
         )
 
 
-def _find(moment: ReplayMoment, container: DemoContainer) -> ReplayedJob | None:
+def _find(present: ReplayMoment, container: DemoContainer) -> ReplayedJob | None:
     """Return the job of a container, running or ended; None for containers of another replay."""
-    if make_id(moment.world, container.number) != container.id:
+    if make_id(present.world, container.number) != container.id:
         return None
-    return next((job for job in moment.replay.jobs if job.number == container.number), None)
+    return next((job for job in present.replay.jobs if job.number == container.number), None)

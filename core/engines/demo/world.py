@@ -84,7 +84,7 @@ class DemoWorld:
         """What tells this plan from another, whose replay could not be gone on with."""
         return sha256(repr(self.plan).encode()).hexdigest()
 
-    def look(self) -> ReplayMoment:
+    def advance(self) -> ReplayMoment:
         """The replay as it is now.
 
         Raises HostLost if there is nothing to replay, or its file cannot be written.
@@ -109,14 +109,14 @@ class DemoWorld:
             ) from error
 
     def _now(self) -> ReplayMoment:
-        seen, clock = self._read(), self._clock()
-        if seen is None:
-            begun = advance_replay(self.plan, Replay.start(self.plan), self._before)
-            return ReplayMoment(begun, secrets.token_hex(8), clock)
-        passed = clock - seen.seen
+        saved, clock = self._read(), self._clock()
+        if saved is None:
+            replay = advance_replay(self.plan, Replay.start(self.plan), self._before)
+            return ReplayMoment(replay, secrets.token_hex(8), clock)
+        passed = clock - saved.seen
         passed = passed if 0.0 <= passed <= MAX_AWAKE else 0.0
         return ReplayMoment(
-            advance_replay(self.plan, seen.replay, seen.replay.at + passed), seen.world, clock
+            advance_replay(self.plan, saved.replay, saved.replay.at + passed), saved.world, clock
         )
 
     def _read(self) -> ReplayMoment | None:
@@ -124,16 +124,16 @@ class DemoWorld:
         try:
             plain = orjson.loads((self._folder / _FILE).read_bytes())
             replay = _replay(plain["replay"])
-            moment = ReplayMoment(replay, str(plain["world"]), float(plain["seen"]))
+            saved = ReplayMoment(replay, str(plain["world"]), float(plain["seen"]))
             fits = (plain["version"], plain["plan"]) == (_VERSION, self._digest)
         except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
             return None
-        return moment if fits else None
+        return saved if fits else None
 
-    def _write(self, moment: ReplayMoment) -> None:
-        due = [None if at == float("inf") else at for at in moment.replay.due]
-        plain = {"version": _VERSION, "plan": self._digest, "world": moment.world, "seen": moment.seen}
-        data = orjson.dumps({**plain, "replay": {**asdict(moment.replay), "due": due}})
+    def _write(self, present: ReplayMoment) -> None:
+        due = [None if at == float("inf") else at for at in present.replay.due]
+        plain = {"version": _VERSION, "plan": self._digest, "world": present.world, "seen": present.seen}
+        data = orjson.dumps({**plain, "replay": {**asdict(present.replay), "due": due}})
         draft = self._folder / f".{_FILE}"
         draft.write_bytes(data)
         draft.replace(self._folder / _FILE)
@@ -156,6 +156,6 @@ def _replay(plain: dict[str, Any]) -> Replay:
 
 
 def _job(plain: dict[str, Any]) -> ReplayedJob:
-    asked = plain.get("submitted")
-    submitted = None if asked is None else Submitted(**asked)
+    submission = plain.get("submitted")
+    submitted = None if submission is None else Submitted(**submission)
     return ReplayedJob(**{**plain, "left": tuple(plain["left"]), "submitted": submitted})

@@ -70,9 +70,9 @@ def set_limit(shared: SharedState, job: LiveJob, limit: float | None, weight: fl
     if _are_fewer(job, job.agent.request.threads if job.agent is not None else None):
         job.owes_answer = not wait_for_acknowledgement(shared, job, until)
     host = shared.host_of(job)
-    known = host.known(job.container) or host.inspect(job.container)
+    container = host.last_state(job.container) or host.inspect(job.container)
     job.changed = True
-    host.set_limits(job.container, known.limits.with_cores(limit).with_weight(weight), hold=job.adopted)
+    host.set_limits(job.container, container.limits.with_cores(limit).with_weight(weight), hold=job.adopted)
     job.limit, job.weight = limit, weight
     request_threads_for_limit(shared, job, limit)
 
@@ -165,9 +165,9 @@ def _set_memory(shared: SharedState, job: LiveJob, action: SetMemory, _: float) 
     memory = float(worker.host.info().memory)
     limit = refusals.check_memory_limit(action.job, action.limit, job.memory, worker.name, memory)
     host = worker.host
-    known = host.known(job.container) or host.inspect(job.container)
+    container = host.last_state(job.container) or host.inspect(job.container)
     job.changed = True
-    limits = known.limits.with_memory(None if limit is None else round(limit))
+    limits = container.limits.with_memory(None if limit is None else round(limit))
     job.memory_limit = host.set_limits(job.container, limits, hold=job.adopted).memory_bytes
 
 

@@ -37,14 +37,14 @@ def submit(shared: SharedState, job: SubmittedJob) -> str:
         return plan.id
     # an adopting engine has one worker; the next update reads the container's state
     worker = next(iter(shared.workers.values()))
-    found = LiveJob(plan.id, plan.arrival, plan, JobState.RUNNING, worker, job.container, was_running=True)
-    found.started = shared.clock.at(job.started if job.started is not None else job.submitted)
-    found.can_resize = plan.can_resize
+    followed = LiveJob(plan.id, plan.arrival, plan, JobState.RUNNING, worker, job.container, was_running=True)
+    followed.started = shared.clock.at(job.started if job.started is not None else job.submitted)
+    followed.can_resize = plan.can_resize
     if worker.has_folder:
-        found.agent = AgentFolder(shared.lasting_folder(plan.container))
-    follow_readings(shared, found, worker.host, job.container, plan.labels)
-    shared.jobs[plan.id] = found
-    shared.adopted.append((worker.host, found))
+        followed.agent = AgentFolder(shared.lasting_folder(plan.container))
+    follow_readings(shared, followed, worker.host, job.container, plan.labels)
+    shared.jobs[plan.id] = followed
+    shared.adopted.append((worker.host, followed))
     shared.triggers.add(Trigger.ARRIVAL)
     return plan.id
 
@@ -157,9 +157,9 @@ def adopt_new(shared: SharedState, host: Host, running: Mapping[str, Container])
     A job is named after its container, so that ledgers are readable. The container of a submitted job whose
     start seemed to fail becomes that waiting job.
     """
-    known = {job.container for job in shared.jobs.values()}
+    followed = {job.container for job in shared.jobs.values()}
     for container in running.values():
-        if container.id in known or container.id in shared.created:
+        if container.id in followed or container.id in shared.created:
             continue
         worker = shared.worker_of(host, container)
         if worker is not None and (waiting := find_waiting_job(shared, container)) is not None:
@@ -190,8 +190,8 @@ def _read_labelled_terms(container: Container, shared: SharedState) -> tuple[flo
     labelled_terms = read_terms(container.labels, container.created)
     if labelled_terms.until is None:
         return labelled_terms.request, labelled_terms.terms if labelled_terms.terms != NO_TERMS else None
-    left = max(shared.clock.at(labelled_terms.until) - shared.clock.now(), 0.0)
-    return labelled_terms.request, replace(labelled_terms.terms, deadline=left)
+    seconds_to_deadline = max(shared.clock.at(labelled_terms.until) - shared.clock.now(), 0.0)
+    return labelled_terms.request, replace(labelled_terms.terms, deadline=seconds_to_deadline)
 
 
 def _follow_container(shared: SharedState, job: LiveJob, host: Host, container: Container) -> None:

@@ -58,52 +58,52 @@ USUAL_WEIGHT: Final = {1: DEFAULT_SHARES, 2: 100}
 
 
 def update_request(
-    now: Limits, wanted: Limits, cores: float, cgroup: int, resend: tuple[bool, bool] = (False, False)
+    now: Limits, target: Limits, cores: float, cgroup: int, resend: tuple[bool, bool] = (False, False)
 ) -> dict[str, int]:
     """The body of Docker's update request; empty if there is nothing to change."""
     body: dict[str, int] = {}
-    before, after = now.effect(cores), wanted.effect(cores)
+    before, after = now.effect(cores), target.effect(cores)
     if resend[0] or before[0] != after[0]:
-        body |= _cores(now, wanted, cores)
+        body |= _cores(now, target, cores)
     if before[1] != after[1]:
-        body["CpuShares"] = wanted.cpu_shares or DEFAULT_SHARES
+        body["CpuShares"] = target.cpu_shares or DEFAULT_SHARES
     if resend[1] or before[2:4] != after[2:4]:
-        body |= _memory(wanted, cgroup)
+        body |= _memory(target, cgroup)
     if before[4] != after[4]:
-        body["MemoryReservation"] = wanted.reserved_bytes or -1
+        body["MemoryReservation"] = target.reserved_bytes or -1
     return body
 
 
-def spelling_request(now: Limits, wanted: Limits) -> dict[str, int]:
+def spelling_request(now: Limits, target: Limits) -> dict[str, int]:
     """The body of a second request, where limits do what they should but are written otherwise than wanted.
 
     It is sent separately from the first: a swap limit of −1 is refused beside a larger limit of memory.
     """
     fields = {
-        "CpuShares": (now.cpu_shares, wanted.cpu_shares),
-        "MemorySwap": (now.memory_swap, wanted.memory_swap),
-        "MemoryReservation": (now.memory_reservation, wanted.memory_reservation),
+        "CpuShares": (now.cpu_shares, target.cpu_shares),
+        "MemorySwap": (now.memory_swap, target.memory_swap),
+        "MemoryReservation": (now.memory_reservation, target.memory_reservation),
     }
-    if now.nano_cpus == wanted.nano_cpus == 0:
-        fields["CpuQuota"] = (now.cpu_quota, wanted.cpu_quota)
-        fields["CpuPeriod"] = (now.cpu_period, wanted.cpu_period)
+    if now.nano_cpus == target.nano_cpus == 0:
+        fields["CpuQuota"] = (now.cpu_quota, target.cpu_quota)
+        fields["CpuPeriod"] = (now.cpu_period, target.cpu_period)
     return {name: new for name, (old, new) in fields.items() if new not in (0, old)}
 
 
-def _cores(now: Limits, wanted: Limits, cores: float) -> dict[str, int]:
-    limit = wanted.cores
+def _cores(now: Limits, target: Limits, cores: float) -> dict[str, int]:
+    limit = target.cores
     if now.nano_cpus > 0:
         return {"NanoCpus": round(min(cores if limit is None else limit, cores) * 1e9)}
     if limit is None:
         return {"CpuQuota": -1}
-    period = (wanted.cpu_period if wanted.nano_cpus == 0 else 0) or DEFAULT_PERIOD
+    period = (target.cpu_period if target.nano_cpus == 0 else 0) or DEFAULT_PERIOD
     body = {"CpuQuota": max(round(limit * period), 1000)}
     return body if period == (now.cpu_period or DEFAULT_PERIOD) else body | {"CpuPeriod": period}
 
 
-def _memory(wanted: Limits, cgroup: int) -> dict[str, int]:
+def _memory(target: Limits, cgroup: int) -> dict[str, int]:
     """Version 2 keeps swap apart and Docker sends the difference, so its "no limit" needs room for both."""
-    memory, swap = wanted.memory_bytes, wanted.swap_bytes
+    memory, swap = target.memory_bytes, target.swap_bytes
     if memory is None:
         return {"Memory": NO_LIMIT if cgroup == 1 else _HALF_LIMIT, "MemorySwap": NO_LIMIT}
     return {"Memory": memory, "MemorySwap": NO_LIMIT if swap is None else swap}
@@ -118,7 +118,7 @@ def apply_limits(
     reader: CgroupReader,
     host: HostInfo,
     now: Container,
-    wanted: Limits,
+    target: Limits,
     inspect: Callable[[str], Container],
 ) -> Limits:
     """Change what differs, read it back from Docker, and from the control group where that can be read.
@@ -129,8 +129,8 @@ def apply_limits(
     container has other limits afterwards.
     """
     partial = _partially_applied(reader, now, host.cores)
-    body = update_request(now.limits, wanted, host.cores, host.cgroup, partial)
-    unsets_weight = "CpuShares" in body and wanted.cpu_shares == 0
+    body = update_request(now.limits, target, host.cores, host.cgroup, partial)
+    unsets_weight = "CpuShares" in body and target.cpu_shares == 0
     for shares in UNSET_SHARES[host.cgroup] if unsets_weight else (0,):
         if body:
             try:
@@ -143,12 +143,12 @@ def apply_limits(
         if not unsets_weight or _weight(reader, now) in (None, USUAL_WEIGHT[host.cgroup]):
             break
     after = inspect(now.id) if body else now
-    if rest := spelling_request(after.limits, wanted):
-        connection.post(f"/containers/{now.id}/update", rest)
+    if second_body := spelling_request(after.limits, target):
+        connection.post(f"/containers/{now.id}/update", second_body)
         after = inspect(now.id)
     comparable = replace(after.limits, cpu_shares=0) if unsets_weight else after.limits
-    enforced = _cores_enforced(reader, after, wanted, host.cores) and _memory_enforced(reader, after, wanted)
-    if not comparable.agrees(wanted, host.cores) or not enforced:
+    enforced = _cores_enforced(reader, after, target, host.cores) and _memory_enforced(reader, after, target)
+    if not comparable.agrees(target, host.cores) or not enforced:
         raise ChangeRefused(
             f"Docker on {host.name} did not give {now.name} the limits that were asked for.",
             "See Docker's log; the container's original limits stay saved.",
@@ -165,8 +165,8 @@ def _resend_limits(connection: Connection, reader: CgroupReader, host: HostInfo,
 
 
 def _weight(reader: CgroupReader, container: Container) -> int | None:
-    found = reader.cpu_limits(container)
-    return None if found is None else found.weight
+    enforced_limits = reader.cpu_limits(container)
+    return None if enforced_limits is None else enforced_limits.weight
 
 
 def _partially_applied(reader: CgroupReader, container: Container, cores: float) -> tuple[bool, bool]:
@@ -183,20 +183,24 @@ def _partially_applied(reader: CgroupReader, container: Container, cores: float)
     return not _cores_enforced(reader, container, limits, cores), not memory
 
 
-def _memory_enforced(reader: CgroupReader, container: Container, wanted: Limits) -> bool:
+def _memory_enforced(reader: CgroupReader, container: Container, target: Limits) -> bool:
     """Whether the kernel holds the container to its memory; true where that cannot be read."""
     enforced_limits = reader.memory_limits(container) if container.running else None
-    return enforced_limits is None or abs((enforced_limits.memory or 0) - (wanted.memory_bytes or 0)) < _PAGE
+    return enforced_limits is None or abs((enforced_limits.memory or 0) - (target.memory_bytes or 0)) < _PAGE
 
 
-def _cores_enforced(reader: CgroupReader, container: Container, wanted: Limits, cores: float) -> bool:
+def _cores_enforced(reader: CgroupReader, container: Container, target: Limits, cores: float) -> bool:
     """Whether the kernel holds the container to its cores; true where that cannot be read."""
-    found = reader.cpu_limits(container) if container.running else None
-    if found is None:
+    enforced_limits = reader.cpu_limits(container) if container.running else None
+    if enforced_limits is None:
         return True
-    has = None if found.quota is None else found.quota / (found.period or DEFAULT_PERIOD)
-    limit, is_in_cpus = wanted.cores, container.limits.nano_cpus > 0
+    has = (
+        None
+        if enforced_limits.quota is None
+        else enforced_limits.quota / (enforced_limits.period or DEFAULT_PERIOD)
+    )
+    limit, is_in_cpus = target.cores, container.limits.nano_cpus > 0
     expected = None if limit is None or (is_in_cpus and limit >= cores) else limit
     if has is None or expected is None:
         return (has is None or (is_in_cpus and has >= cores)) and expected is None
-    return abs(has - expected) <= 0.0001 + 1 / found.period
+    return abs(has - expected) <= 0.0001 + 1 / enforced_limits.period

@@ -87,27 +87,27 @@ def parse_io_v2(text: str) -> tuple[int, int]:
 
 def parse_network(text: str) -> tuple[int, int]:
     """Bytes received and sent, from ``/proc/PID/net/dev``, over all interfaces but the loopback."""
-    received = sent = 0
+    received = transmitted = 0
     for line in text.splitlines()[2:]:
-        name, _, rest = line.partition(":")
+        name, _, columns = line.partition(":")
         if name.strip() != "lo":
-            fields = rest.split()
+            fields = columns.split()
             received += int(fields[0])
-            sent += int(fields[8])
-    return received, sent
+            transmitted += int(fields[8])
+    return received, transmitted
 
 
-def parse_stats(found: Mapping[str, Any], time: float) -> Counters:
+def parse_stats(stats: Mapping[str, Any], time: float) -> Counters:
     """A reading from the answer of Docker's API to ``stats``, of either version of control groups."""
-    cpu, memory = found["cpu_stats"], found.get("memory_stats") or {}
+    cpu, memory = stats["cpu_stats"], stats.get("memory_stats") or {}
     throttled = cpu.get("throttling_data") or {}
     stat = memory.get("stats") or {}
     inactive = stat.get("total_inactive_file", stat.get("inactive_file", 0))
     read = written = 0
-    for entry in (found.get("blkio_stats") or {}).get("io_service_bytes_recursive") or []:
+    for entry in (stats.get("blkio_stats") or {}).get("io_service_bytes_recursive") or []:
         read += entry["value"] if entry["op"].lower() == "read" else 0
         written += entry["value"] if entry["op"].lower() == "write" else 0
-    nets = (found.get("networks") or {}).values()
+    nets = (stats.get("networks") or {}).values()
     return Counters(
         time,
         cpu["cpu_usage"]["total_usage"] / 1e9,
@@ -166,17 +166,17 @@ class MemoryLimits:
 
 def parse_mounts(mountinfo: str) -> dict[str, str]:
     """Where each controller of version 1 is mounted, and version 2 under the empty name."""
-    found: dict[str, str] = {}
+    mounts: dict[str, str] = {}
     for line in mountinfo.splitlines():
-        left, _, right = line.partition(" - ")
+        mount, _, right = line.partition(" - ")
         kind, _, options = right.split(" ", 2)
-        folder = left.split(" ")[4]
+        folder = mount.split(" ")[4]
         if kind == "cgroup2":
-            found.setdefault("", folder)
+            mounts.setdefault("", folder)
         elif kind == "cgroup":
             for controller in options.split(","):
-                found.setdefault(controller, folder)
-    return found
+                mounts.setdefault(controller, folder)
+    return mounts
 
 
 def find_group(membership: str, mounted: dict[str, str], container: str, net: str) -> ControlGroup | None:
@@ -272,9 +272,9 @@ def _read_v1(group: ControlGroup) -> Counters:
     charged = int(_text(group.memory + "/memory.usage_in_bytes"))
     inactive = parse_field(_text(group.memory + "/memory.stat"), "total_inactive_file")
     read, written = _io(group, parse_io_v1(_text(group.io)))
-    received, sent = parse_network(_text(group.net)) if group.net else (0, 0)
+    received, transmitted = parse_network(_text(group.net)) if group.net else (0, 0)
     throttling = parse_throttling_v1(_text(group.cpu + "/cpu.stat"))
-    return Counters(now, used, max(charged - inactive, 0), read, written, received, sent, *throttling)
+    return Counters(now, used, max(charged - inactive, 0), read, written, received, transmitted, *throttling)
 
 
 def _read_v2(group: ControlGroup) -> Counters:
@@ -283,9 +283,9 @@ def _read_v2(group: ControlGroup) -> Counters:
     charged = int(_text(group.memory + "/memory.current"))
     inactive = parse_field(_text(group.memory + "/memory.stat"), "inactive_file")
     read, written = _io(group, parse_io_v2(_text(group.io)))
-    received, sent = parse_network(_text(group.net)) if group.net else (0, 0)
+    received, transmitted = parse_network(_text(group.net)) if group.net else (0, 0)
     used, throttling = parse_field(cpu, "usage_usec") / 1e6, parse_throttling_v2(cpu)
-    return Counters(now, used, max(charged - inactive, 0), read, written, received, sent, *throttling)
+    return Counters(now, used, max(charged - inactive, 0), read, written, received, transmitted, *throttling)
 
 
 def _io(group: ControlGroup, group_io: tuple[int, int]) -> tuple[int, int]:
@@ -349,7 +349,7 @@ class ContainerUsage:
 
         Raises HostLost if the host had to be asked and does not answer.
         """
-        found: dict[str, Counters] = {}
+        readings: dict[str, Counters] = {}
         others = []
         remote = self._connection.remote
         for container in containers:
@@ -358,10 +358,10 @@ class ContainerUsage:
                 continue
             counters = self._reader.counters(container)
             if counters is not None:
-                found[container.id] = counters
+                readings[container.id] = counters
         if others:
-            found |= self._request_stats(others)
-        return found
+            readings |= self._request_stats(others)
+        return readings
 
     def close(self) -> None:
         """End the threads that ask."""
@@ -380,8 +380,8 @@ class ContainerUsage:
     def _request_container_stats(self, container: str) -> tuple[str, Counters | None]:
         path = f"/containers/{container}/stats"
         try:
-            found = self._connection.get(path, stream=False, **{"one-shot": True})
+            stats = self._connection.get(path, stream=False, **{"one-shot": True})
         except (ContainerGone, ChangeRefused):
             return container, None
-        ended = str(found.get("read", "")).startswith("0001")
-        return container, None if ended else parse_stats(found, time.monotonic())
+        ended = str(stats.get("read", "")).startswith("0001")
+        return container, None if ended else parse_stats(stats, time.monotonic())

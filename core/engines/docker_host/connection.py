@@ -62,13 +62,13 @@ def parse_addresses(text: str) -> tuple[Address, ...]:
     entries = [entry.strip() for entry in text.split(";") if entry.strip()]
     if not entries:
         return (Address("local"),)
-    found: dict[str, Address] = {}
+    addresses: dict[str, Address] = {}
     for entry in entries:
         address = _parse(entry)
-        if address.name in found:
+        if address.name in addresses:
             raise SettingsError(f"Two Docker hosts are called “{address.name}”.", "Give each its own name.")
-        found[address.name] = address
-    return tuple(found.values())
+        addresses[address.name] = address
+    return tuple(addresses.values())
 
 
 def _parse(entry: str) -> Address:
@@ -86,13 +86,13 @@ def _parse(entry: str) -> Address:
 
 
 def _tls(query: str, url: str) -> dict[str, str]:
-    given = dict(parse_qsl(query))
-    unknown = set(given) - set(_FILES)
+    options = dict(parse_qsl(query))
+    unknown = set(options) - set(_FILES)
     if unknown:
         raise SettingsError(
             f"“{url}” sets “{min(unknown)}”, which a Docker host does not have.", "Use ca, cert and key."
         )
-    return {_FILES[name]: value for name, value in given.items()}
+    return {_FILES[name]: value for name, value in options.items()}
 
 
 MAX_API_VERSION: Final = (1, 41)
@@ -217,8 +217,8 @@ def dial_command(command: list[str]) -> Callable[[float | None], socket.socket]:
 
 def _where(address: Address) -> tuple[str, TLSConfig | bool]:
     if not address.url:
-        found = kwargs_from_env()
-        return found.get("base_url", _USUAL), found.get("tls", False)
+        environment = kwargs_from_env()
+        return environment.get("base_url", _USUAL), environment.get("tls", False)
     if not (address.tls_cert or address.tls_ca):
         return address.url, False
     pair = (address.tls_cert, address.tls_key) if address.tls_cert else None
@@ -367,12 +367,12 @@ class Connection:
 
 def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
     """An error, what it came from, and what it carries: libraries wrap the system's own in several layers."""
-    seen: list[BaseException | None] = [error]
-    for found in seen:
-        if found is not None:
-            yield found
-            inner = [found.__cause__, found.__context__, *found.args, getattr(found, "reason", None)]
-            seen += [i for i in inner if isinstance(i, BaseException) and i not in seen]
+    causes: list[BaseException | None] = [error]
+    for cause in causes:
+        if cause is not None:
+            yield cause
+            inner = [cause.__cause__, cause.__context__, *cause.args, getattr(cause, "reason", None)]
+            causes += [i for i in inner if isinstance(i, BaseException) and i not in causes]
 
 
 def _plain_parameter(value: Any) -> Any:

@@ -56,16 +56,16 @@ class Container:
         return self.pid > 0 and self.state in ("running", "paused")
 
 
-def parse_container(found: Mapping[str, Any]) -> Container:
+def parse_container(answer: Mapping[str, Any]) -> Container:
     """A container from Docker's answer to ``inspect``."""
-    state, config, host = found["State"], found["Config"], found["HostConfig"]
+    state, config, host = answer["State"], answer["Config"], answer["HostConfig"]
     return Container(
-        found["Id"],
-        found["Name"].removeprefix("/"),
+        answer["Id"],
+        answer["Name"].removeprefix("/"),
         config.get("Image", ""),
         dict(config.get("Labels") or {}),
         state["Status"],
-        parse_time(found["Created"]),
+        parse_time(answer["Created"]),
         parse_time(state["StartedAt"]),
         int(state.get("Pid") or 0),
         Limits.of(host),
@@ -78,28 +78,28 @@ def parse_container(found: Mapping[str, Any]) -> Container:
     )
 
 
-def parse_host(name: str, found: Mapping[str, Any], local: bool) -> HostInfo:
+def parse_host(name: str, answer: Mapping[str, Any], local: bool) -> HostInfo:
     """A host from Docker's answer to ``info``."""
     return HostInfo(
         name,
-        float(found["NCPU"]),
-        int(found["MemTotal"]),
-        str(found["ServerVersion"]),
-        2 if str(found.get("CgroupVersion", "1")) == "2" else 1,
+        float(answer["NCPU"]),
+        int(answer["MemTotal"]),
+        str(answer["ServerVersion"]),
+        2 if str(answer.get("CgroupVersion", "1")) == "2" else 1,
         local,
-        _make_engine_id(found),
+        _make_engine_id(answer),
     )
 
 
-def _make_engine_id(found: Mapping[str, Any]) -> str:
+def _make_engine_id(answer: Mapping[str, Any]) -> str:
     """An id that tells an engine from every other; empty where it has none.
 
     Docker 20.10 keeps its id in /etc/docker, so all engines of one machine have the same; newer releases keep
     it in their data folder, of which no two engines have the same.
     """
-    engine_id = str(found.get("ID") or "")
+    engine_id = str(answer.get("ID") or "")
     return (
-        hashlib.sha256(f"{engine_id}\n{found.get('DockerRootDir')}".encode()).hexdigest()[:32]
+        hashlib.sha256(f"{engine_id}\n{answer.get('DockerRootDir')}".encode()).hexdigest()[:32]
         if engine_id
         else ""
     )
@@ -109,19 +109,19 @@ def parse_time(text: str) -> float:
     """Unix seconds of one of Docker's times, which count nanoseconds; 0 for "never"."""
     if not text or text.startswith(_NEVER):
         return 0.0
-    whole, dot, rest = text.partition(".")
+    whole, dot, fraction = text.partition(".")
     if not dot:
         return datetime.fromisoformat(text).timestamp()
-    digits = len(rest) - len(rest.lstrip("0123456789"))
-    return datetime.fromisoformat(whole + rest[digits:]).timestamp() + float(f"0.{rest[:digits]}")
+    digits = len(fraction) - len(fraction.lstrip("0123456789"))
+    return datetime.fromisoformat(whole + fraction[digits:]).timestamp() + float(f"0.{fraction[:digits]}")
 
 
 def parse_cpus(text: str, cores: int) -> frozenset[int]:
     """The processors of a CPU set such as ``"0-2,5"``; an empty one has all of the machine's."""
     if not text.strip():
         return frozenset(range(cores))
-    found: set[int] = set()
+    processors: set[int] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")
-        found.update(range(int(first), int(last or first) + 1))
-    return frozenset(found)
+        processors.update(range(int(first), int(last or first) + 1))
+    return frozenset(processors)

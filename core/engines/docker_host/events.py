@@ -97,10 +97,10 @@ class EventStream:
 
 
 def _events(answer: requests.Response, host: str) -> Iterator[HostEvent]:
-    rest = b""
+    incomplete_line = b""
     try:
         for piece in answer.iter_content(chunk_size=None):
-            *lines, rest = (rest + piece).split(b"\n")
+            *lines, incomplete_line = (incomplete_line + piece).split(b"\n")
             for line in lines:
                 if line.strip():
                     yield parse_event(json.loads(line), host)
@@ -108,14 +108,14 @@ def _events(answer: requests.Response, host: str) -> Iterator[HostEvent]:
         return  # the host is gone, or the stream was closed under it
 
 
-def parse_event(found: Mapping[str, Any], host: str) -> HostEvent:
+def parse_event(message: Mapping[str, Any], host: str) -> HostEvent:
     """An event from a line of Docker's ``/events``."""
-    actor = found.get("Actor") or {}
-    kind = str(found.get("Action") or found.get("status") or "").partition(":")[0]
+    actor = message.get("Actor") or {}
+    kind = str(message.get("Action") or message.get("status") or "").partition(":")[0]
     return HostEvent(
         host,
         kind,
-        str(actor.get("ID") or found.get("id") or ""),
-        float(found.get("timeNano", 0)) / 1e9 or float(found.get("time", 0)),
+        str(actor.get("ID") or message.get("id") or ""),
+        float(message.get("timeNano", 0)) / 1e9 or float(message.get("time", 0)),
         dict(actor.get("Attributes") or {}),
     )

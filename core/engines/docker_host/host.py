@@ -149,7 +149,7 @@ class Host(HostReading):
         the limits cannot be restored; they stay saved.
         """
         engine = self.key()
-        saved = self.keeper.kept(engine, container)
+        saved = self.keeper.saved_limits(engine, container)
         if saved is None:
             return False
         try:
@@ -242,9 +242,9 @@ class Host(HostReading):
 
     def _check_guard(self, container: str) -> None:
         """Raise unless the guard allows a change; labels never change, so the last state is enough."""
-        found = self._cache.known(container) or self.inspect(container)
-        if not self.guard(found):
+        current = self._cache.last_state(container) or self.inspect(container)
+        if not self.guard(current):
             raise NotOurs(
-                f"PhaseDock may not change the container {found.name} on {self.name}.",
+                f"PhaseDock may not change the container {current.name} on {self.name}.",
                 f"Select it on the Live page, or start it with the label {MANAGED}.",
             )

@@ -70,13 +70,13 @@ def _adopt(
 
 def _workers(experiment: Experiment, hosts: Mapping[str, Host]) -> list[DockerWorker]:
     """Machines as sets of processors, in order; each host's are counted from its first."""
-    first, free, made = next(iter(hosts)), dict.fromkeys(hosts, 0), []
+    first, free, workers = next(iter(hosts)), dict.fromkeys(hosts, 0), []
     for group in experiment.workers:
         host = group.host or first
         for name in group.names:
             begin, free[host] = free[host], free[host] + int(group.cores)
-            made.append(DockerWorker(name, hosts[host], tuple(range(begin, free[host]))))
-    return made
+            workers.append(DockerWorker(name, hosts[host], tuple(range(begin, free[host]))))
+    return workers
 
 
 def _planned(experiment: Experiment, job: JobSpec, seed: int, run: str, threads: str) -> PlannedJob:

@@ -129,11 +129,11 @@ class Limits:
         them has no other spelling of it; a quota counts, however large, because it can be removed.
         """
         limit = self.cores
-        most = None if limit is None or (self.nano_cpus > 0 and limit >= cores) else round(limit, 4)
+        max_cores = None if limit is None or (self.nano_cpus > 0 and limit >= cores) else round(limit, 4)
         shares = self.cpu_shares or DEFAULT_SHARES
         period = (self.cpu_period if self.nano_cpus == 0 else 0) or DEFAULT_PERIOD
         swap = self.swap_bytes if self.memory_bytes is not None else None
-        quota = None if most is None else (most, period)
+        quota = None if max_cores is None else (max_cores, period)
         return (quota, shares, self.memory_bytes, swap, self.reserved_bytes)
 
 
@@ -147,7 +147,7 @@ class MemoryKeeper:
         """Save a container's limits, unless some are saved already."""
         self.kept_limits.setdefault((engine.id or engine.name, container), limits)
 
-    def kept(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
+    def saved_limits(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
         """Return a container's saved limits, or None."""
         return self.kept_limits.get((engine.id or engine.name, container))
 

@@ -96,11 +96,11 @@ def _run_move(move: _Move) -> None:
 
 def _move(move: _Move) -> str:
     """Move the job; return its new container."""
-    wanted = move.agent.send_request(checkpoint=move.agent.request.checkpoint + 1, hold=True)
+    version = move.agent.send_request(checkpoint=move.agent.request.checkpoint + 1, hold=True)
     number, host = move.agent.request.checkpoint, move.origin.host
     _wait_until(
         move,
-        lambda report: report.version >= wanted and report.checkpoint >= number and report.state == "held",
+        lambda report: report.version >= version and report.checkpoint >= number and report.state == "held",
         CHECKPOINT_TIMEOUT,
         f"Job {move.job.id} wrote no checkpoint within {CHECKPOINT_TIMEOUT:g} s.",
         (host, move.old_container),

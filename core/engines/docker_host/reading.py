@@ -36,9 +36,9 @@ def parse_logs(content: bytes) -> list[tuple[float, str]]:
     lines: list[tuple[float, str]] = []
     for text in _split_streams(content):
         for line in text.split(b"\n"):
-            when, _, rest = line.decode("utf-8", "replace").rstrip("\r").partition(" ")
+            when, _, line_text = line.decode("utf-8", "replace").rstrip("\r").partition(" ")
             try:
-                lines.append((parse_time(when), rest))
+                lines.append((parse_time(when), line_text))
             except ValueError:
                 continue
     return sorted((line for line in lines if line[0]), key=lambda line: line[0])
@@ -48,14 +48,14 @@ def _split_streams(content: bytes) -> list[bytes]:
     """Split frames into the text of each stream; a line may span frames, but not streams."""
     if not _is_framed(content):
         return [content]
-    found: dict[int, list[bytes]] = {}
+    streams: dict[int, list[bytes]] = {}
     place = 0
     while place + _HEADER.size <= len(content):
         stream, length = _HEADER.unpack_from(content, place)
         place += _HEADER.size
-        found.setdefault(stream, []).append(content[place : place + length])
+        streams.setdefault(stream, []).append(content[place : place + length])
         place += length
-    return [b"".join(pieces) for pieces in found.values()]
+    return [b"".join(pieces) for pieces in streams.values()]
 
 
 def _is_framed(content: bytes) -> bool:
@@ -74,7 +74,7 @@ class ContainerCache:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._lock = threading.Lock()
-        self._known: dict[str, Container] = {}
+        self._cached: dict[str, Container] = {}
         self._stale: set[str] = set()
         self._lists: dict[bool, tuple[float, tuple[str, ...]]] = {}
         self._is_following = False
@@ -84,7 +84,7 @@ class ContainerCache:
         with self._lock:
             if event.kind in ("found", "lost"):
                 self._is_following = event.kind == "found"
-                self._stale.update(self._known)
+                self._stale.update(self._cached)
                 self._lists.clear()
             elif event.kind in _CHANGING_EVENTS:
                 self._stale.add(event.container)
@@ -96,10 +96,10 @@ class ContainerCache:
             self._stale.add(container)
             self._lists.clear()
 
-    def known(self, container: str) -> Container | None:
+    def last_state(self, container: str) -> Container | None:
         """Return the last known state of a container, or None."""
         with self._lock:
-            return self._known.get(container)
+            return self._cached.get(container)
 
     def inspect(self, container: str) -> Container:
         """Request one container.
@@ -109,31 +109,31 @@ class ContainerCache:
         with self._lock:
             self._stale.discard(container)  # an event from now on makes it stale again
         try:
-            found = parse_container(self._connection.get(f"/containers/{container}/json"))
+            current = parse_container(self._connection.get(f"/containers/{container}/json"))
         except ContainerGone:
             with self._lock:
-                self._known.pop(container, None)
+                self._cached.pop(container, None)
             raise
         with self._lock:
-            self._known[found.id] = found
-        return found
+            self._cached[current.id] = current
+        return current
 
     def all(self, running_only: bool) -> tuple[Container, ...]:
         """The host's containers, newest first."""
-        found = []
+        containers = []
         for container in self._ids(running_only):
             with self._lock:
-                seen = None if container in self._stale else self._known.get(container)
+                cached = None if container in self._stale else self._cached.get(container)
             try:
-                found.append(seen or self.inspect(container))
+                containers.append(cached or self.inspect(container))
             except ContainerGone:
                 continue
-        return tuple(c for c in found if c.running or not running_only)
+        return tuple(c for c in containers if c.running or not running_only)
 
     def _ids(self, running_only: bool) -> tuple[str, ...]:
         with self._lock:
-            asked, ids = self._lists.get(running_only, (float("-inf"), ()))
-            if self._is_following and time.monotonic() - asked < _MAX_LIST_AGE:
+            requested_at, ids = self._lists.get(running_only, (float("-inf"), ()))
+            if self._is_following and time.monotonic() - requested_at < _MAX_LIST_AGE:
                 return ids
         begin = time.monotonic()
         with self._lock:
@@ -145,14 +145,14 @@ class ContainerCache:
             if running_only in self._lists:
                 self._lists[running_only] = (begin, ids)
             if not running_only:
-                self._known = {name: known for name, known in self._known.items() if name in set(ids)}
+                self._cached = {name: cached for name, cached in self._cached.items() if name in set(ids)}
         return ids
 
     def _compare(self, entries: list[dict[str, Any]]) -> None:
         """Mark containers with a changed state as stale; all of them while events are not followed."""
         for entry in entries:
-            known = self._known.get(entry["Id"])
-            if known is not None and (not self._is_following or known.state != entry["State"]):
+            cached = self._cached.get(entry["Id"])
+            if cached is not None and (not self._is_following or cached.state != entry["State"]):
                 self._stale.add(entry["Id"])
 
 
@@ -169,7 +169,7 @@ class HostReading:
         self._cache = ContainerCache(self._connection)
         self._usage = ContainerUsage(self._connection, self._reader)
         self._info: HostInfo | None = None
-        self._asked_at = 0.0
+        self._requested_at = 0.0
         self._is_unsure = False
         self._stream: EventStream | None = None
         self._listeners: list[Callable[[HostEvent], None]] = []
@@ -186,13 +186,13 @@ class HostReading:
 
         Raises HostLost if it does not answer.
         """
-        known, now = self._info, time.monotonic()
-        if known is None or now - self._asked_at >= within:
-            found = self._connection.get("/info")
+        info, now = self._info, time.monotonic()
+        if info is None or now - self._requested_at >= within:
+            answer = self._connection.get("/info")
             local = not self._connection.remote and self._reader.usable
-            self._info = known = parse_host(self.name, found, local)
-            self._asked_at, self._is_unsure = now, False
-        return known
+            self._info = info = parse_host(self.name, answer, local)
+            self._requested_at, self._is_unsure = now, False
+        return info
 
     def key(self) -> EngineKey:
         """Return the identity of the engine; requested again after a loss, since another may answer.
@@ -214,10 +214,10 @@ class HostReading:
         Raises HostLost if it does not answer.
         """
         self._follow()
-        found = self._cache.all(running_only)
+        containers = self._cache.all(running_only)
         if not running_only:
-            self._reader.forget_all_but({container.id for container in found})
-        return found
+            self._reader.forget_all_but({container.id for container in containers})
+        return containers
 
     def inspect(self, container: str) -> Container:
         """Return the present state of a container, by id or name.
@@ -237,9 +237,9 @@ class HostReading:
             return False
         return True
 
-    def known(self, container: str) -> Container | None:
+    def last_state(self, container: str) -> Container | None:
         """Return the last known state of a container without a request."""
-        return self._cache.known(container)
+        return self._cache.last_state(container)
 
     def counters(self, containers: Sequence[Container]) -> dict[str, Counters]:
         """Return a reading of each running container by id.
@@ -309,8 +309,8 @@ class HostReading:
     def _follow(self) -> None:
         self.info()  # a host that is not there says so here, not by silence
         with self._lock:
-            begun = self._begin_following()
-        if begun:
+            is_new = self._begin_following()
+        if is_new:
             self._following.wait(2.0)
 
     def _begin_following(self) -> bool:

@@ -42,7 +42,7 @@ class LogReadings:
         self, host: Host, container: str, labels: Mapping[str, str], every: float = LOGS_EVERY
     ) -> None:
         self._host, self._container, self._every = host, container, every
-        self._since, self._asked_at = 0.0, float("-inf")
+        self._since, self._read_at = 0.0, float("-inf")
         self._reader: ProgressReader | None
         try:
             self._reader = ProgressReader(labels.get(LOSS, ""), labels.get(GOAL, "") or Goal.MIN)
@@ -53,15 +53,15 @@ class LogReadings:
         """Return steps done, total steps and seconds per step, as far as the log states them."""
         if self._reader is None:
             return JobProgress()
-        found = self._reader.position
-        return JobProgress(found.steps, found.total_steps, self._reader.step_seconds)
+        position = self._reader.position
+        return JobProgress(position.steps, position.total_steps, self._reader.step_seconds)
 
     def news(self, at_end: bool = False) -> list[Reading]:
         """Return Unix seconds and E of the lines since the last read; empty if the log is unreadable."""
         now = time.monotonic()
-        if self._reader is None or (now - self._asked_at < self._every and not at_end):
+        if self._reader is None or (now - self._read_at < self._every and not at_end):
             return []
-        self._asked_at = now
+        self._read_at = now
         try:
             lines = self._lines()
         except PhaseDockError:

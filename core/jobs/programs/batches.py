@@ -30,9 +30,9 @@ class ShuffledOrder:
         """Return the next `count` examples, fewer only at the end of a round."""
         if self._position >= len(self._order):
             self._order, self._position = self._rng.permutation(len(self._order)), 0
-        taken = self._order[self._position : self._position + count]
-        self._position += len(taken)
-        return taken
+        indices = self._order[self._position : self._position + count]
+        self._position += len(indices)
+        return indices
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return the order and the position in it."""
@@ -96,9 +96,9 @@ class BatchProgram(ABC):
 
     def step(self) -> float:
         """Train on the next twentieth of the data and return the mean loss."""
-        left, losses = self.example_count() // STEPS_PER_EPOCH, []
-        while left > 0:
-            chosen = self.order.take(min(left, self.batch))
-            left -= len(chosen)
+        remaining, losses = self.example_count() // STEPS_PER_EPOCH, []
+        while remaining > 0:
+            chosen = self.order.take(min(remaining, self.batch))
+            remaining -= len(chosen)
             losses.append(self.learn(chosen))
         return float(np.mean(losses))

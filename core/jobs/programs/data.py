@@ -37,9 +37,9 @@ def digits_file() -> Path:
     Raises FileNotFoundError if neither has them.
     """
     places = [Path(__file__).parent]
-    found = importlib.util.find_spec("sklearn")
-    if found is not None and found.origin is not None:
-        places.append(Path(found.origin).parent / "datasets" / "data")
+    spec = importlib.util.find_spec("sklearn")
+    if spec is not None and spec.origin is not None:
+        places.append(Path(spec.origin).parent / "datasets" / "data")
     for place in places:
         if (place / "digits.csv.gz").exists():
             return place / "digits.csv.gz"
@@ -144,14 +144,14 @@ def _sample_bilinear(images: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.nda
     low_y, low_x = np.floor(y).astype(np.int64), np.floor(x).astype(np.int64)
     share_y, share_x = y - low_y, x - low_x
     which = np.arange(len(images))[:, None, None]
-    found = np.zeros_like(y)
+    pixels = np.zeros_like(y)
     for step_y, weight_y in ((0, 1 - share_y), (1, share_y)):
         for step_x, weight_x in ((0, 1 - share_x), (1, share_x)):
             at_y, at_x = low_y + step_y, low_x + step_x
             inside = (at_y >= 0) & (at_y < _FINE) & (at_x >= 0) & (at_x < _FINE)
             values = images[which, np.clip(at_y, 0, _FINE - 1), np.clip(at_x, 0, _FINE - 1)]
-            found += np.where(inside, values, 0.0) * weight_y * weight_x
-    return found
+            pixels += np.where(inside, values, 0.0) * weight_y * weight_x
+    return pixels
 
 
 ALPHABET = " abcdefghijklmnopqrstuvwxyz.,;"
@@ -165,8 +165,8 @@ def read_text() -> str:
 
 def characters() -> Codes:
     """Return the text as indices into `ALPHABET`, runs of spaces counted once."""
-    known = re.sub(f"[^{re.escape(ALPHABET)}]", " ", read_text())
-    return np.array([ALPHABET.index(one) for one in re.sub(" +", " ", known)], dtype=np.int64)
+    text = re.sub(f"[^{re.escape(ALPHABET)}]", " ", read_text())
+    return np.array([ALPHABET.index(one) for one in re.sub(" +", " ", text)], dtype=np.int64)
 
 
 def words() -> tuple[Codes, tuple[str, ...]]:

@@ -125,7 +125,7 @@ class EvidenceLog:
 
     def __init__(self, since: float) -> None:
         self._book = EvidenceBook()
-        self._begun = since
+        self._started = since
         self._every, self._due = 1.0, 0.0
         self.evidence: Evidence | None = None
         self.course: list[Point] = []
@@ -133,18 +133,23 @@ class EvidenceLog:
     def take(self, entry: Entry) -> None:
         """Take the next entry."""
         self._book.add_entry(entry)
-        found = self._book.evidence()
-        if found is None:
+        evidence = self._book.evidence()
+        if evidence is None:
             return
-        first = found.containers[:_LISTED]
-        remaining = [each for each in found.containers[_LISTED:] if each.left or each.unfamiliar]
-        self.evidence = replace(found, containers=(*first, *remaining))
-        seen = entry.observation.time
-        if found.seconds > 0 and seen >= self._due:
+        first = evidence.containers[:_LISTED]
+        remaining = [each for each in evidence.containers[_LISTED:] if each.left or each.unfamiliar]
+        self.evidence = replace(evidence, containers=(*first, *remaining))
+        elapsed = entry.observation.time
+        if evidence.seconds > 0 and elapsed >= self._due:
             self.course.append(
-                (self._begun + seen, found.freed_cores_now, found.freed_bytes_now, found.short_share)
+                (
+                    self._started + elapsed,
+                    evidence.freed_cores_now,
+                    evidence.freed_bytes_now,
+                    evidence.short_share,
+                )
             )
-            self._due = seen + self._every
+            self._due = elapsed + self._every
         if len(self.course) > MOST_POINTS:
             self.course = self.course[1::2]
             self._every *= 2
@@ -170,7 +175,7 @@ class ActivityLog:
     def __init__(self, files: LiveFiles, attached: AttachedPolicy, since: float) -> None:
         self._files = files
         self._attached = attached
-        self._begun = since
+        self._started = since
         self._entries: deque[ActivityEntry] = deque(maxlen=_MAX_ENTRIES)
         self._limits: dict[str, float | None] = {}
         self._labels: dict[str, str] = {}
@@ -181,19 +186,21 @@ class ActivityLog:
 
     def take(self, entry: Entry, containers: Mapping[str, str]) -> None:
         """Take the next entry; `containers` has the id of each job's container."""
-        seen = entry.observation
+        observation = entry.observation
         self.decisions += 1
         self._labels = {mark.job: mark.label for mark in entry.marks}
-        jobs = {job.id: job for job in seen.jobs}
+        jobs = {job.id: job for job in observation.jobs}
         self._limits = {name: limit for name, limit in self._limits.items() if name in jobs}
         why = {reason.job: reason.text for reason in entry.reasons if reason.job is not None}
         refused = {failure.action for failure in entry.failures}
         for action in entry.actions:
             if action not in refused and action.job in jobs:
-                self._note(self._begun + seen.time, action, jobs[action.job], why.get(action.job, ""))
+                self._note(
+                    self._started + observation.time, action, jobs[action.job], why.get(action.job, "")
+                )
         for failure in entry.failures:
-            self._say(self._begun + seen.time, failure.action.job, f"Could not: {failure.why}")
-        wake = None if entry.wake is None else self._begun + entry.wake
+            self._say(self._started + observation.time, failure.action.job, f"Could not: {failure.why}")
+        wake = None if entry.wake is None else self._started + entry.wake
         self._evidence.take(entry)
         self._attached = replace(
             self._attached,
@@ -221,8 +228,8 @@ class ActivityLog:
 
     def _note(self, at: float, action: Action, job: Job, why: str) -> None:
         if not isinstance(action, SetLimit):
-            done, would = _VERBS[type(action)]
-            word = done if self._attached.mode is Mode.CONTROL else would
+            control_text, advise_text = _VERBS[type(action)]
+            word = control_text if self._attached.mode is Mode.CONTROL else advise_text
             self._say(at, action.job, f"{word}. {why}".strip())
             return
         before = self._limits.get(job.id, job.limit)

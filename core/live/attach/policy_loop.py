@@ -68,20 +68,20 @@ class UnsubmittedContainers(LearningEngine):
         self,
         engine: Engine,
         containers: Callable[[], Mapping[str, str]],
-        known: Callable[[str], Container | None],
+        find_container: Callable[[str], Container | None],
         earlier: EarlierRuns,
     ) -> None:
         super().__init__(engine, {}, {}, earlier)
-        self._containers, self._known = containers, known
+        self._containers, self._find_container = containers, find_container
 
     def observe(self) -> Observation:
         """The engine's observation with profiles from earlier runs."""
-        seen, containers = self._engine.observe(), self._containers()
-        for job in seen.jobs:
+        observation, containers = self._engine.observe(), self._containers()
+        for job in observation.jobs:
             if job.id not in self._kinds:
-                self._follow(job, self._known(containers.get(job.id, "")))
-        self._learn(seen)
-        return replace(seen, jobs=tuple(map(self._with_profile, seen.jobs)))
+                self._follow(job, self._find_container(containers.get(job.id, "")))
+        self._learn(observation)
+        return replace(observation, jobs=tuple(map(self._with_profile, observation.jobs)))
 
     def close(self) -> None:
         """Store the measurements of containers that go on without a policy."""
@@ -150,7 +150,7 @@ class PauseRecorder(EngineWrapper):
     def _note(self, actions: Sequence[Action], kind: type[Action], *, paused: bool) -> None:
         containers = self._live.containers
         for job in [action.job for action in actions if isinstance(action, kind)]:
-            container = self._host.known(containers.get(job, ""))
+            container = self._host.last_state(containers.get(job, ""))
             if container is not None:
                 self._keeper.keep_paused(
                     self._host.info().key, container.id, container.limits.to_dict(), paused
@@ -283,7 +283,7 @@ class PolicyLoop:
 
         wrappers: list[Callable[[Engine], Engine]] = [
             lambda _: PauseRecorder(real, host, keeper) if steers else WatchOnly(real),
-            lambda engine: UnsubmittedContainers(engine, containers, host.known, earlier),
+            lambda engine: UnsubmittedContainers(engine, containers, host.last_state, earlier),
             lambda engine: with_usage(engine, containers, samples, settings, self._models),
             lambda engine: self._queue.fed(request.engine, engine, real, starts=steers),
         ]
@@ -304,8 +304,8 @@ class PolicyLoop:
             yield
         finally:
             unrestored = [saved for saved in self._saved_limits.all() if saved.owner == task]
-            done = LimitRestorer(self._engines, self._saved_limits).put_back(unrestored)
-            for name, why in done.failed:
+            result = LimitRestorer(self._engines, self._saved_limits).put_back(unrestored)
+            for name, why in result.failed:
                 log(f"The limits of {name} could not be restored: {why} {_NOT_BACK}")
             self._queue.let_go(engine)
 
@@ -318,10 +318,10 @@ class _Samples:
 
     def __call__(self) -> Samples:
         """The samples since the last call."""
-        found = samples_since(self._history, self._since)
-        if found:
-            self._since = found[-1][0]
-        return found
+        samples = samples_since(self._history, self._since)
+        if samples:
+            self._since = samples[-1][0]
+        return samples
 
 
 @contextlib.contextmanager

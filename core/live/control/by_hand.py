@@ -95,10 +95,10 @@ class ManualControl:
         tasks |= {task.id for name in names if (task := self._sessions.of(name).get(ATTACH)) is not None}
         self._sessions.end(self._sessions.alive(tasks), _LET_GO)
         remaining = self._saved_limits.all(key)
-        done = releaser.put_back(remaining)
+        result = releaser.put_back(remaining)
         # what the policies themselves have restored as they ended
         let_go = [self._name(saved) for saved in before if saved not in remaining]
-        return replace(done, restored=tuple(dict.fromkeys([*let_go, *done.restored])))
+        return replace(result, restored=tuple(dict.fromkeys([*let_go, *result.restored])))
 
     def pick(self, engine: str, container: str) -> None:
         """Let PhaseDock change a container that does not carry its label.
@@ -107,8 +107,8 @@ class ManualControl:
         """
         self._check(engine)
         with self._host(engine) as host:
-            found = host.inspect(container)
-        self._saved_limits.pick(engine, found.id, found.name)
+            selected = host.inspect(container)
+        self._saved_limits.pick(engine, selected.id, selected.name)
 
     def unpick(self, engine: str, container: str) -> None:
         """Undo `pick`, after restoring the container's limits.
@@ -119,20 +119,20 @@ class ManualControl:
         self._check(engine)
         self._check_free(engine)
         saved = [each for each in self._of(engine) if each.container == container]
-        done = LimitRestorer(self._engines, self._saved_limits).put_back(saved)
-        if done.failed:
+        result = LimitRestorer(self._engines, self._saved_limits).put_back(saved)
+        if result.failed:
             raise ConflictError(
-                f"The limits of {done.failed[0][0]} could not be restored, so it stays selected.",
-                done.failed[0][1],
+                f"The limits of {result.failed[0][0]} could not be restored, so it stays selected.",
+                result.failed[0][1],
             )
         self._saved_limits.unpick(engine, [container])
 
     def put_back_orphans(self) -> ReleaseResult:
         """Restore the limits that were changed by tasks that are no longer alive."""
         restorer = LimitRestorer(self._engines, self._saved_limits)
-        done = restorer.put_back(self._saved_limits.orphans())
+        result = restorer.put_back(self._saved_limits.orphans())
         restorer.forget_ended()
-        return done
+        return result
 
     def _name(self, saved: SavedLimits) -> str:
         """The name of a container with saved limits, or the beginning of its id."""

@@ -47,8 +47,8 @@ class LimitRestorer:
                 failed.append((saved.name, str(error)))
                 if isinstance(error, (HostLost, EngineNotReached)):
                     lost[engine] = str(error)
-        restored, gone = (tuple(dict.fromkeys(outcome[kind])) for kind in ("restored", "gone"))
-        return ReleaseResult(restored, gone, tuple(failed))
+        restored, ended = (tuple(dict.fromkeys(outcome[kind])) for kind in ("restored", "gone"))
+        return ReleaseResult(restored, ended, tuple(failed))
 
     def forget_ended(self) -> None:
         """Forget saved limits of the demo's containers that have ended."""
@@ -89,15 +89,15 @@ class LimitRestorer:
             if saved.engine.id not in ("", key.id):
                 raise _not_reached(saved)
             try:
-                seen = host.inspect(saved.container)
-                if saved.paused and seen.state == "paused":
+                current = host.inspect(saved.container)
+                if saved.paused and current.state == "paused":
                     host.unpause(saved.container)
                 host.restore(saved.container)
             except ContainerGone:
                 keeper.forget(key, saved.container)
                 return "gone", saved.name
-            host.free_threads(seen)
-            return "restored", seen.name
+            host.free_threads(current)
+            return "restored", current.name
 
     def _where(self, saved: SavedLimits) -> str:
         """The name under which the engine of saved limits can be reached now."""

@@ -76,7 +76,7 @@ class SavedLimitsKeeper:
                 update(SavedLimitsRow).where(*_of(engine, container, self._owner)).values(paused=paused)
             )
 
-    def kept(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
+    def saved_limits(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
         """The limits to restore, or None where nothing was changed."""
         with self._database.read() as session:
             row = session.scalar(select(SavedLimitsRow).where(*_of(engine, container, self._owner)))
@@ -114,7 +114,7 @@ class SavedLimitsStore:
             tasks -= lost_tasks(session).keys()
         return tuple(saved for saved in self.all() if saved.owner != BY_HAND and saved.owner not in tasks)
 
-    def held(self, engine: EngineKey) -> frozenset[str]:
+    def saved_containers(self, engine: EngineKey) -> frozenset[str]:
         """The ids of containers of an engine whose limits are not their original ones."""
         query = select(SavedLimitsRow.container).where(or_(_on(engine), SavedLimitsRow.engine_name.is_(None)))
         with self._database.read() as session:

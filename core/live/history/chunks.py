@@ -122,12 +122,12 @@ def level_folder(folder: Path, level: Level) -> Path:
 
 def chunks_of(folder: Path, level: Level) -> dict[int, Path]:
     """The chunks of a level, by when they begin; of one that is just being packed the packed form."""
-    own, found = level_folder(folder, level), {}
-    if own.is_dir():
-        paths = [path for path in own.iterdir() if path.suffix in _SUFFIXES and path.stem.isdecimal()]
+    level_dir, chunks = level_folder(folder, level), {}
+    if level_dir.is_dir():
+        paths = [path for path in level_dir.iterdir() if path.suffix in _SUFFIXES and path.stem.isdecimal()]
         for path in sorted(paths, key=lambda each: _SUFFIXES.index(each.suffix)):
-            found[int(path.stem)] = path
-    return dict(sorted(found.items()))
+            chunks[int(path.stem)] = path
+    return dict(sorted(chunks.items()))
 
 
 def read(path: Path, ids: Collection[str] | None, since: float = -math.inf) -> list[Stretch]:
@@ -136,16 +136,16 @@ def read(path: Path, ids: Collection[str] | None, since: float = -math.inf) -> l
     Records before `since` may be left out.
     """
     if path.suffix != ".parquet":
-        found = _read_raw(path, ids, since)
+        stretches = _read_raw(path, ids, since)
         packed = path.with_suffix(".parquet")
-        return found if found or not packed.exists() else read(packed, ids)
+        return stretches if stretches or not packed.exists() else read(packed, ids)
     try:
         with pq.ParquetFile(path) as file:
             groups = [at for at in range(file.num_row_groups) if ids is None or _may_have(file, at, ids)]
-            found = _unpack(file.read_row_groups(groups, use_threads=False))
+            stretches = _unpack(file.read_row_groups(groups, use_threads=False))
     except FileNotFoundError:
         return []
-    return [each for each in found if ids is None or each.container.id in ids]
+    return [each for each in stretches if ids is None or each.container.id in ids]
 
 
 def _may_have(file: pq.ParquetFile, group: int, ids: Collection[str]) -> bool:
@@ -199,12 +199,12 @@ def _read_raw(path: Path, ids: Collection[str] | None, since: float) -> list[Str
     records, containers = raw_records(path, since)
     order = np.argsort(records["container"], kind="stable")
     places, firsts = np.unique(records["container"][order], return_index=True)
-    found = []
-    for place, own in zip(places.tolist(), np.split(order, firsts[1:]), strict=len(places) > 0):
+    stretches = []
+    for place, rows in zip(places.tolist(), np.split(order, firsts[1:]), strict=len(places) > 0):
         container = containers[place]
         if container != HOST if ids is None else container.id in ids:
-            found.append(_stretch(container, records[own]))
-    return found
+            stretches.append(_stretch(container, records[rows]))
+    return stretches
 
 
 def _stretch(container: RecordedContainer, records: npt.NDArray[Any]) -> Stretch:
@@ -278,9 +278,9 @@ class OpenChunk:
 
 def pack(path: Path) -> None:
     """Make a packed chunk of a raw one; nothing is lost if that is interrupted."""
-    found = _read_raw(path, None, -math.inf)
-    if found:
-        write_packed(path.with_suffix(".parquet"), _table(found, path.parent.name == str(FINEST.seconds)))
+    stretches = _read_raw(path, None, -math.inf)
+    if stretches:
+        write_packed(path.with_suffix(".parquet"), _table(stretches, path.parent.name == str(FINEST.seconds)))
     remove(path)
 
 
@@ -301,8 +301,8 @@ def remove(path: Path) -> None:
         path.with_suffix(".names").unlink(missing_ok=True)
 
 
-def _table(found: Sequence[Stretch], finest: bool) -> pa.Table:
-    ordered = sorted(found, key=lambda each: each.container.id)
+def _table(stretches: Sequence[Stretch], finest: bool) -> pa.Table:
+    ordered = sorted(stretches, key=lambda each: each.container.id)
     counts = [len(each.time) for each in ordered]
     columns: dict[str, Any] = {}
     for name in RecordedContainer._fields:

@@ -74,11 +74,11 @@ def read_pin(home: Path, pin: str) -> Pin | None:
     """A pin, or None where there is none that this version can read."""
     path = folder_of(home, pin) / ABOUT
     try:
-        seen, plain = path.stat().st_mtime, orjson.loads(path.read_bytes())
-        plain = {"start": seen, **{name: plain[name] for name in _STORED if name in plain}}
+        modified, plain = path.stat().st_mtime, orjson.loads(path.read_bytes())
+        plain = {"start": modified, **{name: plain[name] for name in _STORED if name in plain}}
         containers = plain.get("containers")
         plain["containers"] = None if containers is None else tuple(containers)
-        return Pin(id=pin, seen=seen, **plain)
+        return Pin(id=pin, seen=modified, **plain)
     except (OSError, ValueError, TypeError):
         return None
 
@@ -93,8 +93,8 @@ def write_pin(home: Path, pin: Pin) -> None:
 def pins_of(home: Path, engine: str | None = None) -> tuple[Pin, ...]:
     """Every pin on the history of an engine, or of all, the oldest first."""
     paths = (home / "live" / "recordings").glob(f"*/{ABOUT}")
-    found = (read_pin(home, path.parent.name) for path in paths)
-    chosen = (pin for pin in found if pin is not None and engine in (None, pin.engine))
+    pins = (read_pin(home, path.parent.name) for path in paths)
+    chosen = (pin for pin in pins if pin is not None and engine in (None, pin.engine))
     return tuple(sorted(chosen, key=lambda pin: pin.start))
 
 

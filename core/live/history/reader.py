@@ -61,8 +61,8 @@ def read_points(
 ) -> dict[str, HistoryPoints]:
     """The history of some containers, by id, in at most so many points each."""
     level = level_for(start, end, now)
-    found = read_span(folder, level, ids, start, end)
-    return {name: _thin(each, level.seconds, start, end, max_points) for name, each in found.items()}
+    stretches = read_span(folder, level, ids, start, end)
+    return {name: _thin(each, level.seconds, start, end, max_points) for name, each in stretches.items()}
 
 
 def read_tail(folder: Path, ids: Collection[str], seconds: float) -> dict[str, Stretch]:
@@ -73,27 +73,29 @@ def read_tail(folder: Path, ids: Collection[str], seconds: float) -> dict[str, S
     return _join((path for begin, path in recent if begin + FINEST.chunk >= start), ids, start, newest)
 
 
-def samples_since(folder: Path, moment: float) -> Samples:
+def samples_since(folder: Path, since: float) -> Samples:
     """The whole samples after a moment; one that is just being written is left out."""
-    found: dict[float, dict[str, tuple[float, ...]]] = {}
+    samples: dict[float, dict[str, tuple[float, ...]]] = {}
     newest_whole = -math.inf
     for begin, path in list(chunks_of(folder, FINEST).items())[-2:]:
-        if path.suffix == ".parquet" or begin + FINEST.chunk < moment:
+        if path.suffix == ".parquet" or begin + FINEST.chunk < since:
             continue
-        records, named = raw_records(path, moment)
+        records, named = raw_records(path, since)
         places, times, values = (records[name].tolist() for name in ("container", "at", "values"))
-        for place, at, own in zip(places, times, values, strict=True):
+        for place, at, sample in zip(places, times, values, strict=True):
             if named[place] == HOST:
                 newest_whole = at
-            elif at > moment:
-                found.setdefault(at, {})[named[place].id] = tuple(own)
-    return sorted((at, rows) for at, rows in found.items() if at <= newest_whole)
+            elif at > since:
+                samples.setdefault(at, {})[named[place].id] = tuple(sample)
+    return sorted((at, rows) for at, rows in samples.items() if at <= newest_whole)
 
 
 def containers(folder: Path, start: float, end: float, now: float) -> tuple[RecordedContainer, ...]:
     """The containers that have records between two moments, by name."""
-    found = read_span(folder, level_for(start, end, now), None, start, end)
-    return tuple(sorted((each.container for each in found.values()), key=lambda each: (each.name, each.id)))
+    stretches = read_span(folder, level_for(start, end, now), None, start, end)
+    return tuple(
+        sorted((each.container for each in stretches.values()), key=lambda each: (each.name, each.id))
+    )
 
 
 def oldest(folder: Path) -> float | None:
@@ -101,8 +103,8 @@ def oldest(folder: Path) -> float | None:
     if not any(chunks_of(folder, level) for level in LEVELS[1:]):
         return None
     firsts = [next(iter(chunks_of(folder, level).values()), None) for level in LEVELS]
-    found = [each.time[0] for path in firsts if path is not None for each in read(path, None)]
-    return float(min(found)) if found else None
+    begins = [each.time[0] for path in firsts if path is not None for each in read(path, None)]
+    return float(min(begins)) if begins else None
 
 
 def traces_of(folder: Path, ids: Collection[str] | None, start: float, end: float, now: float) -> TraceSet:
@@ -111,13 +113,13 @@ def traces_of(folder: Path, ids: Collection[str] | None, start: float, end: floa
     Raises NotFoundError if there is no record of them.
     """
     level = level_for(start, end, now)
-    found = read_span(folder, level, ids, start, end)
-    if not found:
+    stretches = read_span(folder, level, ids, start, end)
+    if not stretches:
         raise NotFoundError(
             "Nothing is remembered of these containers in that time.",
             "Choose another time, or other containers.",
         )
-    return make_traces(found.values(), float(level.seconds))
+    return make_traces(stretches.values(), float(level.seconds))
 
 
 def make_traces(stretches: Iterable[Stretch], period: float) -> TraceSet:
@@ -168,7 +170,7 @@ def _join(paths: Iterable[Path], ids: Collection[str] | None, start: float, end:
     for path in paths:
         for each in read(path, ids, start):
             parts.setdefault(each.container.id, []).append(each)
-    joined = {name: join(own, start, end) for name, own in parts.items()}
+    joined = {name: join(stretches, start, end) for name, stretches in parts.items()}
     return {name: each for name, each in joined.items() if len(each.time)}
 
 
@@ -182,17 +184,17 @@ def join(stretches: Sequence[Stretch], start: float, end: float) -> Stretch:
     return Stretch(stretches[-1].container, time[chosen], values, peaks)
 
 
-def _thin(found: Stretch, seconds: float, start: float, end: float, max_points: int) -> HistoryPoints:
+def _thin(stretch: Stretch, seconds: float, start: float, end: float, max_points: int) -> HistoryPoints:
     """At most so many points; each is the mean of an equal part of the time, where there was anything."""
-    if len(found.time) <= max_points:
-        return HistoryPoints(found.container, seconds, *found[1:])
+    if len(stretch.time) <= max_points:
+        return HistoryPoints(stretch.container, seconds, *stretch[1:])
     width = max((end - start) / max_points, seconds)
-    bins = np.minimum(((found.time - start) / width).astype(np.int64), max_points - 1)
+    bins = np.minimum(((stretch.time - start) / width).astype(np.int64), max_points - 1)
     firsts = np.flatnonzero(np.diff(bins, prepend=-1))
-    finite = np.isfinite(found.values)
+    finite = np.isfinite(stretch.values)
     counts = np.add.reduceat(finite, firsts, axis=0, dtype=np.int64)
-    sums = np.add.reduceat(np.where(finite, found.values, 0.0), firsts, axis=0, dtype=np.float64)
+    sums = np.add.reduceat(np.where(finite, stretch.values, 0.0), firsts, axis=0, dtype=np.float64)
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan).astype(np.float32)
-    peaks = np.fmax.reduceat(found.peaks, firsts, axis=0)
+    peaks = np.fmax.reduceat(stretch.peaks, firsts, axis=0)
     lasts = np.append(firsts[1:], len(bins)) - 1
-    return HistoryPoints(found.container, width, found.time[lasts], means, peaks)
+    return HistoryPoints(stretch.container, width, stretch.time[lasts], means, peaks)

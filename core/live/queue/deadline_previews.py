@@ -65,13 +65,13 @@ class Answer:
         return {**about, **plain, "gives_way": lost}
 
 
-def asked(task: TaskInfo | None, controls: bool) -> tuple[str, DeadlineSettings, bool]:
+def preview_policy(task: TaskInfo | None, controls: bool) -> tuple[str, DeadlineSettings, bool]:
     """The policy that decides, its settings, and whether it is attached in control."""
     if task is not None:
         policy = str(task.params.get("policy", ""))
-        found = POLICIES[policy].build_settings(task.params.get("settings") or {})
-        if isinstance(found, DeadlineSettings):
-            return policy, found, controls
+        policy_settings = POLICIES[policy].build_settings(task.params.get("settings") or {})
+        if isinstance(policy_settings, DeadlineSettings):
+            return policy, policy_settings, controls
     return PROMISING, DeadlineSettings(), False
 
 
@@ -93,7 +93,7 @@ class Present:
     def answer(self, name: str, spec: JobSpec, policy: tuple[str, DeadlineSettings, bool]) -> Answer:
         """The outlook for a job under the deciding policy."""
         which, settings, attached = policy
-        now, known = self.now, self.earlier.of(spec.kind)
+        now, history = self.now, self.earlier.of(spec.kind)
         deadline = None if spec.deadline is None else max(spec.deadline - now, 0.0)
         memory = None if spec.memory is None else float(spec.memory)
         profile = self.earlier.profile(spec.kind)
@@ -104,9 +104,9 @@ class Present:
             job, JobState.WAITING, arrived=now, request=spec.request, can_resize=spec.follows, terms=terms
         )
         worker = Worker(self.engine.name, self.engine.cores or 1.0, memory=self.engine.memory)
-        seen = Observation(0, now, Trigger.ARRIVAL, (worker,), others)
-        said = predict_outlook(settings, seen, new)
-        return Answer(now, spec.deadline, which, attached, known.runs, known.has_curve, said)
+        observation = Observation(0, now, Trigger.ARRIVAL, (worker,), others)
+        outlook = predict_outlook(settings, observation, new)
+        return Answer(now, spec.deadline, which, attached, history.runs, history.has_curve, outlook)
 
     def _job(self, job: QueuedJob) -> Job:
         """A submitted job as a policy sees it."""
@@ -141,54 +141,54 @@ class Present:
         ]
 
 
-def sentences(found: Answer, zone: str = "") -> list[str]:
+def sentences(answer: Answer, zone: str = "") -> list[str]:
     """The outlook in sentences, the answer first."""
-    out, now = found.outlook, found.now
+    out, now = answer.outlook, answer.now
 
-    def when(moment: float) -> str:
-        return format_deadline(moment, now, zone)
+    def when(time: float) -> str:
+        return format_deadline(time, now, zone)
 
-    said = [_verdict(found, when), *([out.why] if out.promised is False and out.known else [])]
+    lines = [_verdict(answer, when), *([out.why] if out.promised is False and out.known else [])]
     if out.known and out.has and out.ends is not None:
         between = ""
         if out.between is not None:
             low, high = (when(each).partition(" (")[0] for each in out.between)
             between = f"; eight of ten such runs end between {low} and {high}" if low != high else ""
-        said.append(
+        lines.append(
             f"It would begin at once with {format_cores(out.has)}, "
             f"and end {when(out.ends)} if it keeps them{between}."
         )
     elif not out.has:
-        said.append("It would wait at first.")
-    said += [
+        lines.append("It would wait at first.")
+    lines += [
         f"{job} would have {format_cores(has)} instead of {format_cores(had)} at first."
         if has
         else f"{job} would give up its {format_cores(had)} at first."
         for job, had, has in out.gives_way
     ]
-    if out.known and not found.profiled:
-        said.append("It ran with one number of cores only, so its speed with others is a guess.")
-    if not found.attached:
-        said.append(
-            f"{display_name(found.policy)} is not attached in control: this is what it would do. "
+    if out.known and not answer.profiled:
+        lines.append("It ran with one number of cores only, so its speed with others is a guess.")
+    if not answer.attached:
+        lines.append(
+            f"{display_name(answer.policy)} is not attached in control: this is what it would do. "
             "Attach it, and promises are kept."
         )
-    return said
+    return lines
 
 
-def _verdict(found: Answer, when: Callable[[float], str]) -> str:
-    out = found.outlook
-    if not out.known and found.runs:
+def _verdict(answer: Answer, when: Callable[[float], str]) -> str:
+    out = answer.outlook
+    if not out.known and answer.runs:
         return "How many steps it takes is not known, so its end cannot be predicted."
     if not out.known:
         return (
             "Its speed is not known yet: no job of this kind has run here. It would run with what is left "
             "over, and be promised its deadline as soon as its own steps show that it can be met."
         )
-    if found.deadline is None:
+    if answer.deadline is None:
         return "It has no deadline."
     if out.promised:
         enough = "" if out.cores is None else f" with {format_cores(out.cores)}"
-        return f"It can be done by {when(found.deadline)}{enough}."
-    until = f"It cannot be promised by {when(found.deadline)}"
-    return f"{until}." if out.soonest is None else f"{until}; {when(found.now + out.soonest)} could be."
+        return f"It can be done by {when(answer.deadline)}{enough}."
+    until = f"It cannot be promised by {when(answer.deadline)}"
+    return f"{until}." if out.soonest is None else f"{until}; {when(answer.now + out.soonest)} could be."

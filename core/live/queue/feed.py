@@ -89,17 +89,17 @@ class FedEngine(EngineWrapper):
 
     def observe(self) -> Observation:
         """The engine's observation; the states of submitted jobs are stored with it."""
-        seen = self._engine.observe()
+        observation = self._engine.observe()
         ids = {fed.run_name: job for job, fed in self._fed.items()}
-        self._measurements.add_observation(seen)
-        for job in seen.ended:
+        self._measurements.add_observation(observation)
+        for job in observation.ended:
             if job.id in ids:
                 self._ended(ids[job.id], job)
         containers = self._real.containers
-        for job in seen.jobs:
+        for job in observation.jobs:
             if job.id in ids:
-                self._seen(ids[job.id], job, containers.get(job.id, ""))
-        return seen
+                self._update_job(ids[job.id], job, containers.get(job.id, ""))
+        return observation
 
     def close(self) -> None:
         """Store the measurements of jobs that go on without a policy."""
@@ -143,21 +143,21 @@ class FedEngine(EngineWrapper):
                     self._store.note(fed.job.id, reason.text)
 
     def _stand(self, entry: Entry) -> None:
-        seen, now = entry.observation, time.time()
-        marks, jobs = {mark.job: mark for mark in entry.marks}, {job.id: job for job in seen.jobs}
-        found = {}
+        observation, now = entry.observation, time.time()
+        marks, jobs = {mark.job: mark for mark in entry.marks}, {job.id: job for job in observation.jobs}
+        standings = {}
         for job, fed in self._fed.items():
             if fed.run_name not in jobs:
                 continue
             mark = marks.get(fed.run_name)
             if mark is not None:
                 fed.mark = mark
-            found[job] = standing(jobs[fed.run_name], fed.mark, now, now - seen.time)
-            promised = found[job].promised
+            standings[job] = standing(jobs[fed.run_name], fed.mark, now, now - observation.time)
+            promised = standings[job].promised
             if self._starts_jobs and promised is not None and promised != fed.promised:
                 fed.promised = promised
                 self._store.note_promise(job, promised)
-        write_standings(self._standings, found)
+        write_standings(self._standings, standings)
 
     def poll(self) -> None:
         """Read submissions, cancellations and changes since the last call; called often."""
@@ -188,19 +188,19 @@ class FedEngine(EngineWrapper):
             self._store.move(job, QueueState.CANCELLED, why="", cores=None, threads=None)
             self._remember(self._fed.pop(job))
 
-    def _ended(self, job: str, seen: Job) -> None:
+    def _ended(self, job: str, observed: Job) -> None:
         self._remember(self._fed.pop(job))
-        why = self._real.reasons.get(seen.id, "")
-        self._store.move(job, _ENDS[seen.state], why=why, cores=None, threads=None)
+        why = self._real.reasons.get(observed.id, "")
+        self._store.move(job, _ENDS[observed.state], why=why, cores=None, threads=None)
 
-    def _seen(self, job: str, seen: Job, container: str) -> None:
+    def _update_job(self, job: str, observed: Job, container: str) -> None:
         fed = self._fed[job]
-        state = _STATES.get(seen.state)
-        written = (state, seen.limit, seen.threads, container)
+        state = _STATES.get(observed.state)
+        written = (state, observed.limit, observed.threads, container)
         if state is None or written == fed.written:
             return
         fed.written = written
-        self._store.move(job, state, container=container, cores=seen.limit, threads=seen.threads)
+        self._store.move(job, state, container=container, cores=observed.limit, threads=observed.threads)
 
 
 def _starts(action: Action, jobs: Any) -> bool:

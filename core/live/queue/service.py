@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from core.engines.errors import ContainerGone
 from core.engines.values import SUBMISSION
 from core.errors import ConflictError, InputError, PhaseDockError
-from core.live.queue.deadline_previews import Present, asked
+from core.live.queue.deadline_previews import Present, preview_policy
 from core.live.queue.feed import FedEngine
 from core.live.queue.spec import JobNotAccepted, JobSettings, Mounts, read_job
 from core.live.queue.values import QueueState, read_standings
@@ -160,7 +160,7 @@ class JobQueue:
         controls = task is not None and task.params.get("mode") == Mode.CONTROL
         jobs = self.store.active(self._engines.key(engine))
         present = Present(info, files, jobs, read_standings(files.jobs), self.earlier_on(engine), now)
-        return present.answer(name, spec, asked(task, controls))
+        return present.answer(name, spec, preview_policy(task, controls))
 
     def list(self, engine: str) -> tuple[QueuedJob, ...]:
         """The jobs of an engine: those that are not over in order of submission, then the last that are.
@@ -169,13 +169,13 @@ class JobQueue:
         """
         stands = read_standings(LiveFiles(self._home, engine).jobs) if self._followed(engine) else {}
         every = self.store.list(self._engines.key(engine))
-        found = tuple(replace(job, stands=stands.get(job.id)) for job in every)
-        waiting = [job for job in found if job.state is QueueState.WAITING]
+        jobs = tuple(replace(job, stands=stands.get(job.id)) for job in every)
+        waiting = [job for job in jobs if job.state is QueueState.WAITING]
         if not waiting:
-            return found
+            return jobs
         reason = self.waits_for(engine)
         ranks = not any(job.priority for job in waiting) or self._ranks(engine)
-        return tuple(replace(job, why=reason or _why(job, ranks)) if job in waiting else job for job in found)
+        return tuple(replace(job, why=reason or _why(job, ranks)) if job in waiting else job for job in jobs)
 
     def waits_for(self, engine: str) -> str:
         """The reason for which no job can start; empty where a policy in control is attached.
@@ -197,20 +197,20 @@ class JobQueue:
         """
         self._check(engine)
         key = self._engines.key(engine)
-        found = self.store.find(key, job)
+        queued = self.store.find(key, job)
         attached = self._followed(engine)
-        if self.store.move(found.id, QueueState.CANCELLED, (QueueState.WAITING,), why=""):
+        if self.store.move(queued.id, QueueState.CANCELLED, (QueueState.WAITING,), why=""):
             if not attached:
-                with contextlib.suppress(PhaseDockError), self._host(engine, found) as host:
-                    remove_container(host, found)  # a start that failed may have left one
-        elif not self.store.ask_cancel(found.id):
+                with contextlib.suppress(PhaseDockError), self._host(engine, queued) as host:
+                    remove_container(host, queued)  # a start that failed may have left one
+        elif not self.store.ask_cancel(queued.id):
             raise ConflictError(
-                f"{found.name} is over ({found.state}), so there is nothing to cancel.",
+                f"{queued.name} is over ({queued.state}), so there is nothing to cancel.",
                 "Remove it to remove its container and to take it off the list.",
             )
         elif not attached:
             self._settle(engine)
-        return self.store.find(key, found.id)
+        return self.store.find(key, queued.id)
 
     def remove(self, engine: str, job: str) -> None:
         """Take a job that is over off the list, and remove its container and its folder.
@@ -219,22 +219,22 @@ class JobQueue:
         NotFoundError if there is no such engine or job.
         """
         self._check(engine)
-        found = self.find(engine, job)
-        if not found.state.over:
-            raise ConflictError(f"{found.name} is {found.state}.", "Cancel it first.")
-        with self._host(engine, found) as host:
-            remove_container(host, found)
-        shutil.rmtree(self._folder / found.container_name, ignore_errors=True)
-        self.store.remove(found.id)
+        queued = self.find(engine, job)
+        if not queued.state.over:
+            raise ConflictError(f"{queued.name} is {queued.state}.", "Cancel it first.")
+        with self._host(engine, queued) as host:
+            remove_container(host, queued)
+        shutil.rmtree(self._folder / queued.container_name, ignore_errors=True)
+        self.store.remove(queued.id)
 
     def end(self, engine: str, job: str, *, remove: bool) -> QueuedJob:
         """Cancel a job, or remove it if it is over or then is. Errors as of both."""
-        found = self.find(engine, job)
-        if not (remove and found.state.over):
-            found = self.cancel(engine, found.id)
-        if remove and found.state.over:
-            self.remove(engine, found.id)
-        return found
+        queued = self.find(engine, job)
+        if not (remove and queued.state.over):
+            queued = self.cancel(engine, queued.id)
+        if remove and queued.state.over:
+            self.remove(engine, queued.id)
+        return queued
 
     def find(self, engine: str, job: str) -> QueuedJob:
         """A job by its name or id.
@@ -250,16 +250,16 @@ class JobQueue:
         NotFoundError if there is no such engine or job.
         """
         key = self._engines.key(engine)
-        found = self.store.find(key, job)
+        queued = self.store.find(key, job)
         if not 0 <= priority <= HIGHEST_PRIORITY:
             raise InputError(
                 f"A priority of {priority} is not possible.", f"Choose from 0 to {HIGHEST_PRIORITY}."
             )
-        if not self.store.set_priority(found.id, priority):
+        if not self.store.set_priority(queued.id, priority):
             raise ConflictError(
-                f"{found.name} does not wait: it is {found.state}.", "Only waiting jobs change places."
+                f"{queued.name} does not wait: it is {queued.state}.", "Only waiting jobs change places."
             )
-        return self.store.find(key, found.id)
+        return self.store.find(key, queued.id)
 
     def settle(self) -> None:
         """Bring jobs up to date that no policy follows; engines that do not answer are left for later."""
@@ -303,8 +303,8 @@ class JobQueue:
         """The policy of an engine, under whatever name it was attached; no other engine is waited for."""
         this = self._engines.key(engine).id
         same = [info.name for info in self._engines.last() if this and info.id == this]
-        found = (self._sessions.of(name).get(ATTACH) for name in dict.fromkeys([engine, *same]))
-        return next((task for task in found if task is not None), None)
+        tasks = (self._sessions.of(name).get(ATTACH) for name in dict.fromkeys([engine, *same]))
+        return next((task for task in tasks if task is not None), None)
 
     def _ranks(self, engine: str) -> bool:
         """Whether the policy of an engine, if it has one, goes by priorities."""

@@ -270,17 +270,17 @@ def _memory(gib: float, engine: EngineInfo) -> int | None:
 
 
 def _environment(text: str) -> dict[str, str]:
-    found = {}
+    variables = {}
     for word in _words(text):
         name, sign, value = word.partition("=")
         if not sign or _VARIABLE.fullmatch(name) is None:
             raise ValueError(f"“{word[:40]}” sets no variable; write NAME=value, in quotes if it has spaces.")
-        found[name] = value
-    return found
+        variables[name] = value
+    return variables
 
 
 def _volumes(text: str, allowed: tuple[str, ...]) -> dict[str, str]:
-    found = {}
+    volumes = {}
     for part in _parts(text):
         source, _, target = part.partition(":")
         inside, _, how = target.partition(":")
@@ -289,8 +289,8 @@ def _volumes(text: str, allowed: tuple[str, ...]) -> dict[str, str]:
         if not _below(source, allowed):
             which = ", ".join(allowed) or "nothing now"
             raise ValueError(f"{source} may not be mounted; PHASEDOCK_ALLOWED_VOLUMES lists {which}.")
-        found[normpath(source)] = target
-    return found
+        volumes[normpath(source)] = target
+    return volumes
 
 
 def _below(folder: str, allowed: tuple[str, ...]) -> bool:
@@ -302,7 +302,7 @@ def _below(folder: str, allowed: tuple[str, ...]) -> bool:
 
 
 def _ports(text: str, allowed: tuple[tuple[int, int], ...]) -> dict[str, str]:
-    found = {}
+    ports = {}
     for part in _parts(text):
         match = re.fullmatch(r"(\d{1,5}):(\d{1,5})", part)
         if match is None or not all(0 < int(port) < 65536 for port in match.groups()):
@@ -314,8 +314,8 @@ def _ports(text: str, allowed: tuple[tuple[int, int], ...]) -> dict[str, str]:
             raise ValueError(
                 f"{match[1]} may not be published; PHASEDOCK_ALLOWED_PORTS lists {which or 'nothing now'}."
             )
-        found[match[1]] = match[2]
-    return found
+        ports[match[1]] = match[2]
+    return ports
 
 
 def _parts(text: str) -> list[str]:

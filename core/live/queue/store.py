@@ -65,8 +65,8 @@ class SubmittedJobs:
         """The jobs of an engine, or of all, that are not over, in order of submission."""
         query = select(SubmittedJobRow)
         with self._database.read() as session:
-            found = session.scalars(_active(query if engine is None else query.where(_on(engine))))
-            return tuple(queued_job(row) for row in found)
+            rows = session.scalars(_active(query if engine is None else query.where(_on(engine))))
+            return tuple(queued_job(row) for row in rows)
 
     def find(self, engine: EngineKey, named: str) -> QueuedJob:
         """A job of an engine by its name or its id.

@@ -97,9 +97,9 @@ def standing(job: Job, mark: Mark | None, now: float, shift: float) -> Standing:
     return Standing(now, *progress, mark.promised, mark.label, ends, *between)
 
 
-def write_standings(path: Path, found: Mapping[str, Standing]) -> None:
+def write_standings(path: Path, standings: Mapping[str, Standing]) -> None:
     """Write how jobs stand, by their ids."""
-    write_atomically(path, orjson.dumps(dict(found)), sync=False)
+    write_atomically(path, orjson.dumps(dict(standings)), sync=False)
 
 
 def read_standings(path: Path) -> dict[str, Standing]:

@@ -112,8 +112,8 @@ def find_min_share(request: AllocationRequest, free: Counts, edges: Floats) -> P
         low -= 1
         while high - low > 1:
             middle = (low + high) // 2
-            done = float(speed[np.minimum(there, middle)] @ lengths)
-            low, high = (low, middle) if done >= enough else (middle, high)
+            steps = float(speed[np.minimum(there, middle)] @ lengths)
+            low, high = (low, middle) if steps >= enough else (middle, high)
     used = np.zeros_like(free)
     used[:slots] = _grains_by_slot(rates, np.minimum(there, high), lengths, enough)
     return PlannedShare(high, used)
@@ -121,11 +121,11 @@ def find_min_share(request: AllocationRequest, free: Counts, edges: Floats) -> P
 
 def _grains_by_slot(rates: Rates, grains: Counts, lengths: Floats, enough: float) -> Counts:
     """Return the grains in each slot until all steps are done; the last slot gets as few as suffice."""
-    done = np.add.accumulate(rates.speed[grains] * lengths)
-    last = min(int(done.searchsorted(enough)), len(done) - 1)
+    cumulative_steps = np.add.accumulate(rates.speed[grains] * lengths)
+    last = min(int(cumulative_steps.searchsorted(enough)), len(cumulative_steps) - 1)
     used = rates.useful[grains]
     used[last + 1 :] = 0
-    before = done[last - 1] if last else 0.0
+    before = cumulative_steps[last - 1] if last else 0.0
     used[last] = min(rates.speed.searchsorted((enough - before) / lengths[last]), used[last])
     return used
 
@@ -202,14 +202,14 @@ def _meets_deadline(request: AllocationRequest, used: Counts, edges: Floats) -> 
 
 def make_plan(requests: Collection[AllocationRequest], free: Counts, edges: Floats) -> Plan:
     """Give every job its minimum share of free grains per slot, by deadline; ties by name."""
-    left, shares, late = free.copy(), {}, []
+    remaining, shares, late = free.copy(), {}, []
     for request in sorted(requests, key=_EDF):
-        share = find_min_share(request, left, edges)
+        share = find_min_share(request, remaining, edges)
         if share is None and request.latest is not None:
-            share = find_min_share(request._replace(deadline=request.latest), left, edges)
+            share = find_min_share(request._replace(deadline=request.latest), remaining, edges)
         if share is None:
             late.append(request.job)
         else:
             shares[request.job] = share
-            left -= share.by_slot
-    return Plan(edges, left, shares, tuple(late))
+            remaining -= share.by_slot
+    return Plan(edges, remaining, shares, tuple(late))

@@ -46,8 +46,8 @@ class Pace:
 
     def blend(self, seconds: float, lives: float) -> Pace:
         """Return the pace with further steps; means are of logarithms."""
-        kept = 0.5**lives
-        mean = exp(kept * log(self.seconds) + (1.0 - kept) * log(seconds))
+        weight = 0.5**lives
+        mean = exp(weight * log(self.seconds) + (1.0 - weight) * log(seconds))
         return Pace(mean, self.half_lives + lives)
 
 
@@ -161,33 +161,33 @@ class RunMeasurement:
 
     def with_sample(self, job: Job, now: float, capacity: float) -> RunMeasurement:
         """Return the measurement with a sample of the job, on a worker with this capacity."""
-        seen = replace(
+        updated = replace(
             self.with_cores(job.limit, now, capacity),
             last_seen=now,
             teardown=self._measure_teardown(job, now),
         )
-        if job.state is not JobState.RUNNING or seen.cores <= 0:
-            return replace(seen, cores=0.0)
-        cores = seen.cores
+        if job.state is not JobState.RUNNING or updated.cores <= 0:
+            return replace(updated, cores=0.0)
+        cores = updated.cores
         if job.steps is None or job.step_seconds is None:
-            return seen
-        seen = replace(seen, steps_done=job.steps, steps=job.total_steps or seen.steps)
+            return updated
+        updated = replace(updated, steps_done=job.steps, steps=job.total_steps or updated.steps)
         if self.steps_done is None and not self.from_start:
-            return seen
+            return updated
         if self.steps_done is None and job.started is not None:
-            seen = replace(seen, startup=max(now - job.started - job.steps * job.step_seconds, 0.0))
+            updated = replace(updated, startup=max(now - job.started - job.steps * job.step_seconds, 0.0))
         steps = job.steps - (self.steps_done or 0)
-        if steps <= 0 or now - seen.cores_since < SETTLE_SECONDS:
-            return seen
+        if steps <= 0 or now - updated.cores_since < SETTLE_SECONDS:
+            return updated
         lives = max(steps / HALF_LIFE_STEPS, steps * job.step_seconds / HALF_LIFE_SECONDS)
         pace = self.paces.get(cores)
         paced = Pace(job.step_seconds, lives) if pace is None else pace.blend(job.step_seconds, lives)
-        seen = replace(seen, paces={**self.paces, cores: paced})
+        updated = replace(updated, paces={**self.paces, cores: paced})
         expected = predict_speed(self.profile)
         if expected is None:
-            return seen
+            return updated
         predicted = self.predicted + steps * expected.seconds(cores)
-        return replace(seen, predicted=predicted, observed=self.observed + steps * job.step_seconds)
+        return replace(updated, predicted=predicted, observed=self.observed + steps * job.step_seconds)
 
     def _measure_teardown(self, job: Job, now: float) -> float | None:
         """Return the core-seconds since the last step, which ended between two samples."""
@@ -212,10 +212,13 @@ class RunMeasurements:
         """Follow a job with this profile, from its start or from now on."""
         self._measurements[job] = RunMeasurement(profile, whole)
 
-    def add_observation(self, seen: Observation) -> None:
+    def add_observation(self, observation: Observation) -> None:
         """Add the present state of all jobs, and the final state of ended ones."""
-        self._time, self._cores = seen.time, max((each.capacity for each in seen.workers), default=0.0)
-        for job in (*seen.jobs, *seen.ended):
+        self._time, self._cores = (
+            observation.time,
+            max((each.capacity for each in observation.workers), default=0.0),
+        )
+        for job in (*observation.jobs, *observation.ended):
             if job.id in self._measurements:
                 last = replace(job, state=JobState.RUNNING) if job.state.ended else job
                 self._measurements[job.id] = self._measurements[job.id].with_sample(
@@ -224,17 +227,17 @@ class RunMeasurements:
 
     def add_actions(self, actions: Sequence[Action], failures: Sequence[Failure]) -> dict[str, float | None]:
         """Add the core changes that did not fail; returns them by job, None for all cores."""
-        wrong, given = {failure.action for failure in failures}, {}
+        wrong, limits = {failure.action for failure in failures}, {}
         for action in actions:
             if (
                 isinstance(action, Start | SetLimit)
                 and action not in wrong
                 and action.job in self._measurements
             ):
-                given[action.job] = action.limit
-        for job, cores in given.items():
+                limits[action.job] = action.limit
+        for job, cores in limits.items():
             self._measurements[job] = self._measurements[job].with_cores(cores, self._time, self._cores)
-        return given
+        return limits
 
     def profile(self, job: str) -> Profile | None:
         """Return a job's profile."""

@@ -37,10 +37,10 @@ def estimate_seconds_left(job: Job, cores: float) -> float | None:
     """Return the seconds to a job's end on `cores`, by its profile or measured steps; None if unknown."""
     if job.total_steps is None or job.steps is None:
         return None
-    left, profile = float(job.total_steps - job.steps), job.terms_or_default.profile
+    remaining_steps, profile = float(job.total_steps - job.steps), job.terms_or_default.profile
     if profile is not None:
-        return left * MeasuredTime(profile.points).seconds(cores)
-    return None if job.step_seconds is None else left * job.step_seconds
+        return remaining_steps * MeasuredTime(profile.points).seconds(cores)
+    return None if job.step_seconds is None else remaining_steps * job.step_seconds
 
 
 Floats: TypeAlias = "NDArray[np.float64]"
@@ -170,15 +170,17 @@ class SpeedPrediction:
     def with_steps(self, cores: float, seconds: float, steps: float) -> SpeedPrediction:
         """Return the prediction corrected by `steps` of so many seconds each on `cores`."""
         lives = max(steps / HALF_LIFE_STEPS, steps * seconds / HALF_LIFE_SECONDS)
-        tried = any(abs(at - cores) <= _TOLERANCE for at, _ in self.points)
+        is_measured = any(abs(at - cores) <= _TOLERANCE for at, _ in self.points)
         if not self.profiled:
-            own = {at: each for at, each in self.points if at != cores} | {cores: seconds}
-            return replace(self, points=tuple(own.items())[-_MAX_POINTS:], half_lives=self.half_lives + lives)
-        if self.curve and not tried:
+            measured = {at: each for at, each in self.points if at != cores} | {cores: seconds}
+            return replace(
+                self, points=tuple(measured.items())[-_MAX_POINTS:], half_lives=self.half_lives + lives
+            )
+        if self.curve and not is_measured:
             points = (*self.points, (cores, seconds / self.factor))
             return replace(self, points=points, half_lives=self.half_lives + lives)
         ratio = seconds / (self.seconds(cores) * self.factor)
-        if ratio < 1 and not tried:
+        if ratio < 1 and not is_measured:
             ratio = min(1.0, ratio * INTERPOLATION_ERROR)
         return replace(
             self, factor=self.factor * ratio ** (1.0 - 0.5**lives), half_lives=self.half_lives + lives
@@ -212,5 +214,5 @@ def ratio_spread(ratios: Sequence[float]) -> tuple[float, float] | None:
 
 def ratio_reserve(ratios: Sequence[float]) -> float:
     """Return the reserve for slower steps: the 90th percentile of earlier ratios, at least 1."""
-    known = ratio_spread(ratios)
-    return 1.0 if known is None else max(1.0, known[1])
+    spread = ratio_spread(ratios)
+    return 1.0 if spread is None else max(1.0, spread[1])

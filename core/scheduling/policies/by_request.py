@@ -62,21 +62,21 @@ class RequestState:
 class RequestContext:
     """One decision: the observation, and the cores and memory still free."""
 
-    def __init__(self, state: RequestState, seen: Observation) -> None:
-        self.settings, self.seen, self.now = state.settings, seen, seen.time
-        self.capacity = {worker.id: worker.capacity for worker in seen.workers}
+    def __init__(self, state: RequestState, observation: Observation) -> None:
+        self.settings, self.observation, self.now = state.settings, observation, observation.time
+        self.capacity = {worker.id: worker.capacity for worker in observation.workers}
         self.free = dict(self.capacity)
         self.largest_capacity = max(self.capacity.values(), default=0.0)
         self.memory = {
             worker.id: inf
             if worker.memory is None
             else self.settings.memory * worker.memory - (worker.memory_used or 0.0)
-            for worker in seen.workers
+            for worker in observation.workers
         }
-        self.wanted: list[tuple[Job, str, float]] = []
-        self.pending_starts, self.reasons = update_pending_starts(state.pending_starts, seen)
+        self.targets: list[tuple[Job, str, float]] = []
+        self.pending_starts, self.reasons = update_pending_starts(state.pending_starts, observation)
         self.jobs: list[Job] = []
-        for job in seen.jobs:
+        for job in observation.jobs:
             self._count_job(job)
 
     def request(self, job: Job) -> float:
@@ -85,8 +85,8 @@ class RequestContext:
 
     def seconds_left(self, job: Job) -> float:
         """Return the seconds to a job's end with its request; infinite if unknown."""
-        found = estimate_seconds_left(job, self.request(job))
-        return inf if found is None else found
+        seconds = estimate_seconds_left(job, self.request(job))
+        return inf if seconds is None else seconds
 
     def fits(self, job: Job, worker: str) -> bool:
         """Return whether a worker has the requested cores and memory."""
@@ -108,7 +108,7 @@ class RequestContext:
         """Run a job with its request."""
         cores = self.request(job)
         self.free[worker] -= cores
-        self.wanted.append((job, worker, cores))
+        self.targets.append((job, worker, cores))
         if job.state is JobState.WAITING:
             self.memory[worker] -= job.terms_or_default.memory or 0.0
             before = self.pending_starts.get(job.id, PendingStart(None, 0.0))
@@ -121,7 +121,7 @@ class RequestContext:
     def pause_job(self, job: Job, rule: str) -> None:
         """Pause a running job; any other stays as it is."""
         if job.state is JobState.RUNNING and job.worker is not None:
-            self.wanted.append((job, job.worker, 0.0))
+            self.targets.append((job, job.worker, 0.0))
             self.reasons.append(Reason(rule, f"{job.id} is paused for others.", job.id, job.worker))
 
     def _count_job(self, job: Job) -> None:
@@ -156,7 +156,7 @@ class Reservation(NamedTuple):
 def reserve_first(context: RequestContext, first: Job) -> Reservation | None:
     """Return the reservation of the first job; None where no end is known."""
     running: dict[str, list[tuple[float, float]]] = {worker: [] for worker in context.free}
-    for job, worker, cores in context.wanted:
+    for job, worker, cores in context.targets:
         running[worker].append((context.now + context.seconds_left(job), cores))
     soonest: Reservation | None = None
     for worker, ends in running.items():
@@ -213,8 +213,8 @@ def _by_deadline(_: RequestContext, job: Job) -> float:
 
 def _by_laxity(context: RequestContext, job: Job) -> float:
     """Return how long a job could pause and still end in time."""
-    left, until = context.seconds_left(job), deadline_of(job)
-    return inf if until == inf else until - context.now - (left if left < inf else 0.0)
+    seconds, until = context.seconds_left(job), deadline_of(job)
+    return inf if until == inf else until - context.now - (seconds if seconds < inf else 0.0)
 
 
 def begin(settings: RequestSettings, seed: int) -> RequestState:  # noqa: ARG001 - nothing is left to chance
@@ -222,11 +222,11 @@ def begin(settings: RequestSettings, seed: int) -> RequestState:  # noqa: ARG001
     return RequestState(settings)
 
 
-def decide(rule: QueueRule, state: RequestState, seen: Observation) -> Decision[RequestState]:
+def decide(rule: QueueRule, state: RequestState, observation: Observation) -> Decision[RequestState]:
     """Run jobs in the order of the rule while cores suffice."""
-    if seen.number <= state.number:
+    if observation.number <= state.number:
         return Decision(state, wake=state.wake)
-    context = RequestContext(state, seen)
+    context = RequestContext(state, observation)
     queue = list(context.jobs)
     if not rule.preempts:  # whoever runs keeps its cores
         for job in queue:
@@ -246,9 +246,9 @@ def decide(rule: QueueRule, state: RequestState, seen: Observation) -> Decision[
         waits.append(context.now + context.settings.interval)
     wake = min(waits, default=None)
     after = replace(
-        state, number=seen.number, pending_starts=context.pending_starts, last_text=text, wake=wake
+        state, number=observation.number, pending_starts=context.pending_starts, last_text=text, wake=wake
     )
-    return Decision(after, plan_changes(context.wanted), tuple(context.reasons), wake=wake)
+    return Decision(after, plan_changes(context.targets), tuple(context.reasons), wake=wake)
 
 
 def _serve_queue(rule: QueueRule, context: RequestContext, queue: list[Job]) -> str:

@@ -40,12 +40,12 @@ def begin(settings: FreeSettings, seed: int) -> FreeState:
     return FreeState(-1, None, placer(settings.placement, seed))
 
 
-def decide(state: FreeState, seen: Observation) -> Decision[FreeState]:
+def decide(state: FreeState, observation: Observation) -> Decision[FreeState]:
     """Start what waits; limit nothing."""
-    if seen.number <= state.number:
+    if observation.number <= state.number:
         return Decision(state, wake=state.wake)
-    placing = place(state.placer, seen)
-    after = FreeState(seen.number, placing.wake, placing.placer)
+    placing = place(state.placer, observation)
+    after = FreeState(observation.number, placing.wake, placing.placer)
     return Decision(after, placing.actions, placing.reasons, wake=placing.wake)
 
 

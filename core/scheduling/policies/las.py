@@ -40,9 +40,9 @@ def weigh(_worker: Worker, jobs: Sequence[Job], _memory: Memory) -> dict[str, Jo
     return weights_by_rank([job.id for job in sorted(jobs, key=lambda job: job.cpu_seconds)])
 
 
-def decide(state: WeighingState, seen: Observation) -> Decision[WeighingState]:
+def decide(state: WeighingState, observation: Observation) -> Decision[WeighingState]:
     """Order every worker by attained service."""
-    return decide_by_weights(state, seen, "Least attained service", weigh)
+    return decide_by_weights(state, observation, "Least attained service", weigh)
 
 
 LAS = SchedulingPolicy(

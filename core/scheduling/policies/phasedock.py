@@ -137,7 +137,7 @@ class View:
     """An observation with its predictions."""
 
     #: The observation.
-    seen: Observation
+    observation: Observation
     #: The state after the observation.
     state: PhaseDockState
     #: The remaining work of each job; None if unknown.
@@ -154,46 +154,50 @@ class View:
 
     def work(self, job: Job) -> float:
         """Return the core-seconds left of a job; the typical size if unknown."""
-        known = self.remaining[job.id]
-        return self.typical if known is None else known.to_end
+        estimate = self.remaining[job.id]
+        return self.typical if estimate is None else estimate.to_end
 
 
-def build_view(state: PhaseDockState, seen: Observation) -> View:
+def build_view(state: PhaseDockState, observation: Observation) -> View:
     """Add an observation: the remaining work of each job, and its progress under fair sharing."""
     histories = {
         job.id: update_history(
-            state.histories.get(job.id) or JobHistory(time=job.started or seen.time), job, seen.time
+            state.histories.get(job.id) or JobHistory(time=job.started or observation.time),
+            job,
+            observation.time,
         )
-        for job in seen.jobs
+        for job in observation.jobs
     }
-    remaining = {job.id: estimate_remaining(job, histories[job.id]) for job in seen.jobs}
+    remaining = {job.id: estimate_remaining(job, histories[job.id]) for job in observation.jobs}
     worth = {name: worth_index(each, state.settings.weights) for name, each in remaining.items() if each}
     totals = dict(state.totals) | {name: each.total for name, each in remaining.items() if each}
-    totals |= {job.id: job.cpu_seconds for job in seen.ended}
+    totals |= {job.id: job.cpu_seconds for job in observation.ended}
     sizes = [each for each in totals.values() if each > 0]
     typical = sum(sizes) / len(sizes) if sizes else 1.0
-    view = View(seen, replace(state, histories=histories, totals=totals), remaining, worth, typical)
+    view = View(observation, replace(state, histories=histories, totals=totals), remaining, worth, typical)
     fair: dict[str, Mapping[str, FairShare]] = {}
-    promised = {job.id: state.promised[job.id] for job in seen.jobs if job.id in state.promised}
-    for worker in seen.workers:
+    promised = {job.id: state.promised[job.id] for job in observation.jobs if job.id in state.promised}
+    for worker in observation.workers:
         on_it = _virtual(view, worker)
         fair[worker.id] = on_it
         needs = {name: view.state.totals.get(name, view.typical) for name in on_it}
         demands = {name: view.demand(name, worker.capacity) for name in on_it}
-        for name, end in estimate_fair_finishes(on_it, needs, demands, worker.capacity, seen.time).items():
-            came = on_it[name].arrived
+        for name, end in estimate_fair_finishes(
+            on_it, needs, demands, worker.capacity, observation.time
+        ).items():
+            arrived = on_it[name].arrived
             if name in histories and not (histories[name].moves and name in promised):
-                promised[name] = came + (1 + state.settings.delta) * (end - came)
-    home = {job.id: job.worker for job in seen.jobs if job.worker is not None}
-    begun = state.busy_since if seen.jobs and state.histories else seen.time
+                promised[name] = arrived + (1 + state.settings.delta) * (end - arrived)
+    home = {job.id: job.worker for job in observation.jobs if job.worker is not None}
+    busy_since = state.busy_since if observation.jobs and state.histories else observation.time
     state = replace(
         view.state,
-        number=seen.number,
-        time=seen.time,
+        number=observation.number,
+        time=observation.time,
         fair_shares=fair,
         promised=promised,
         workers=home,
-        busy_since=begun,
+        busy_since=busy_since,
     )
     return replace(view, state=state)
 
@@ -201,19 +205,21 @@ def build_view(state: PhaseDockState, seen: Observation) -> View:
 def _virtual(view: View, worker: Worker) -> dict[str, FairShare]:
     """Return the virtual worker's jobs as of now: those already on it, and new ones."""
     before = view.state.fair_shares.get(worker.id, {})
-    here = {job.id: job for job in view.seen.jobs if job.worker == worker.id and job.state.placed}
-    elsewhere = {job.id for job in view.seen.jobs if job.worker != worker.id}
+    here = {job.id: job for job in view.observation.jobs if job.worker == worker.id and job.state.placed}
+    elsewhere = {job.id for job in view.observation.jobs if job.worker != worker.id}
     on_it = {name: each for name, each in before.items() if name not in elsewhere}
     # a job of unknown size stays, or it would keep a promise that rests on a guess
     needs = {name: view.state.totals.get(name, inf) for name in on_it}
     demands = {name: view.demand(name, worker.capacity) for name in on_it}
-    after = advance_fair_shares(on_it, needs, demands, worker.capacity, view.seen.time - view.state.time)
-    came = {
+    after = advance_fair_shares(
+        on_it, needs, demands, worker.capacity, view.observation.time - view.state.time
+    )
+    arrivals = {
         name: FairShare(job.arrived, job.cpu_seconds)
         for name, job in here.items()
         if view.state.workers.get(name) != worker.id
     }
-    return after | came
+    return after | arrivals
 
 
 _RANK_FACTOR = 32.0
@@ -242,10 +248,10 @@ class ServingOrder:
 
 def latest_end(view: View, here: Mapping[str, list[Job]]) -> float:
     """Return the earliest end of the fullest worker, stretched by the setting."""
-    now, state = view.seen.time, view.state
+    now, state = view.observation.time, view.state
     loads = [
         sum(each.to_end for job in here[worker.id] if (each := view.remaining[job.id])) / worker.capacity
-        for worker in view.seen.workers
+        for worker in view.observation.workers
     ]
     end = now + max(loads, default=0.0)
     return end + state.settings.stretch * (end - state.busy_since)
@@ -253,7 +259,7 @@ def latest_end(view: View, here: Mapping[str, list[Job]]) -> float:
 
 def order_jobs(view: View, worker: Worker, jobs: Sequence[Job], last: float) -> ServingOrder:
     """Order the jobs of a worker."""
-    settings, now = view.state.settings, view.seen.time
+    settings, now = view.state.settings, view.observation.time
     sure = {job.id: each for job in jobs if (each := view.remaining[job.id]) is not None}
     caps = {name: view.demand(name, worker.capacity) for name in sure}
     ends = {name: each.to_end for name, each in sure.items()}
@@ -265,12 +271,12 @@ def order_jobs(view: View, worker: Worker, jobs: Sequence[Job], last: float) -> 
         (name for name, end in soonest.items() if end >= last - settings.interval),
         key=lambda name: (-soonest[name], name),
     )
-    rest = sorted(
+    by_worth = sorted(
         (name for name in soonest if name not in long),
         key=lambda name: (-view.worth[name], name),
     )
     new = [job.id for job in jobs if job.id not in sure and job.total_steps]
-    groups = {"new": new, "promise": urgent, "long": long, "gain": rest}
+    groups = {"new": new, "promise": urgent, "long": long, "gain": by_worth}
     return ServingOrder(
         names=tuple(name for names in groups.values() for name in names),
         why={name: why for why, names in groups.items() for name in names},
@@ -287,18 +293,18 @@ def share_worker(
     actions: list[Action] = []
     reasons: list[Reason] = []
     for job in jobs:
-        done = _steer(job, weights.get(job.id), view.state.settings.pause)
-        if done:
-            actions += done
+        changes = _steer(job, weights.get(job.id), view.state.settings.pause)
+        if changes:
+            actions += changes
             reasons.append(_order_reason(view, worker, job, order, runs=job.id in weights))
     return actions, reasons
 
 
 def _order_reason(view: View, worker: Worker, job: Job, order: ServingOrder, *, runs: bool) -> Reason:
-    known = view.remaining[job.id]
+    estimate = view.remaining[job.id]
     values = [("place", float(order.names.index(job.id) + 1))] if job.id in order.why else []
-    if known is not None:
-        values += [("index", view.worth[job.id]), ("left", known.to_end)]
+    if estimate is not None:
+        values += [("index", view.worth[job.id]), ("left", estimate.to_end)]
     if order.spare is not None:
         values.append(("spare", order.spare))
     if job.id not in order.why:
@@ -325,10 +331,10 @@ def _steer(job: Job, weight: float | None, pause: bool) -> list[Action]:
     """Return the actions that bring a job to its weight, or pause it."""
     if weight is None and pause:
         return [Pause(job.id)] if job.state is JobState.RUNNING else []
-    wanted = _MIN_WEIGHT if weight is None else weight
+    target = _MIN_WEIGHT if weight is None else weight
     actions: list[Action] = [Resume(job.id)] if job.state is JobState.PAUSED else []
-    if job.weight != wanted or job.limit is not None:
-        actions.append(SetLimit(job.id, None, wanted))
+    if job.weight != target or job.limit is not None:
+        actions.append(SetLimit(job.id, None, target))
     return actions
 
 
@@ -338,13 +344,15 @@ _MAX_MOVES, _MIN_GAIN_RATIO = 4, 3
 def place_jobs(view: View, here: Mapping[str, list[Job]]) -> list[Action]:
     """Start each waiting job where it delays the sum of completion times least."""
     loads = {name: [view.work(job) for job in jobs] for name, jobs in here.items()}
-    for job in view.seen.jobs:
+    for job in view.observation.jobs:
         if job.state is JobState.MIGRATING and job.worker in loads:
             loads[job.worker].append(view.work(job))
     starts: list[Action] = []
-    for job in view.seen.jobs:
+    for job in view.observation.jobs:
         if job.state is JobState.WAITING:
-            worker = best_worker(view.typical, loads, {each.id: each.capacity for each in view.seen.workers})
+            worker = best_worker(
+                view.typical, loads, {each.id: each.capacity for each in view.observation.workers}
+            )
             loads[worker].append(view.typical)
             starts.append(Start(job.id, worker))
     return starts
@@ -357,18 +365,18 @@ def plan_move(
 
     Both are sums of worth times time over milestones and ends.
     """
-    state, seen = view.state, view.seen
-    in_flight = any(job.state is JobState.MIGRATING for job in seen.jobs)
-    if not state.settings.migrate or busy or in_flight or len(seen.workers) == 1:
+    state, observation = view.state, view.observation
+    in_flight = any(job.state is JobState.MIGRATING for job in observation.jobs)
+    if not state.settings.migrate or busy or in_flight or len(observation.workers) == 1:
         return [], [], state
-    capacities = {each.id: each.capacity for each in seen.workers}
+    capacities = {each.id: each.capacity for each in observation.workers}
     served = {
         name: {job.id: _served_job(view, job, capacities[name]) for job in jobs}
         for name, jobs in here.items()
     }
     movable = {
         job.id
-        for job in seen.jobs
+        for job in observation.jobs
         if job.can_migrate
         and view.remaining[job.id] is not None
         and state.histories[job.id].moves < _MAX_MOVES
@@ -377,8 +385,8 @@ def plan_move(
     cost = state.settings.cost * (1 + sum(state.settings.weights))
     if best is None or best.gain <= _MIN_GAIN_RATIO * cost:
         return [], [], state
-    known = dict(state.histories)
-    known[best.job] = replace(known[best.job], moves=known[best.job].moves + 1)
+    histories = dict(state.histories)
+    histories[best.job] = replace(histories[best.job], moves=histories[best.job].moves + 1)
     why = Reason(
         "move",
         "Moving it saves more than three times its cost.",
@@ -386,14 +394,16 @@ def plan_move(
         best.to,
         (("saved", best.gain), ("cost", cost)),
     )
-    paused = any(job.id == best.job and job.state is JobState.PAUSED for job in seen.jobs)
+    paused = any(job.id == best.job and job.state is JobState.PAUSED for job in observation.jobs)
     wakes: list[Action] = [Resume(best.job)] if paused else []  # it cannot write a checkpoint while paused
-    return [*wakes, Migrate(best.job, best.to)], [why], replace(state, histories=known)
+    return [*wakes, Migrate(best.job, best.to)], [why], replace(state, histories=histories)
 
 
 def _served_job(view: View, job: Job, capacity: float) -> ServedJob:
-    known = view.remaining[job.id]
-    ahead = ((view.typical, 1.0),) if known is None else milestones_of(known, view.state.settings.weights)
+    estimate = view.remaining[job.id]
+    ahead = (
+        ((view.typical, 1.0),) if estimate is None else milestones_of(estimate, view.state.settings.weights)
+    )
     return ServedJob(ahead, view.demand(job.id, capacity))
 
 
@@ -402,51 +412,51 @@ _NEW_JOB_INTERVAL = 1.0
 """Seconds between two decisions while a job is new and its size unknown."""
 
 
-def decide(state: PhaseDockState, seen: Observation) -> Decision[PhaseDockState]:
+def decide(state: PhaseDockState, observation: Observation) -> Decision[PhaseDockState]:
     """Order jobs, place waiting jobs, and migrate at most one."""
-    if seen.number <= state.number:
+    if observation.number <= state.number:
         return Decision(state)
-    view = build_view(state, seen)
-    here: dict[str, list[Job]] = {worker.id: [] for worker in seen.workers}
-    for job in seen.jobs:
+    view = build_view(state, observation)
+    here: dict[str, list[Job]] = {worker.id: [] for worker in observation.workers}
+    for job in observation.jobs:
         if job.worker in here and job.state in (JobState.RUNNING, JobState.PAUSED):
             here[job.worker].append(job)
     starts = place_jobs(view, here)
     moves, reasons, state = plan_move(view, here, busy=bool(starts))
     going = {action.job for action in moves if isinstance(action, Migrate)}
     last, actions = latest_end(view, here), [*starts, *moves]
-    for worker in seen.workers:
+    for worker in observation.workers:
         staying = [job for job in here[worker.id] if job.id not in going]
-        done, why = share_worker(view, worker, staying, order_jobs(view, worker, staying, last))
-        actions += done
+        changes, why = share_worker(view, worker, staying, order_jobs(view, worker, staying, last))
+        actions += changes
         reasons += why
     return Decision(state, tuple(actions), tuple(reasons), _marks(view), _wake(view, here))
 
 
 def _wake(view: View, here: dict[str, list[Job]]) -> float | None:
     """Return the next decision time: soon while a job is new; None without jobs."""
-    if not view.seen.jobs:
+    if not view.observation.jobs:
         return None
     new = any(view.remaining[job.id] is None and job.total_steps for jobs in here.values() for job in jobs)
     interval = view.state.settings.interval
-    return view.seen.time + (min(_NEW_JOB_INTERVAL, interval) if new else interval)
+    return view.observation.time + (min(_NEW_JOB_INTERVAL, interval) if new else interval)
 
 
 def _marks(view: View) -> tuple[Mark, ...]:
     """Return each job's next milestone and worth."""
     marks = []
-    for job in view.seen.jobs:
-        known = view.remaining[job.id]
-        if known is None:
+    for job in view.observation.jobs:
+        estimate = view.remaining[job.id]
+        if estimate is None:
             marks.append(Mark(job.id, "unknown"))
         else:
-            marks.append(Mark(job.id, _next_goal(known), view.worth[job.id]))
+            marks.append(Mark(job.id, _next_goal(estimate), view.worth[job.id]))
     return tuple(marks)
 
 
-def _next_goal(known: RemainingWork) -> str:
+def _next_goal(estimate: RemainingWork) -> str:
     """Return the next milestone that is more likely ahead than reached."""
-    _, chance = known.milestones_ahead()
+    _, chance = estimate.milestones_ahead()
     points = zip(GOALS, chance.sum(axis=0).tolist(), strict=True)
     return next((f"to {goal:.0%}" for goal, ahead in points if ahead >= _MIN_CHANCE), "to the end")
 

@@ -39,11 +39,11 @@ class ResizesSettings:
 
     def __post_init__(self) -> None:
         try:
-            most = max(self.sequence)
-            least = min(self.sequence)
+            highest = max(self.sequence)
+            lowest = min(self.sequence)
         except ValueError:
-            most = least = 0.0
-        if not 0.01 <= least <= most <= 4096:
+            highest = lowest = 0.0
+        if not 0.01 <= lowest <= highest <= 4096:
             raise InputError(
                 f"Cores (cores) cannot be “{self.cores}”.",
                 "Give numbers from 0.01 to 4096, such as 2 1 0.5 2.",
@@ -76,32 +76,34 @@ def begin(settings: ResizesSettings, _seed: int) -> ResizesState:
     return ResizesState(settings)
 
 
-def decide(state: ResizesState, seen: Observation) -> Decision[ResizesState]:
+def decide(state: ResizesState, observation: Observation) -> Decision[ResizesState]:
     """Give the job being measured the cores of its stage; the next job starts when it has ended."""
-    if seen.number <= state.number:
+    if observation.number <= state.number:
         return Decision(state)
-    state = replace(state, number=seen.number)
-    job = next((job for job in seen.jobs if job.id == state.job), None)
+    state = replace(state, number=observation.number)
+    job = next((job for job in observation.jobs if job.id == state.job), None)
     if job is None or job.state is JobState.WAITING:
-        job = job or next(iter(seen.jobs), None)
-        state = replace(state, job=job.id if job else "", turn_began=seen.time, stages_done=0)
+        job = job or next(iter(observation.jobs), None)
+        state = replace(state, job=job.id if job else "", turn_began=observation.time, stages_done=0)
     if job is None:
         return Decision(state)
     settings, numbers = state.settings, state.settings.sequence
-    due = min(int((seen.time - state.turn_began) / settings.every + 1e-9) + 1, len(numbers))
+    due = min(int((observation.time - state.turn_began) / settings.every + 1e-9) + 1, len(numbers))
     change = state.turn_began + due * settings.every
-    wake = min(change, seen.time + settings.every / _LOOKS_PER_STAGE) if due < len(numbers) else None
+    wake = min(change, observation.time + settings.every / _LOOKS_PER_STAGE) if due < len(numbers) else None
     if due == state.stages_done or job.state not in (JobState.WAITING, JobState.RUNNING):
         return Decision(state, wake=wake)
-    action, cores = _change_cores(job, numbers[due - 1], seen)
+    action, cores = _change_cores(job, numbers[due - 1], observation)
     text = f"{job.id} has {format_cores(cores)}, number {due} of {len(numbers)}."
     reason = Reason("resizes", text, job.id, job.worker, (("cores", cores),))
     return Decision(replace(state, stages_done=due), (action,), (reason,), wake=wake)
 
 
-def _change_cores(job: Job, cores: float, seen: Observation) -> tuple[Action, float]:
+def _change_cores(job: Job, cores: float, observation: Observation) -> tuple[Action, float]:
     """Return a start or a change of cores, at most those of the worker."""
-    place = next((worker for worker in seen.workers if worker.id == job.worker), seen.workers[0])
+    place = next(
+        (worker for worker in observation.workers if worker.id == job.worker), observation.workers[0]
+    )
     cores = min(cores, place.capacity)
     waits = job.state is JobState.WAITING
     return (Start(job.id, place.id, cores) if waits else SetLimit(job.id, cores, job.weight)), cores

@@ -103,7 +103,7 @@ def begin(settings: SlaqSettings, seed: int) -> WeighingState:
     return WeighingState(settings, placer(settings.placement, seed))
 
 
-def decide(state: WeighingState, seen: Observation) -> Decision[WeighingState]:
+def decide(state: WeighingState, observation: Observation) -> Decision[WeighingState]:
     """Divide every worker by marginal gains."""
     settings: SlaqSettings = state.settings
 
@@ -116,7 +116,7 @@ def decide(state: WeighingState, seen: Observation) -> Decision[WeighingState]:
             for name, each in gains.items()
         }
 
-    return decide_by_weights(state, seen, "Greedy marginal loss reduction", weigh, learn_gains)
+    return decide_by_weights(state, observation, "Greedy marginal loss reduction", weigh, learn_gains)
 
 
 SLAQ = SchedulingPolicy(

@@ -45,9 +45,9 @@ def weigh(_worker: Worker, jobs: Sequence[Job], _memory: Memory) -> dict[str, Jo
     return weights_by_rank([job.id for job in sorted(jobs, key=_work_left)])
 
 
-def decide(state: WeighingState, seen: Observation) -> Decision[WeighingState]:
+def decide(state: WeighingState, observation: Observation) -> Decision[WeighingState]:
     """Order every worker by the work that is left."""
-    return decide_by_weights(state, seen, "Shortest remaining work", weigh)
+    return decide_by_weights(state, observation, "Shortest remaining work", weigh)
 
 
 SRPT = SchedulingPolicy(

@@ -43,26 +43,26 @@ def test_no_change_is_lost_where_many_change_at_once(demo):
         thread.start()
     for thread in threads:
         thread.join()
-    assert demo.host().look().replay.jobs[0].weight == 101
+    assert demo.host().advance().replay.jobs[0].weight == 101
 
 
 def test_a_change_that_fails_changes_nothing(demo):
-    before = demo.world().look()
+    before = demo.world().advance()
     with pytest.raises(ZeroDivisionError):
         demo.world().change(lambda now: now.replay.changed(0, weight=1 / 0))
-    assert demo.world().look() == before
+    assert demo.world().advance() == before
 
 
 def test_a_host_that_nobody_looked_at_stood_still(demo):
     host = demo.host()
-    before = host.look().replay
+    before = host.advance().replay
     demo.clock.sleep(MAX_AWAKE + 5.0)
-    later = host.look().replay
+    later = host.advance().replay
     assert (later.at, later.jobs) == (before.at, before.jobs)
     demo.clock.sleep(-3600.0)
-    assert host.look().replay.at == before.at
+    assert host.advance().replay.at == before.at
     demo.clock.sleep(2.0)
-    assert host.look().replay.at == pytest.approx(before.at + 2.0)
+    assert host.advance().replay.at == pytest.approx(before.at + 2.0)
 
 
 def test_a_new_replay_has_containers_of_its_own(demo):
@@ -82,7 +82,7 @@ def test_a_container_of_another_replay_is_never_taken_for_one_of_this(demo):
     readings = host.readings(old)
     demo.clock.sleep(5.0)
     (demo.folder / "world.json").unlink()
-    host.look()
+    host.advance()
     demo.clock.sleep(5.0)
     assert job_of(host, "one").number == old.number
     assert (host.counters([old]), host.job(old), host.ending(old), readings.news()) == ({}, None, None, [])
@@ -93,14 +93,14 @@ def test_a_container_of_another_replay_is_never_taken_for_one_of_this(demo):
 @pytest.mark.parametrize("text", ["", "[]", '{"version": 9}', '{"version": 1, "replay": {"due": 3}}'])
 def test_a_file_that_is_none_of_ours_is_begun_anew(demo, text):
     (demo.folder / "world.json").write_text(text)
-    assert demo.host().look().replay.at == 0.0
+    assert demo.host().advance().replay.at == 0.0
 
 
 def test_a_replay_of_other_recordings_is_begun_anew(demo):
     old = demo.host().containers()
     demo.clock.sleep(20.0)
     demo.plan = plan_of(flat("one", steps=3), flat("two", 60.0))
-    assert demo.host().look().replay.at == 0.0
+    assert demo.host().advance().replay.at == 0.0
     assert not {each.id for each in old} & {each.id for each in demo.host().containers()}
 
 
@@ -139,7 +139,7 @@ def test_losses_come_once_and_when_they_were_printed(demo):
     readings = host.readings(one)
     assert readings.news() == []
     demo.clock.sleep(5.0)
-    host.look()
+    host.advance()
     news = readings.news()
     assert [value for _, value in news] == [2.0, 1.0, pytest.approx(2 / 3), 0.5]
     assert [at - 1e9 for at, _ in news] == pytest.approx([1.5, 3.0, 4.5, 6.0])
@@ -155,7 +155,7 @@ def test_a_limit_makes_the_loss_fall_later(demo):
     one, two = job_of(host, "one"), job_of(host, "two")
     host.set_limits(one.id, one.limits.with_cores(0.1))
     demo.clock.sleep(20.5)
-    host.look()
+    host.advance()
     slow, quick = host.readings(one).news(), host.readings(two).news()
     assert (len(slow), len(quick)) == (2, 7)
 
@@ -178,11 +178,11 @@ def test_limits_are_kept_before_they_are_changed_and_restored_exactly(tmp_path):
     one = job_of(host, "one")
     before = one.limits
     host.set_limits(one.id, before.with_cores(0.3).with_memory(200_000_000).with_weight(2.0))
-    kept = demo.keeper.kept(KEY, one.id)
+    kept = demo.keeper.saved_limits(KEY, one.id)
     assert host.read_limits(kept) == before
     assert host.restore(one.id)
     assert host.inspect(one.id).limits == before
-    assert demo.keeper.kept(KEY, one.id) is None
+    assert demo.keeper.saved_limits(KEY, one.id) is None
     assert not host.restore(one.id)
 
 

@@ -88,11 +88,11 @@ def test_what_was_there_before_comes_back_exactly(host, sleeper, created):
     assert changed[: len(CPU_FILES[version])] != before[: len(CPU_FILES[version])]
     assert changed[len(CPU_FILES[version])] == str(96 * MIB)
     host.set_limits(container, host.inspect(container).limits.with_cores(host.info().cores))
-    assert host.keeper.kept(host.key(), container) == limits.to_dict()
+    assert host.keeper.saved_limits(host.key(), container) == limits.to_dict()
     assert host.restore(container)
     assert kernel(host, container, *files) == before
     assert host.inspect(container).limits.agrees(limits, host.info().cores)
-    assert host.keeper.kept(host.key(), container) is None
+    assert host.keeper.saved_limits(host.key(), container) is None
     assert not host.restore(container)
 
 
@@ -129,7 +129,7 @@ def test_what_is_kept_of_a_container_that_is_gone_is_forgotten(host, sleeper, do
     docker_client.containers.get(container).remove(force=True)
     with pytest.raises(ContainerGone):
         host.restore(container)
-    assert host.keeper.kept(host.key(), container) is None
+    assert host.keeper.saved_limits(host.key(), container) is None
 
 
 def test_an_impossible_limit_is_refused_and_nothing_changes(host, sleeper):

@@ -51,9 +51,9 @@ def test_the_first_one_counts(saved_limits):
     keeper = saved_limits.keeper("t1")
     keeper.keep(LOCAL, A, BEFORE)
     keeper.keep(LOCAL, A, LATER)
-    assert keeper.kept(LOCAL, A) == BEFORE
+    assert keeper.saved_limits(LOCAL, A) == BEFORE
     keeper.forget(LOCAL, A)
-    assert keeper.kept(LOCAL, A) is None
+    assert keeper.saved_limits(LOCAL, A) is None
 
 
 def test_it_is_there_for_another_process_once_keep_returns(workspace, saved_limits):
@@ -69,10 +69,10 @@ def test_owners_and_engines_have_saved_limits_of_their_own(saved_limits):
     saved_limits.keeper(BY_HAND).keep(LOCAL, A, BEFORE)
     saved_limits.keeper("t1").keep(LOCAL, A, LATER)
     saved_limits.keeper("t1").keep(BOX, A, LATER)
-    assert saved_limits.keeper(BY_HAND).kept(LOCAL, A) == BEFORE
-    assert saved_limits.keeper("t1").kept(LOCAL, A) == LATER
+    assert saved_limits.keeper(BY_HAND).saved_limits(LOCAL, A) == BEFORE
+    assert saved_limits.keeper("t1").saved_limits(LOCAL, A) == LATER
     saved_limits.keeper("t1").forget(LOCAL, A)
-    assert saved_limits.held(LOCAL) == {A}
+    assert saved_limits.saved_containers(LOCAL) == {A}
     assert [saved.engine for saved in saved_limits.all(BOX)] == [BOX]
 
 
@@ -117,13 +117,16 @@ def test_a_record_belongs_to_the_engine_and_not_to_its_name(saved_limits):
     saved_limits.keeper("t1").keep(LOCAL, A, BEFORE)
     renamed, taken = EngineKey("other", LOCAL.id), EngineKey("local", "ID:ANOTHER")
     saved_limits.keeper("t1").keep(renamed, A, LATER)
-    assert saved_limits.keeper("t1").kept(renamed, A) == BEFORE
-    assert (saved_limits.held(renamed), [saved.engine for saved in saved_limits.all(renamed)]) == (
+    assert saved_limits.keeper("t1").saved_limits(renamed, A) == BEFORE
+    assert (
+        saved_limits.saved_containers(renamed),
+        [saved.engine for saved in saved_limits.all(renamed)],
+    ) == (
         {A},
         [LOCAL],
     )
-    assert saved_limits.keeper("t1").kept(taken, A) is None
-    assert (saved_limits.held(taken), saved_limits.all(taken)) == (frozenset(), ())
+    assert saved_limits.keeper("t1").saved_limits(taken, A) is None
+    assert (saved_limits.saved_containers(taken), saved_limits.all(taken)) == (frozenset(), ())
     saved_limits.keeper("t1").forget(taken, A)
     saved_limits.keeper("t1").keep(
         taken, A, LATER
@@ -153,10 +156,14 @@ def test_a_record_of_an_earlier_version_counts_wherever_its_container_is(workspa
     assert (old.engine, saved_limits.all(LOCAL)) == (EngineKey("old"), ())
     keeper = saved_limits.keeper(BY_HAND)
     keeper.keep(LOCAL, A, LATER)
-    assert (keeper.kept(LOCAL, A), saved_limits.held(LOCAL), len(saved_limits.all())) == (BEFORE, {A}, 1)
+    assert (keeper.saved_limits(LOCAL, A), saved_limits.saved_containers(LOCAL), len(saved_limits.all())) == (
+        BEFORE,
+        {A},
+        1,
+    )
     tied = saved_limits.tie(old, LOCAL)
     assert saved_limits.all(LOCAL) == (tied,)
-    assert (saved_limits.held(BOX), keeper.kept(BOX, A)) == (frozenset(), None)
+    assert (saved_limits.saved_containers(BOX), keeper.saved_limits(BOX, A)) == (frozenset(), None)
     keeper.forget(LOCAL, A)
     assert saved_limits.all() == ()
 
@@ -201,7 +208,7 @@ class FakeHost:
         pass
 
     def restore(self, container):
-        self.there[container] = self.keeper.kept(self.key(), container)
+        self.there[container] = self.keeper.saved_limits(self.key(), container)
         self.keeper.forget(self.key(), container)
         self.engines.touched.append((self.id, container))
 

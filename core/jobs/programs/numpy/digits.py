@@ -56,10 +56,10 @@ class DigitProgram(NumpyProgram):
 
     def step(self) -> float:
         """Train on the next twentieth of the images."""
-        left, losses = max(1, self.example_count() // STEPS_PER_EPOCH), []
-        while left > 0:
-            chosen = self.order.take(min(left, self.batch))
-            left -= len(chosen)
+        remaining, losses = max(1, self.example_count() // STEPS_PER_EPOCH), []
+        while remaining > 0:
+            chosen = self.order.take(min(remaining, self.batch))
+            remaining -= len(chosen)
             outputs = forward(self.parameters, self._x[chosen])
             loss, error = self.loss(outputs[-1], self._x[chosen], self._labels[chosen])
             self.move(backward(self.parameters, outputs, error))

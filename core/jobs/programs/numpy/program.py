@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 def dense_layers(widths: tuple[int, ...], rng: np.random.Generator) -> dict[str, Array]:
     """Draw weights W1, b1, W2, … of layers between `widths` units (He et al. 2015, equation 10)."""
-    found: dict[str, Array] = {}
+    parameters: dict[str, Array] = {}
     for number, (before, after) in enumerate(pairwise(widths), start=1):
         scale = np.float32(np.sqrt(2 / before))
-        found[f"W{number}"] = rng.standard_normal((before, after), dtype=np.float32) * scale
-        found[f"b{number}"] = np.zeros(after, np.float32)
-    return found
+        parameters[f"W{number}"] = rng.standard_normal((before, after), dtype=np.float32) * scale
+        parameters[f"b{number}"] = np.zeros(after, np.float32)
+    return parameters
 
 
 def forward(parameters: dict[str, Array], x: Array) -> list[Array]:

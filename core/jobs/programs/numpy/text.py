@@ -85,8 +85,8 @@ class Elman(NumpyProgram):
             reading = (self._places + np.arange(LENGTH + 1)[:, None]) % len(self._text)
             text = self._text[reading]
             misread = self.rng.integers(len(ALPHABET), size=text.shape)
-            seen = np.where(self.rng.random(text.shape) < NOISE, misread, text)
-            loss, gradients, self._h = self._learn(seen[:-1], text[1:], self._h)
+            noisy_text = np.where(self.rng.random(text.shape) < NOISE, misread, text)
+            loss, gradients, self._h = self._learn(noisy_text[:-1], text[1:], self._h)
             self._places = (self._places + LENGTH) % len(self._text)
             self.move(gradients)
             losses.append(loss)
@@ -113,17 +113,17 @@ class Elman(NumpyProgram):
         np.put_along_axis(chances, codes[..., None], target - 1, axis=-1)
         return float(-np.log(np.maximum(target, 1e-12)).mean()), chances / np.float32(codes.size)
 
-    def _learn(self, seen: Codes, target: Codes, h: Array) -> tuple[float, dict[str, Array], Array]:
+    def _learn(self, codes: Codes, target: Codes, h: Array) -> tuple[float, dict[str, Array], Array]:
         """Return the loss of guessing (time, lanes) from what is seen, the gradients, and the last units."""
-        p, hidden = self.parameters, self._run(seen, h)
+        p, hidden = self.parameters, self._run(codes, h)
         loss, error = self._cross_entropy(hidden[1:], target)
         gradients = {name: np.zeros_like(value) for name, value in p.items()}
         gradients["V"] = np.tensordot(hidden[1:], error, axes=([0, 1], [0, 1]))
         gradients["c"] = error.sum(axis=(0, 1))
         back = np.zeros_like(h)
-        for time in range(len(seen) - 1, -1, -1):
+        for time in range(len(codes) - 1, -1, -1):
             change = (error[time] @ p["V"].T + back) * (1 - hidden[time + 1] ** 2)
-            np.add.at(gradients["W"], seen[time], change)
+            np.add.at(gradients["W"], codes[time], change)
             gradients["U"] += hidden[time].T @ change
             gradients["b"] += change.sum(axis=0)
             back = change @ p["U"].T

@@ -47,7 +47,7 @@ class Recogniser(TensorFlowDigits):
     """A model that classifies digits."""
 
     @abstractmethod
-    def scores(self, *seen: Any) -> Any:
+    def scores(self, *inputs: Any) -> Any:
         """Return a score for each digit (n, 10), from images (n, 256) and whatever `more` returns."""
 
     def more(self, chosen: Indices | slice, *, held_out: bool) -> tuple[npt.NDArray[Any], ...]:
@@ -59,17 +59,19 @@ class Recogniser(TensorFlowDigits):
         """Return the chosen images and their digits, and more."""
         return self._labels[chosen], self._x[chosen], *self.more(chosen, held_out=False)
 
-    def loss(self, *inputs: Any) -> Any:
+    def loss(self, *batch: Any) -> Any:
         """Return the cross-entropy."""
-        labels, *seen = inputs
-        return _cross_entropy(self.scores(*seen), labels)
+        labels, *inputs = batch
+        return _cross_entropy(self.scores(*inputs), labels)
 
     def evaluate(self) -> dict[str, float]:
         """Return cross-entropy and the share classified correctly."""
         more = self.more(slice(None), held_out=True)
         parts = [slice(start, start + 500) for start in range(0, len(self._test_x), 500)]
-        found = [self.scores(tf.constant(self._test_x[part]), *(one[part] for one in more)) for part in parts]
-        scores = tf.concat(found, axis=0)
+        parts_scores = [
+            self.scores(tf.constant(self._test_x[part]), *(one[part] for one in more)) for part in parts
+        ]
+        scores = tf.concat(parts_scores, axis=0)
         right = np.argmax(scores.numpy(), axis=1) == self._test_labels
         loss = float(_cross_entropy(scores, self._test_labels))
         return {"val_loss": loss, "val_accuracy": float(right.mean())}
@@ -96,9 +98,9 @@ class Classifier(Recogniser):
         dense1 = draw_dense("dense1", 64 * SIDE, 128, self.rng)
         return kernels | biases | dense1 | draw_dense("dense2", 128, 10, self.rng)
 
-    def scores(self, *seen: Any) -> Any:
+    def scores(self, *inputs: Any) -> Any:
         """Return a score for each digit."""
-        v, image = self.variables, tf.reshape(seen[0], [-1, SIDE, SIDE, 1])
+        v, image = self.variables, tf.reshape(inputs[0], [-1, SIDE, SIDE, 1])
         for name in ("conv1", "conv2"):
             image = tf.nn.relu(tf.nn.conv2d(image, v[f"{name}.W"], 1, "SAME") + v[f"{name}.b"])
             image = tf.nn.max_pool2d(image, 2, 2, "VALID")
@@ -154,9 +156,9 @@ class LSTM(Recogniser):
         """Draw the layers."""
         return draw_layer("rows", "lstm", SIDE, UNITS, self.rng) | draw_dense("told", UNITS, 10, self.rng)
 
-    def scores(self, *seen: Any) -> Any:
+    def scores(self, *inputs: Any) -> Any:
         """Return a score for each digit, from the units' outputs after the last row."""
-        read_all = run_layer(self.variables, "rows", "lstm", tf.reshape(seen[0], [-1, SIDE, SIDE]))
+        read_all = run_layer(self.variables, "rows", "lstm", tf.reshape(inputs[0], [-1, SIDE, SIDE]))
         return dense(self.variables, "told", read_all[:, -1])
 
 
@@ -172,9 +174,9 @@ class BidirectionalRNN(Recogniser):
         weights = {name: value for layer in layers for name, value in layer.items()}
         return weights | draw_dense("told", 2 * UNITS, 10, self.rng)
 
-    def scores(self, *seen: Any) -> Any:
+    def scores(self, *inputs: Any) -> Any:
         """Return a score for each digit, from what was read by then in either direction."""
-        output = tf.reshape(seen[0], [-1, SIDE, SIDE])
+        output = tf.reshape(inputs[0], [-1, SIDE, SIDE])
         for layer in "12":
             down = run_layer(self.variables, f"down{layer}", "plain", output)
             up = run_layer(self.variables, f"up{layer}", "plain", output, backwards=True)
@@ -203,7 +205,7 @@ class DynamicRNN(Recogniser):
         """Return the numbers of visible rows."""
         return ((self._test_rows if held_out else self._rows)[chosen].astype(np.int32),)
 
-    def scores(self, *seen: Any) -> Any:
+    def scores(self, *inputs: Any) -> Any:
         """Return a score for each digit, from the units' outputs after its last row."""
-        last = run_layer_until(self.variables, "rows", tf.reshape(seen[0], [-1, SIDE, SIDE]), seen[1])
+        last = run_layer_until(self.variables, "rows", tf.reshape(inputs[0], [-1, SIDE, SIDE]), inputs[1])
         return dense(self.variables, "told", last)

@@ -46,14 +46,14 @@ class RNN(TensorFlowProgram):
     def inputs(self, chosen: Indices) -> tuple[npt.NDArray[Any], ...]:
         """Return what is seen of the chosen stretches, and what comes next."""
         stretches = self._stretches[chosen % len(self._stretches)]
-        seen = stretches[:, :-1]
-        misread = self.rng.integers(LETTERS, size=seen.shape)
-        return np.where(self.rng.random(seen.shape) < NOISE, misread, seen), stretches[:, 1:]
+        codes = stretches[:, :-1]
+        misread = self.rng.integers(LETTERS, size=codes.shape)
+        return np.where(self.rng.random(codes.shape) < NOISE, misread, codes), stretches[:, 1:]
 
     def loss(self, *inputs: Any) -> Any:
         """Return the cross-entropy of the next characters."""
-        seen, target = inputs
-        output = run_layer(self.variables, "reads", "plain", tf.one_hot(seen, LETTERS))
+        codes, target = inputs
+        output = run_layer(self.variables, "reads", "plain", tf.one_hot(codes, LETTERS))
         scores = dense(self.variables, "told", output)
         return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=target, logits=scores))
 
@@ -74,20 +74,20 @@ class Forecast(TensorFlowProgram):
     def prepare(self, tick: Callable[[], None]) -> str:
         """Make the series."""
         count = self.example_count()
-        self._seen, self._ahead = generate_waves(count, self.seed)
+        self._past, self._future = generate_waves(count, self.seed)
         self._test = generate_waves(max(50, count // 5), self.seed, held_out=True)
         tick()
         return f"{count} series of {INPUT_LENGTH + HORIZON} values"
 
     def inputs(self, chosen: Indices) -> tuple[npt.NDArray[Any], ...]:
         """Return the chosen series and their continuations."""
-        return self._seen[chosen], self._ahead[chosen]
+        return self._past[chosen], self._future[chosen]
 
     def loss(self, *inputs: Any) -> Any:
         """Return the mean squared error."""
-        seen, ahead = inputs
-        output = run_layer(self.variables, "reads", "gru", seen)
-        return tf.reduce_mean(tf.square(dense(self.variables, "told", output[:, -1]) - ahead))
+        past, future = inputs
+        output = run_layer(self.variables, "reads", "gru", past)
+        return tf.reduce_mean(tf.square(dense(self.variables, "told", output[:, -1]) - future))
 
     def evaluate(self) -> dict[str, float]:
         """Return the mean squared error of other series."""

@@ -48,17 +48,17 @@ class TorchText(TorchProgram):
     def loss(self, chosen: Indices) -> Any:
         """Return the cross-entropy of the next characters."""
         stretches = self._stretches[chosen % len(self._stretches)]
-        seen = stretches[:, :-1]
-        misread = torch.randint(len(ALPHABET), seen.shape)
-        seen = torch.where(torch.rand(seen.shape) < NOISE, misread, seen)
-        return self._cross_entropy(seen, stretches[:, 1:])
+        codes = stretches[:, :-1]
+        misread = torch.randint(len(ALPHABET), codes.shape)
+        codes = torch.where(torch.rand(codes.shape) < NOISE, misread, codes)
+        return self._cross_entropy(codes, stretches[:, 1:])
 
     def validation_metrics(self) -> dict[str, float]:
         """Return the cross-entropy of the held-out text."""
         return {"val_loss": float(self._cross_entropy(self._test[:, :-1], self._test[:, 1:]))}
 
-    def _cross_entropy(self, seen: Any, target: Any) -> Any:
-        outputs, _ = self.model["reads"](self.model["letters"](seen))
+    def _cross_entropy(self, codes: Any, target: Any) -> Any:
+        outputs, _ = self.model["reads"](self.model["letters"](codes))
         return functional.cross_entropy(self.model["guesses"](outputs).flatten(0, 1), target.flatten())
 
 
@@ -135,22 +135,25 @@ class LSTMCRF(TorchProgram):
 
     def loss(self, chosen: Indices) -> Any:
         """Return the mean squared distance of a letter's probabilities, 0 to 2."""
-        taken = chosen % len(self._letters)
-        return self._distance(self._probabilities(self._letters[taken]), self._places[taken])
+        rows = chosen % len(self._letters)
+        return self._distance(self._probabilities(self._letters[rows]), self._places[rows])
 
     def validation_metrics(self) -> dict[str, float]:
         """Return the distance, and the share of letters whose most probable label is right."""
-        found = self._probabilities(self._test_letters)
-        right = (found.argmax(dim=2) == self._test_places).float().mean()
-        return {"val_loss": float(self._distance(found, self._test_places)), "val_accuracy": float(right)}
+        probabilities = self._probabilities(self._test_letters)
+        right = (probabilities.argmax(dim=2) == self._test_places).float().mean()
+        return {
+            "val_loss": float(self._distance(probabilities, self._test_places)),
+            "val_accuracy": float(right),
+        }
 
     def _probabilities(self, letters: Any) -> Any:
         outputs, _ = self.model["reads"](self.model["letters"](letters))
         return marginals(self.model["scores"](outputs), self.model["transitions"]["scores"])
 
     @staticmethod
-    def _distance(found: Any, places: Any) -> Any:
-        return (found - functional.one_hot(places, PLACES)).square().sum(dim=2).mean()
+    def _distance(probabilities: Any, places: Any) -> Any:
+        return (probabilities - functional.one_hot(places, PLACES)).square().sum(dim=2).mean()
 
 
 FORECAST_UNITS = 128
@@ -171,7 +174,7 @@ class Forecast(TorchProgram):
     def prepare(self, tick: Callable[[], None]) -> str:
         """Make the series."""
         count = self.example_count()
-        self._seen, self._ahead = map(torch.from_numpy, generate_waves(count, self.seed))
+        self._past, self._future = map(torch.from_numpy, generate_waves(count, self.seed))
         self._test = tuple(
             map(torch.from_numpy, generate_waves(max(50, count // 5), self.seed, held_out=True))
         )
@@ -180,12 +183,12 @@ class Forecast(TorchProgram):
 
     def loss(self, chosen: Indices) -> Any:
         """Return the mean squared error."""
-        return self._error(self._seen[chosen], self._ahead[chosen])
+        return self._error(self._past[chosen], self._future[chosen])
 
     def validation_metrics(self) -> dict[str, float]:
         """Return the mean squared error of other series."""
         return {"val_loss": float(self._error(*self._test))}
 
-    def _error(self, seen: Any, ahead: Any) -> Any:
-        _, last = self.model["reads"](seen)
-        return functional.mse_loss(self.model["told"](last[0]), ahead)
+    def _error(self, past: Any, future: Any) -> Any:
+        _, last = self.model["reads"](past)
+        return functional.mse_loss(self.model["told"](last[0]), future)

@@ -33,14 +33,14 @@ MAX_GAP_PERIODS = 3.0
 
 def begin_advice(adviser: Adviser, use: Use, value: float, period: float) -> tuple[Any, float]:
     """Return the state and the advice at a container's first sample."""
-    inner, given = adviser.begin(use.time)
-    return inner, _advise_next(adviser, inner, given, use, value, period)
+    inner, default_advice = adviser.begin(use.time)
+    return inner, _advise_next(adviser, inner, default_advice, use, value, period)
 
 
 def continue_advice(
     adviser: Adviser,
     inner: Any,
-    given: float,
+    last_advice: float,
     samples: tuple[tuple[Use, float], tuple[Use, float]],
     period: float,
 ) -> tuple[Any, float]:
@@ -49,13 +49,15 @@ def continue_advice(
     passed = use.time - last.time
     seconds = period if passed > MAX_GAP_PERIODS * period else passed
     inner, _ = adviser.advise(inner, Sample(last.time, before, seconds, last.phase, last.code), use.time)
-    return inner, _advise_next(adviser, inner, given, use, value, period)
+    return inner, _advise_next(adviser, inner, last_advice, use, value, period)
 
 
-def _advise_next(adviser: Adviser, inner: Any, given: float, use: Use, value: float, period: float) -> float:
-    seen = Sample(use.time, value, period, use.phase, use.code)
-    _, advised = adviser.advise(inner, seen, use.time + period)
-    return advised if isfinite(advised) else given
+def _advise_next(
+    adviser: Adviser, inner: Any, fallback: float, use: Use, value: float, period: float
+) -> float:
+    sample = Sample(use.time, value, period, use.phase, use.code)
+    _, advised = adviser.advise(inner, sample, use.time + period)
+    return advised if isfinite(advised) else fallback
 
 
 DECIDED, ROLLBACK = "autopilot, cores", "autopilot, rollback step"
@@ -87,8 +89,8 @@ def begin_cpu(
     """Return the state at a container's first sample; parameters as in `step_cpu`."""
     inner, advised = begin_advice(adviser, use, use.cores, clock.period)
     number = cycle_number(use.time + clock.period, use.time, clock.cycle)
-    wanted = min(max(advised, settings.floor), capacity)
-    return CpuState(inner, advised, wanted, use, use.cores, use.time, number)
+    target = min(max(advised, settings.floor), capacity)
+    return CpuState(inner, advised, target, use, use.cores, use.time, number)
 
 
 def step_cpu(
@@ -130,16 +132,16 @@ def step_cpu(
     samples = (state.last, state.used), (use, used)
     inner, advised = continue_advice(adviser, state.inner, state.last_advice, samples, clock.period)
     number = cycle_number(use.time + clock.period, state.first_seen, clock.cycle)
-    wanted, rule, why = state.target, "", ""
-    target = min(max(advised, settings.floor), capacity)
-    if (advised != state.last_advice or number != state.number) and target != wanted:
-        wanted, rule, why = target, DECIDED, "The policy decided anew."
-    held = limited and use.throttled > settings.throttled
-    since = (use.time if state.throttled_since is None else state.throttled_since) if held else None
+    target, rule, why = state.target, "", ""
+    advised_target = min(max(advised, settings.floor), capacity)
+    if (advised != state.last_advice or number != state.number) and advised_target != target:
+        target, rule, why = advised_target, DECIDED, "The policy decided anew."
+    is_throttled = limited and use.throttled > settings.throttled
+    since = (use.time if state.throttled_since is None else state.throttled_since) if is_throttled else None
     if since is not None and use.time - since >= settings.patience:
-        wanted, since, rule = min(max(wanted, state.target * settings.step), capacity), use.time, ROLLBACK
+        target, since, rule = min(max(target, state.target * settings.step), capacity), use.time, ROLLBACK
         why = f"It was held back in {use.throttled:.0%} of its periods."
-    return CpuState(inner, advised, wanted, use, used, state.first_seen, number, since), rule, why
+    return CpuState(inner, advised, target, use, used, state.first_seen, number, since), rule, why
 
 
 def estimate_unlimited_use(cores: float, withheld: float, capacity: float) -> float:

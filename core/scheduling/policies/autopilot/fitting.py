@@ -65,13 +65,13 @@ def fit_to_steer(
         If the model does not fit the traces.
     """
     policy = POLICIES[lesson.policy]
-    found = prepare(traces, lesson.cycle)
-    require_past(found.fleet)
+    provisioning = prepare(traces, lesson.cycle)
+    require_past(provisioning.fleet)
     if model is not None:
         codes = encode(model, traces) if Need.CODES in policy.needs else None
-        found = found.with_phases(predict(model, traces), codes)
-    wanted = (Resource.CPU, Resource.MEMORY) if lesson.memory else (Resource.CPU,)
-    demands = {resource: _require_demand(found, resource) for resource in wanted}
+        provisioning = provisioning.with_phases(predict(model, traces), codes)
+    resources = (Resource.CPU, Resource.MEMORY) if lesson.memory else (Resource.CPU,)
+    demands = {resource: _require_demand(provisioning, resource) for resource in resources}
     fallback = None
     if model is not None:
         rule = _best_reactive(demands[Resource.CPU], lesson)
@@ -80,8 +80,8 @@ def fit_to_steer(
     return replace(_fit_advisers(policy, demands, lesson, progress), fallback=fallback, growth=grown)
 
 
-def _require_demand(found: Provisioning, resource: Resource) -> Demand:
-    demand = found.demands.get(resource)
+def _require_demand(provisioning: Provisioning, resource: Resource) -> Demand:
+    demand = provisioning.demands.get(resource)
     if demand is None or demand.unit is not _UNITS[resource]:
         raise InputError(
             f"The trace set does not say how many {_UNITS[resource].value} were used.",

@@ -49,9 +49,9 @@ def begin_memory(
 ) -> MemoryState:
     """Return the state at a container's first sample under a policy; it keeps its limit."""
     inner, advised = begin_advice(adviser, use, use.memory, clock.period)
-    begun, peaks = (use.time, ()) if before is None else (before.first_seen, before.peaks)
-    number = cycle_number(use.time + clock.period, begun, clock.cycle)
-    return MemoryState(inner, advised, limit, use, begun, number, _update_peaks(peaks, use))
+    first_seen, peaks = (use.time, ()) if before is None else (before.first_seen, before.peaks)
+    number = cycle_number(use.time + clock.period, first_seen, clock.cycle)
+    return MemoryState(inner, advised, limit, use, first_seen, number, _update_peaks(peaks, use))
 
 
 def step_memory(
@@ -84,21 +84,21 @@ def step_memory(
         cycle_number(use.time + clock.period, state.first_seen, clock.cycle),
         _update_peaks(state.peaks, use),
     )
-    target = min(max(advised, safe_limit(peaks, settings)), capacity)
+    needed = min(max(advised, safe_limit(peaks, settings)), capacity)
     age = use.time - state.first_seen
     ahead = 1.0 if age >= PEAK_SECONDS else growth_at(age)
-    least = max(target, safe_limit(peaks, settings, ahead))
-    wanted, smaller, why = state.target, state.smaller_cycles, ""
-    less = least < (inf if wanted is None else wanted)
+    lowest_limit = max(needed, safe_limit(peaks, settings, ahead))
+    target, smaller, why = state.target, state.smaller_cycles, ""
+    less = lowest_limit < (inf if target is None else target)
     if number != state.number:
         smaller = smaller + 1 if less else 0
-    if wanted is not None and use.memory > settings.full * wanted:
-        wanted, smaller, why = min(max(wanted * settings.step, target), capacity), 0, "It was nearly full."
-    elif wanted is not None and target > wanted:
-        wanted, smaller, why = target, 0, "More is needed now."
+    if target is not None and use.memory > settings.full * target:
+        target, smaller, why = min(max(target * settings.step, needed), capacity), 0, "It was nearly full."
+    elif target is not None and needed > target:
+        target, smaller, why = needed, 0, "More is needed now."
     elif smaller >= _MIN_SMALLER_CYCLES and less:
-        wanted, smaller, why = least, 0, "Less has been enough for two cycles."
-    return MemoryState(inner, advised, wanted, use, state.first_seen, number, peaks, smaller), why
+        target, smaller, why = lowest_limit, 0, "Less has been enough for two cycles."
+    return MemoryState(inner, advised, target, use, state.first_seen, number, peaks, smaller), why
 
 
 def safe_limit(
@@ -110,5 +110,5 @@ def safe_limit(
 
 def _update_peaks(peaks: tuple[tuple[float, float], ...], use: Use) -> tuple[tuple[float, float], ...]:
     """Return the peaks of the last ten minutes, with this sample."""
-    kept = [peak for peak in peaks if peak[0] >= use.time - PEAK_SECONDS and peak[1] > use.memory]
-    return (*kept, (use.time, use.memory))
+    recent = [peak for peak in peaks if peak[0] >= use.time - PEAK_SECONDS and peak[1] > use.memory]
+    return (*recent, (use.time, use.memory))

@@ -51,51 +51,53 @@ class WaitingStarts(NamedTuple):
 
 
 def start_waiting(
-    settings: AutopilotSettings, before: Mapping[str, PendingStart], seen: Observation
+    settings: AutopilotSettings, before: Mapping[str, PendingStart], observation: Observation
 ) -> WaitingStarts:
     """Start waiting jobs in order of submission, each where its request is free."""
-    waiting = [job for job in seen.jobs if job.state is JobState.WAITING]
+    waiting = [job for job in observation.jobs if job.state is JobState.WAITING]
     if not waiting:
         return WaitingStarts({}, (), (), None)
-    asked, reasons = update_pending_starts(before, seen)
-    room = _FreeResources(settings, seen)
+    pending, reasons = update_pending_starts(before, observation)
+    room = _FreeResources(settings, observation)
     starts = []
     for job in waiting:
-        tried = asked.get(job.id)
-        if tried is not None and tried.wait_until > seen.time:
-            if tried.worker is not None:  # asked for, and not confirmed yet
-                room.take(job, tried.worker)
+        attempt = pending.get(job.id)
+        if attempt is not None and attempt.wait_until > observation.time:
+            if attempt.worker is not None:  # asked for, and not confirmed yet
+                room.take(job, attempt.worker)
             continue
-        worker = room.place(job, None if tried is None else tried.avoided_worker)
+        worker = room.place(job, None if attempt is None else attempt.avoided_worker)
         if worker is None:
             continue
         cores = room.request(job)
         room.take(job, worker)
-        first = PendingStart(None, 0.0) if tried is None else tried
-        asked[job.id] = first._replace(worker=worker, wait_until=seen.time + START_TIMEOUT)
+        first = PendingStart(None, 0.0) if attempt is None else attempt
+        pending[job.id] = first._replace(worker=worker, wait_until=observation.time + START_TIMEOUT)
         starts.append(Start(job.id, worker, cores, threads=threads_for(cores) if job.can_resize else None))
         text = f"{job.id} starts on {worker} with the {format_cores(cores)} that it asks for."
         reasons.append(Reason("autopilot, start", text, job.id, worker))
     waits = [
-        each.wait_until for each in asked.values() if each.worker is None and each.wait_until > seen.time
+        each.wait_until
+        for each in pending.values()
+        if each.worker is None and each.wait_until > observation.time
     ]
-    return WaitingStarts(asked, tuple(starts), tuple(reasons), min(waits, default=None))
+    return WaitingStarts(pending, tuple(starts), tuple(reasons), min(waits, default=None))
 
 
 class _FreeResources:
     """Cores and bytes of each worker that no limit covers."""
 
-    def __init__(self, settings: AutopilotSettings, seen: Observation) -> None:
+    def __init__(self, settings: AutopilotSettings, observation: Observation) -> None:
         self._unasked = settings.unasked
-        self._free = {worker.id: worker.capacity for worker in seen.workers}
+        self._free = {worker.id: worker.capacity for worker in observation.workers}
         self._largest = max(self._free.values(), default=0.0)
         self._memory = {
             worker.id: inf
             if worker.memory is None
             else settings.filled * worker.memory - (worker.memory_used or 0.0)
-            for worker in seen.workers
+            for worker in observation.workers
         }
-        for job in seen.jobs:
+        for job in observation.jobs:
             if job.worker in self._free:
                 self._free[job.worker] -= self.request(job) if job.limit is None else job.limit
 
@@ -192,18 +194,18 @@ def begin(settings: AutopilotSettings, seed: int) -> AutopilotState:  # noqa: AR
     return AutopilotState(settings)
 
 
-def decide(state: AutopilotState, seen: Observation) -> Decision[AutopilotState]:
+def decide(state: AutopilotState, observation: Observation) -> Decision[AutopilotState]:
     """Give each container what its phase needs, and start waiting jobs on free cores."""
-    if seen.number <= state.number:
+    if observation.number <= state.number:
         return Decision(state, wake=state.wake)
-    starts = start_waiting(state.settings, state.pending_starts, seen)
+    starts = start_waiting(state.settings, state.pending_starts, observation)
     fitted = state.settings.fitted if isinstance(state.settings, ReadySettings) else None
     if fitted is None:
-        after = replace(state, number=seen.number, pending_starts=starts.pending, wake=starts.wake)
+        after = replace(state, number=observation.number, pending_starts=starts.pending, wake=starts.wake)
         return Decision(after, starts.starts, starts.reasons, wake=starts.wake)
-    round_ = _SteeringRound(fitted, state, seen)
+    round_ = _SteeringRound(fitted, state, observation)
     wakes = [round_.wake] + ([] if starts.wake is None else [starts.wake])
-    after = AutopilotState(state.settings, seen.number, round_.containers, starts.pending, min(wakes))
+    after = AutopilotState(state.settings, observation.number, round_.containers, starts.pending, min(wakes))
     reasons = (*round_.reasons, *starts.reasons)
     return Decision(after, (*round_.actions, *starts.starts), reasons, tuple(round_.marks), min(wakes))
 
@@ -211,19 +213,19 @@ def decide(state: AutopilotState, seen: Observation) -> Decision[AutopilotState]
 class _SteeringRound:
     """One decision about the running containers."""
 
-    def __init__(self, fitted: FittedPolicy, state: AutopilotState, seen: Observation) -> None:
+    def __init__(self, fitted: FittedPolicy, state: AutopilotState, observation: Observation) -> None:
         self._fitted, self._settings = fitted, state.settings
-        self._capacity = {each.id: each.capacity for each in seen.workers}
-        self._bytes = {each.id: inf if each.memory is None else each.memory for each in seen.workers}
-        alive = {job.id for job in seen.jobs}
+        self._capacity = {each.id: each.capacity for each in observation.workers}
+        self._bytes = {each.id: inf if each.memory is None else each.memory for each in observation.workers}
+        alive = {job.id for job in observation.jobs}
         self.containers = {name: each for name, each in state.containers.items() if name in alive}
         self.actions: list[Action] = []
         self.reasons: list[Reason] = []
         self.marks: list[Mark] = []
-        self._now = seen.time
-        for failure in seen.failures:
+        self._now = observation.time
+        for failure in observation.failures:
             self._reset_refused(failure.action)
-        for job in seen.jobs:
+        for job in observation.jobs:
             if job.use is not None and job.state is JobState.RUNNING and job.worker in self._capacity:
                 self._steer(job, job.use, job.worker)
 
@@ -267,9 +269,9 @@ class _SteeringRound:
         self.marks.append(Mark(job.id, UNFAMILIAR_MARK if container.is_unfamiliar else phase))
 
     def _steer_new(self, job: Job, use: Use, worker: str) -> SteeredContainer:
-        held = Limits(job.limit, job.memory_limit)
+        initial = Limits(job.limit, job.memory_limit)
         states = self._begin_states(self._fitted, use, worker, job.memory_limit)
-        container = SteeredContainer(*states, held, job.kills, held)
+        container = SteeredContainer(*states, initial, job.kills, initial)
         return self._request_limits(
             job, worker, container, (cpu.DECIDED, "It was seen for the first time."), ""
         )
@@ -301,8 +303,8 @@ class _SteeringRound:
         looked = min(container.labelled_samples + 1, STRANGE_WINDOW)
         strange = container.strange_share + (float(use.strange) - container.strange_share) / looked
         container = replace(container, labelled_samples=looked, strange_share=strange)
-        most = MAX_STRANGE_SHARE * (_FAMILIAR_RATIO if container.is_unfamiliar else 1.0)
-        if looked < _MIN_LABELLED or container.is_unfamiliar == (strange > most):
+        max_share = MAX_STRANGE_SHARE * (_FAMILIAR_RATIO if container.is_unfamiliar else 1.0)
+        if looked < _MIN_LABELLED or container.is_unfamiliar == (strange > max_share):
             return container
         to = self._fitted if container.is_unfamiliar else fallback
         text = (
@@ -312,8 +314,8 @@ class _SteeringRound:
             f"{to.name} steers it from now on."
         )
         self.reasons.append(Reason(UNFAMILIAR_RULE, text, job.id, worker, (("strange", strange),)))
-        wanted = None if container.memory is None else container.memory.target
-        cores, bytes_ = self._begin_states(to, use, worker, wanted, container.memory)
+        memory_target = None if container.memory is None else container.memory.target
+        cores, bytes_ = self._begin_states(to, use, worker, memory_target, container.memory)
         if (
             cores is not None and container.cpu is not None
         ):  # it keeps what it has until the rule knows better
@@ -354,39 +356,41 @@ class _SteeringRound:
         """Ask for what a container is to have, where that is something else than was asked for last."""
         cores, bytes_ = container.requested_limits
         if container.cpu is not None and container.cpu.target != cores:
-            asked = replace(job, limit=cores)  # in watch it has another limit than what was decided
+            requested = replace(job, limit=cores)  # in watch it has another limit than what was decided
             cores = container.cpu.target
-            self.actions += plan_changes([(asked, worker, cores)])
+            self.actions += plan_changes([(requested, worker, cores)])
             phase = -1 if job.use is None else job.use.phase
             where = "" if phase < 0 else f", in {phase_name(phase)},"
             text = f"{job.id}{where} has {format_cores(cores)} from now on. {why[1]}"
             self.reasons.append(Reason(why[0], text.strip(), job.id, worker, (("cores", cores),)))
-        wanted = None if container.memory is None else container.memory.target
-        if wanted is not None and wanted != bytes_:
-            bytes_ = wanted
-            self.actions.append(SetMemory(job.id, wanted))
-            text = f"{job.id} has {format_bytes(wanted)} of memory from now on. {why_bytes}"
+        memory_target = None if container.memory is None else container.memory.target
+        if memory_target is not None and memory_target != bytes_:
+            bytes_ = memory_target
+            self.actions.append(SetMemory(job.id, memory_target))
+            text = f"{job.id} has {format_bytes(memory_target)} of memory from now on. {why_bytes}"
             self.reasons.append(
-                Reason("autopilot, memory", text.strip(), job.id, worker, (("bytes", wanted),))
+                Reason("autopilot, memory", text.strip(), job.id, worker, (("bytes", memory_target),))
             )
         return replace(container, requested_limits=Limits(cores, bytes_))
 
     def _leave_alone(self, job: Job, container: SteeredContainer, worker: str) -> SteeredContainer:
         """Give a container back the limits that it had, and steer it no more: it ran out of memory."""
-        kept = container.initial_limits
+        initial = container.initial_limits
         if not container.is_left_alone:
             text = f"{job.id} ran out of memory. It has the limits back that it had, and is left alone."
             self.reasons.append(Reason(OUT_OF_MEMORY_RULE, text, job.id, worker))
-        if kept.cores not in (job.limit, container.requested_limits.cores):
-            self.actions.append(SetLimit(job.id, kept.cores, job.weight))
-        if kept.memory not in (job.memory_limit, container.requested_limits.memory):
-            self.actions.append(SetMemory(job.id, kept.memory))
-        return replace(container, requested_limits=kept, is_left_alone=True)
+        if initial.cores not in (job.limit, container.requested_limits.cores):
+            self.actions.append(SetLimit(job.id, initial.cores, job.weight))
+        if initial.memory not in (job.memory_limit, container.requested_limits.memory):
+            self.actions.append(SetMemory(job.id, initial.memory))
+        return replace(container, requested_limits=initial, is_left_alone=True)
 
 
-def is_same_limit(limit: float | None, asked: float | None) -> bool:
+def is_same_limit(limit: float | None, requested: float | None) -> bool:
     """Whether a limit is the one that was asked for, as far as engines round."""
-    return limit is not None and asked is not None and abs(limit - asked) <= _LIMIT_TOLERANCE * asked
+    return (
+        limit is not None and requested is not None and abs(limit - requested) <= _LIMIT_TOLERANCE * requested
+    )
 
 
 AUTOPILOT = SchedulingPolicy(

@@ -57,13 +57,13 @@ def measure_growth(demand: Demand) -> Growth:
     pairs = list(zip(fleet.offsets[:-1].tolist(), fleet.offsets[1:].tolist(), strict=True))
     until = max(float(fleet.time[end - 1] - fleet.time[begin]) for begin, end in pairs)
     ages = np.arange(0.0, min(until, PEAK_SECONDS) + fleet.period, fleet.period)
-    most = np.ones(len(ages))
+    growth = np.ones(len(ages))
     for begin, end in pairs:
         peaks = np.maximum(np.maximum.accumulate(demand.values[begin:end]), 1.0)
         at = np.searchsorted(fleet.time[begin:end] - fleet.time[begin], ages, "right") - 1
-        np.maximum(most, peaks[-1] / peaks[at], out=most)
-    changes = np.flatnonzero(np.diff(most, prepend=inf))
-    return Growth(ages[changes], most[changes], until)
+        np.maximum(growth, peaks[-1] / peaks[at], out=growth)
+    changes = np.flatnonzero(np.diff(growth, prepend=inf))
+    return Growth(ages[changes], growth[changes], until)
 
 
 class Clock(NamedTuple):

@@ -59,12 +59,12 @@ class ContainerAccount(NamedTuple):
         return self.short / self.seconds if self.seconds > 0 else 0.0
 
     def after(
-        self, seconds: float, use: Use, wanted: Limits, kept: Limits, *, short: float
+        self, seconds: float, use: Use, target: Limits, unsteered: Limits, *, short: float
     ) -> ContainerAccount:
         """Also with a sample."""
-        cores, memory = kept.cores or 0.0, kept.memory or 0.0
-        mine = cores if wanted.cores is None else wanted.cores
-        bytes_ = memory if wanted.memory is None else wanted.memory
+        cores, memory = unsteered.cores or 0.0, unsteered.memory or 0.0
+        mine = cores if target.cores is None else target.cores
+        bytes_ = memory if target.memory is None else target.memory
         return self._replace(
             seconds=self.seconds + seconds,
             cores=self.cores + mine * seconds,
@@ -104,7 +104,7 @@ class EvidenceBook:
     def __init__(self) -> None:
         self._period = inf
         self._followed: dict[str, _FollowedContainer] = {}
-        self._begun: float | None = None
+        self._started: float | None = None
         self._now = 0.0
         self._alive: frozenset[str] = frozenset()
         self._capacity: dict[str, float] = {}
@@ -133,17 +133,19 @@ class EvidenceBook:
 
     def evidence(self) -> Evidence | None:
         """Return the evidence so far; None without any usage."""
-        if self._begun is None:
+        if self._started is None:
             return None
         accounts = {name: each.account for name, each in self._followed.items()}
-        return sum_evidence(accounts, self._now - self._begun, self._alive)
+        return sum_evidence(accounts, self._now - self._started, self._alive)
 
     def _add_use(self, job: Job, use: Use) -> None:
-        self._begun, self._now = use.time if self._begun is None else self._begun, use.time
+        self._started, self._now = use.time if self._started is None else self._started, use.time
         each = self._followed.get(job.id)
         if each is None:
-            own = Limits(job.limit, job.memory_limit)
-            self._followed[job.id] = _FollowedContainer(own, _unsteered_limits(job, use), own, use, job.kills)
+            initial = Limits(job.limit, job.memory_limit)
+            self._followed[job.id] = _FollowedContainer(
+                initial, _unsteered_limits(job, use), initial, use, job.kills
+            )
             return
         if use.time <= each.last_use.time:
             return
@@ -256,14 +258,14 @@ def sum_evidence(accounts: Mapping[str, ContainerAccount], lasted: float, alive:
     if seconds <= 0:
         return Evidence(lasted)
     now = [each.current for name, each in accounts.items() if name in alive]
-    found = [_container(name, each) for name, each in accounts.items() if each.seconds > 0]
+    evidence = [_container(name, each) for name, each in accounts.items() if each.seconds > 0]
     return Evidence(
         lasted=lasted,
         seconds=seconds,
         freed_cores=sum(each.kept_cores - each.cores for each in every) / lasted,
         freed_bytes=sum(each.kept_bytes - each.bytes for each in every) / lasted,
-        freed_cores_now=sum(kept - cores for cores, kept, _, _ in now),
-        freed_bytes_now=sum(kept - bytes_ for _, _, bytes_, kept in now),
+        freed_cores_now=sum(unsteered - cores for cores, unsteered, _, _ in now),
+        freed_bytes_now=sum(unsteered - bytes_ for _, _, bytes_, unsteered in now),
         kept_cores=sum(each.kept_cores for each in every) / lasted,
         kept_bytes=sum(each.kept_bytes for each in every) / lasted,
         short_share=sum(each.short for each in every) / seconds,
@@ -271,7 +273,9 @@ def sum_evidence(accounts: Mapping[str, ContainerAccount], lasted: float, alive:
         violations=sum(each.violations for each in every),
         held_back_share=sum(each.held_back for each in every) / seconds,
         killed=sum(each.killed for each in every),
-        containers=tuple(sorted(found, key=lambda each: (-each.short_share, -each.freed_cores, each.name))),
+        containers=tuple(
+            sorted(evidence, key=lambda each: (-each.short_share, -each.freed_cores, each.name))
+        ),
     )
 
 

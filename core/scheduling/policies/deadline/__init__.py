@@ -31,11 +31,11 @@ def begin(settings: DeadlineSettings, seed: int) -> DeadlineState:  # noqa: ARG0
     return DeadlineState(settings)
 
 
-def decide(state: DeadlineState, seen: Observation) -> Decision[DeadlineState]:
+def decide(state: DeadlineState, observation: Observation) -> Decision[DeadlineState]:
     """Admit jobs, and give every job its cores."""
-    if seen.number <= state.number:
+    if observation.number <= state.number:
         return Decision(state, wake=state.wake)
-    context = DeadlineContext(state, seen)
+    context = DeadlineContext(state, observation)
     admission = DeadlineAdmission(context, state.costs)
     admission.admit_jobs()
     sharing = Sharing(context, admission)
@@ -48,7 +48,7 @@ def decide(state: DeadlineState, seen: Observation) -> Decision[DeadlineState]:
     wake = min([*(home.next_look for home in context.records.values()), *again], default=inf)
     after = replace(
         state,
-        number=seen.number,
+        number=observation.number,
         estimates=context.estimates,
         records=context.records,
         costs=admission.costs,
@@ -62,7 +62,7 @@ def decide(state: DeadlineState, seen: Observation) -> Decision[DeadlineState]:
     ]
     return Decision(
         after,
-        plan_changes(sharing.wanted, context.refusals),
+        plan_changes(sharing.targets, context.refusals),
         tuple(context.reasons),
         (*others, *sharing.marks),
         wake=after.wake,

@@ -74,9 +74,9 @@ class DeadlineState:
 class DeadlineContext:
     """One decision: the observation and the state, which it updates."""
 
-    def __init__(self, state: DeadlineState, seen: Observation) -> None:
-        self.settings, self.seen, self.now = state.settings, seen, seen.time
-        self.workers = {worker.id: worker for worker in seen.workers}
+    def __init__(self, state: DeadlineState, observation: Observation) -> None:
+        self.settings, self.observation, self.now = state.settings, observation, observation.time
+        self.workers = {worker.id: worker for worker in observation.workers}
         self.estimates, self.records, self.ratios = dict(state.estimates), dict(state.records), state.ratios
         self.jobs: dict[str, Job] = {}
         self.jobs_on: dict[str, tuple[str, ...]] = {}
@@ -85,7 +85,7 @@ class DeadlineContext:
         self.newly_predictable: list[str] = []
         self.refusals: dict[str, str] = {}
         self.reasons: list[Reason] = []
-        for job in seen.ended:
+        for job in observation.ended:
             self.estimates.pop(job.id, None)
         for name in self._changed_since(state.estimates):
             self.mark_changed(name)
@@ -101,14 +101,14 @@ class DeadlineContext:
         new = [name for name in self.waiting if name not in state.estimates]
         # guarantees of an earlier run come before new ones
         self.new_jobs = sorted(new, key=lambda name: not self.jobs[name].terms_or_default.promised)
-        if seen.trigger is Trigger.ARRIVAL and not new:
+        if observation.trigger is Trigger.ARRIVAL and not new:
             self._find_started()
         self._take_failures()
 
     @cached_property
     def largest_capacity(self) -> float:
         """Cores of the largest worker."""
-        return max((worker.capacity for worker in self.seen.workers), default=1.0)
+        return max((worker.capacity for worker in self.observation.workers), default=1.0)
 
     @cached_property
     def grain(self) -> float:
@@ -151,7 +151,7 @@ class DeadlineContext:
     def read_worker(self, worker: str) -> tuple[str, ...]:
         """Return the names of the jobs on a worker, read once."""
         if worker not in self.jobs_on:
-            jobs = lookup.jobs_on(self.seen, worker)
+            jobs = lookup.jobs_on(self.observation, worker)
             for job in jobs:
                 self._update_job(job)
             self.jobs_on[worker] = tuple(job.id for job in jobs)
@@ -188,13 +188,15 @@ class DeadlineContext:
         }
         for name in [name for name in self.records if name not in self.workers]:
             del self.records[name]
-        acted = [job.id for job in self.seen.ended] + [failure.action.job for failure in self.seen.failures]
+        acted = [job.id for job in self.observation.ended] + [
+            failure.action.job for failure in self.observation.failures
+        ]
         changed |= {before[name].worker for name in acted if name in before}
         return [name for name in self.workers if name in changed]
 
     def _read_waiting(self) -> list[str]:
         """Return the waiting jobs."""
-        waiting = lookup.waiting_jobs(self.seen)
+        waiting = lookup.waiting_jobs(self.observation)
         for job in waiting:
             self.jobs[job.id] = job
             if job.id not in self.estimates:
@@ -203,12 +205,12 @@ class DeadlineContext:
 
     def _find_started(self) -> None:
         """Mark workers with jobs that were started by someone else."""
-        for job in self.seen.jobs:
+        for job in self.observation.jobs:
             if job.id not in self.estimates and job.worker in self.workers:
                 self.mark_changed(job.worker)
 
     def _take_failures(self) -> None:
-        for failure in self.seen.failures:
+        for failure in self.observation.failures:
             name = failure.action.job
             if name in self.estimates and isinstance(failure.action, Start | Resume):
                 self.estimates[name] = self.estimates[name].after_failed_start(self.now)

@@ -177,10 +177,10 @@ class DeadlineAdmission:
     def _decline(self, rule: str, text: str, job: str, **values: float) -> None:
         """Explain why a job is not admitted, and refuse it if the settings say so."""
         self.context.explain(rule, text, job, **values)
-        rest = self.context.settings.rest
+        fallback = self.context.settings.rest
         if not self.context.estimates[job].is_waiting:
             return
-        if rest == "refuse" or (rest == "refuse-hopeless" and rule == "out of reach"):
+        if fallback == "refuse" or (fallback == "refuse-hopeless" and rule == "out of reach"):
             self.context.refusals[job] = text
 
     def _try_promise(self, estimate: JobEstimate, worker: str, bound: float) -> bool | None:
@@ -199,10 +199,10 @@ class DeadlineAdmission:
         if estimate.is_waiting:
             self.starting.setdefault(worker, {})[estimate.job] = None
         context.mark_changed(worker)
-        cores, left = share.grains * context.grain, estimate.deadline - context.now
+        cores, remaining = share.grains * context.grain, estimate.deadline - context.now
         enough = f"enough are {format_cores(cores)}"
-        text = f"{estimate.job} is promised to end within {format_duration(left)}; {enough}."
-        context.explain("promise", text, estimate.job, cores=cores, cost=cost * context.grain, left=left)
+        text = f"{estimate.job} is promised to end within {format_duration(remaining)}; {enough}."
+        context.explain("promise", text, estimate.job, cores=cores, cost=cost * context.grain, left=remaining)
         return True
 
     def _candidate_workers(self, estimate: JobEstimate) -> Iterator[str]:
@@ -226,8 +226,8 @@ class DeadlineAdmission:
         if there.memory is None or estimate.memory <= 0:
             return True
         names = {*self.context.read_worker(worker), *self.starting.get(worker, ())} - {estimate.job}
-        said = sum(self.context.estimates[name].memory for name in names)
-        used = max(there.memory_used or 0.0, said)
+        reserved = sum(self.context.estimates[name].memory for name in names)
+        used = max(there.memory_used or 0.0, reserved)
         return bool(used + estimate.memory <= self.context.settings.memory * there.memory)
 
     def _unpromised(self, names: Iterable[str]) -> list[JobEstimate]:
@@ -249,9 +249,9 @@ class DeadlineAdmission:
                 return  # no plan costs less than its work, and all behind it have more
             if waits or context.estimates[each.job].is_promised or not self._is_possible(each):
                 continue
-            made = self._try_promise(each, worker, bound)
-            rejected += made is False
-            costly += made is None
+            is_admitted = self._try_promise(each, worker, bound)
+            rejected += is_admitted is False
+            costly += is_admitted is None
             if rejected >= _MAX_REJECTED or costly >= _MAX_COSTLY:
                 return
 
@@ -261,20 +261,20 @@ class DeadlineAdmission:
 
     def cores_alone(self, estimate: JobEstimate) -> float | None:
         """Return the cores with which a job alone would end in time on the largest worker, or None."""
-        found = self._share_alone(estimate)
-        return None if found is None else found[0].grains * self.context.grain
+        solution = self._share_alone(estimate)
+        return None if solution is None else solution[0].grains * self.context.grain
 
     def _cost_alone(self, estimate: JobEstimate) -> float | None:
         """Return the grain-seconds that a deadline needs on the largest worker, alone; None if impossible."""
-        found = self._share_alone(estimate)
-        return None if found is None else float(found[0].by_slot @ np.diff(found[1]))
+        solution = self._share_alone(estimate)
+        return None if solution is None else float(solution[0].by_slot @ np.diff(solution[1]))
 
     def _share_alone(self, estimate: JobEstimate) -> tuple[PlannedShare, Floats] | None:
         context, request = self.context, self.context.allocation_request(estimate)
         request = request._replace(deadline=request.last_deadline)
         edges = slot_edges(context.now, [request.deadline], context.settings.interval)
-        most = max(context.grains(name) for name in context.workers)
-        share = find_min_share(request, np.full(len(edges) - 1, most), edges)
+        largest = max(context.grains(name) for name in context.workers)
+        share = find_min_share(request, np.full(len(edges) - 1, largest), edges)
         return None if share is None else (share, edges)
 
     def _decline_unreachable(self, estimate: JobEstimate) -> None:

@@ -127,19 +127,26 @@ class JobEstimate:
         (`general`). While no job waits (`ample`) twice that luck is assumed, and it gets the grains that
         suffice as predicted.
         """
-        left = self.deadline - self.startup(now) - now
-        if self.prediction is None or self.steps_left is None or self.is_promised or not 0.0 < left < inf:
+        remaining = self.deadline - self.startup(now) - now
+        if (
+            self.prediction is None
+            or self.steps_left is None
+            or self.is_promised
+            or not 0.0 < remaining < inf
+        ):
             return None
         lucky = (
             min(1.0, (self.prediction.spread or general or (1.0, 1.0))[0])
             ** self.prediction.remaining_doubt()
         )
-        pace = self._steps_needed() / left
-        speed, most = self.rates.speed, self.rates.max_grains
-        least = int(speed.searchsorted(pace * (lucky**_AMPLE_LUCK if ample else lucky)))
-        if least > most:
+        pace = self._steps_needed() / remaining
+        speed, max_grains = self.rates.speed, self.rates.max_grains
+        min_grains = int(speed.searchsorted(pace * (lucky**_AMPLE_LUCK if ample else lucky)))
+        if min_grains > max_grains:
             return None
-        return SpareAllocation(least, min(int(speed.searchsorted(pace)), most) if ample else least)
+        return SpareAllocation(
+            min_grains, min(int(speed.searchsorted(pace)), max_grains) if ample else min_grains
+        )
 
     def _steps_needed(self, reserve: float = 1.0) -> float:
         return _predicted_steps(
@@ -149,8 +156,8 @@ class JobEstimate:
     def reserve(self, general: float) -> float:
         """Return the factor by which it may be slower than predicted; `general` is that of other jobs."""
         prediction = self.prediction or SpeedPrediction(())
-        most = general if prediction.spread is None else max(1.0, prediction.spread[1])
-        return float(most ** prediction.remaining_doubt())
+        factor = general if prediction.spread is None else max(1.0, prediction.spread[1])
+        return float(factor ** prediction.remaining_doubt())
 
     def startup(self, now: float) -> float:
         """Return the seconds until its first step, by earlier runs; 0 after it.
@@ -161,8 +168,8 @@ class JobEstimate:
             return 0.0
         if self.is_waiting:
             return self.prediction.startup + (0.0 if self.requested_grains else max(self.retry_at - now, 0.0))
-        begun = now if self.started is None else self.started
-        return max(self.prediction.startup - (now - begun), 0.0)
+        started = now if self.started is None else self.started
+        return max(self.prediction.startup - (now - started), 0.0)
 
     def estimate_finish(
         self, grains: int, now: float, general: tuple[float, float] | None
@@ -201,12 +208,12 @@ def first_estimate(job: Job, settings: DeadlineSettings, largest: float) -> JobE
         prediction = replace(prediction, spread=None)
     table = _speed_table(job, prediction, settings, largest)
     grain = min(settings.grain, largest)
-    wanted = min(job.request or settings.unasked, 1.0)
+    initial_cores = min(job.request or settings.unasked, 1.0)
     return JobEstimate(
         job.id,
         deadline_of(job),
         table,
-        min(max(round(wanted / grain), table.min_grains), table.max_grains),
+        min(max(round(initial_cores / grain), table.min_grains), table.max_grains),
         prediction,
         terms.memory or 0.0,
         teardown=0.0 if prediction is None else prediction.teardown / grain,
@@ -220,39 +227,39 @@ def update_estimate(
 ) -> JobEstimate:
     """Return the estimate updated by an observation of the job."""
     waits = job.state is JobState.WAITING
-    cores, given = estimate.cores, estimate.cores_since
+    cores, cores_since = estimate.cores, estimate.cores_since
     if not waits and (now_has := _cores_of(job)) != cores:
-        cores, given = now_has, now
+        cores, cores_since = now_has, now
     prediction, table = estimate.prediction, estimate.rates
     steps = float((job.steps or 0) - estimate.steps_done)
     learns = settings.learn or prediction is None or not prediction.profiled
-    if learns and job.step_seconds is not None and cores > 0 < steps and now - given >= SETTLE_SECONDS:
+    if learns and job.step_seconds is not None and cores > 0 < steps and now - cores_since >= SETTLE_SECONDS:
         before = prediction or SpeedPrediction((), profiled=False)
         after = before.with_steps(cores, job.step_seconds, steps)
         if after.points != before.points:
             table = _speed_table(job, after, settings, largest)
         prediction = after
-    progress = _estimate_progress(estimate, job, now - max(estimate.updated_at, given))
-    left = _steps_left(job, progress)
+    progress = _estimate_progress(estimate, job, now - max(estimate.updated_at, cores_since))
+    steps_left = _steps_left(job, progress)
     teardown, ending = estimate.teardown, job.total_steps is not None and (job.steps or 0) >= job.total_steps
     if estimate.is_ending:
         grain = min(settings.grain, largest)
         teardown = max(teardown - min(estimate.cores, 1.0) / grain * (now - estimate.updated_at), 0.0)
-    least = table.min_grains
-    need = _predicted_steps(left, prediction, teardown, table, estimate.initial_grains)
+    min_grains = table.min_grains
+    need = _predicted_steps(steps_left, prediction, teardown, table, estimate.initial_grains)
     return replace(
         estimate,
         rates=table,
         prediction=prediction,
-        steps_left=left,
-        min_work=inf if left is None else float(need * least / table.speed[least]),
+        steps_left=steps_left,
+        min_work=inf if steps_left is None else float(need * min_grains / table.speed[min_grains]),
         teardown=teardown,
         is_ending=ending,
         steps_done=job.steps or 0,
         progress=progress,
         updated_at=now,
         cores=cores,
-        cores_since=given,
+        cores_since=cores_since,
         is_waiting=waits,
         started=job.started,
         requested_grains=estimate.requested_grains if waits else 0,
@@ -261,7 +268,7 @@ def update_estimate(
 
 
 def _predicted_steps(
-    left: float | None,
+    steps_left: float | None,
     prediction: SpeedPrediction | None,
     teardown: float,
     table: Rates,
@@ -269,7 +276,7 @@ def _predicted_steps(
     reserve: float = 1.0,
 ) -> float:
     """Return the predicted steps left, plus as many as its teardown has time for."""
-    steps = max(left or 0.0, 0.0) * (1.0 if prediction is None else prediction.factor) * reserve
+    steps = max(steps_left or 0.0, 0.0) * (1.0 if prediction is None else prediction.factor) * reserve
     if not teardown:
         return steps
     one = min(first, table.max_grains)
@@ -304,12 +311,14 @@ def _speed_table(
     # the allocatable cores, which may be slightly fewer than the worker has
     largest = floor(largest / grain + _ROUNDING) * grain
     request = min(job.request or settings.unasked, largest)
-    most, least = min(terms.max or largest, largest), min(terms.min or grain, largest)
+    max_cores, min_cores = min(terms.max or largest, largest), min(terms.min or grain, largest)
     if not job.can_resize:
-        most = min(most, job.request or float(job.threads or most))
-        least = most if job.request is not None else least
-    most = min(most, request if prediction is None else prediction.max_cores)
+        max_cores = min(max_cores, job.request or float(job.threads or max_cores))
+        min_cores = max_cores if job.request is not None else min_cores
+    max_cores = min(max_cores, request if prediction is None else prediction.max_cores)
     # a request between two multiples of the grain is rounded up
-    most = max(most, ceil(least / grain - _ROUNDING) * grain)
+    max_cores = max(max_cores, ceil(min_cores / grain - _ROUNDING) * grain)
     seconds = (lambda cores: 1.0 / cores) if prediction is None else prediction.seconds
-    return build_rates(seconds, least, most, grain, powers=settings.sizes == "powers", whole=job.can_resize)
+    return build_rates(
+        seconds, min_cores, max_cores, grain, powers=settings.sizes == "powers", whole=job.can_resize
+    )

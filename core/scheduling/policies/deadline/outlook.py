@@ -50,10 +50,10 @@ class Outlook:
     gives_way: tuple[tuple[str, float, float], ...] = ()
 
 
-def predict_outlook(settings: DeadlineSettings, seen: Observation, job: Job) -> Outlook:
+def predict_outlook(settings: DeadlineSettings, observation: Observation, job: Job) -> Outlook:
     """Predict the treatment of a job that is submitted now."""
-    without, _ = _decide_cores(settings, seen, None)
-    with_it, context = _decide_cores(settings, seen, job)
+    without, _ = _decide_cores(settings, observation, None)
+    with_it, context = _decide_cores(settings, observation, job)
     estimate = context.estimates[job.id]
     admission = DeadlineAdmission(context, ())
     has = with_it.get(job.id, 0.0)
@@ -62,7 +62,7 @@ def predict_outlook(settings: DeadlineSettings, seen: Observation, job: Job) -> 
         round((has or cores or 0.0) / context.grain), context.now, context.spread
     )
     texts = [reason.text for reason in context.reasons if reason.job == job.id]
-    placed = [each.id for each in seen.jobs if each.state.placed]
+    placed = [each.id for each in observation.jobs if each.state.placed]
     lost = [(name, without.get(name, 0.0), with_it.get(name, 0.0)) for name in placed]
     return Outlook(
         estimate.is_predictable,
@@ -72,41 +72,41 @@ def predict_outlook(settings: DeadlineSettings, seen: Observation, job: Job) -> 
         has,
         None if ending is None else ending.finish,
         None if ending is None else ending.interval,
-        _earliest_deadline(settings, seen, job) if estimate.is_predictable else None,
+        _earliest_deadline(settings, observation, job) if estimate.is_predictable else None,
         tuple(each for each in lost if each[1] > each[2] + _TOLERANCE),
     )
 
 
 def _decide_cores(
-    settings: DeadlineSettings, seen: Observation, job: Job | None
+    settings: DeadlineSettings, observation: Observation, job: Job | None
 ) -> tuple[dict[str, float], DeadlineContext]:
     """Return the cores of every job, and the context of the decision."""
-    context = _build_context(settings, seen, job)
+    context = _build_context(settings, observation, job)
     admission = DeadlineAdmission(context, ())
     admission.admit_jobs()
     sharing = Sharing(context, admission)
     sharing.share_workers()
-    return {each.id: cores for each, _, cores in sharing.wanted}, context
+    return {each.id: cores for each, _, cores in sharing.targets}, context
 
 
-def _build_context(settings: DeadlineSettings, seen: Observation, job: Job | None) -> DeadlineContext:
+def _build_context(settings: DeadlineSettings, observation: Observation, job: Job | None) -> DeadlineContext:
     """Rebuild the context; waiting jobs without a guarantee count as declined."""
-    largest = max((worker.capacity for worker in seen.workers), default=1.0)
+    largest = max((worker.capacity for worker in observation.workers), default=1.0)
     estimates = {
         each.id: first_estimate(each, settings, largest)
-        for each in seen.jobs
+        for each in observation.jobs
         if each.state is not JobState.WAITING or not each.terms_or_default.promised
     }
-    after = seen if job is None else replace(seen, jobs=(*seen.jobs, job))
+    after = observation if job is None else replace(observation, jobs=(*observation.jobs, job))
     return DeadlineContext(DeadlineState(settings, estimates=estimates), after)
 
 
-def _earliest_deadline(settings: DeadlineSettings, seen: Observation, job: Job) -> float | None:
+def _earliest_deadline(settings: DeadlineSettings, observation: Observation, job: Job) -> float | None:
     """Return the seconds to the earliest deadline that would be guaranteed, within one percent."""
 
     def fits(seconds: float) -> bool:
         timed = replace(job, terms=replace(job.terms_or_default, deadline=seconds))
-        context = _build_context(settings, seen, timed)
+        context = _build_context(settings, observation, timed)
         DeadlineAdmission(context, ()).admit_jobs()
         return context.estimates[job.id].is_promised
 

@@ -64,7 +64,7 @@ class CoreCandidate(NamedTuple):
 
 def distribute_spare(candidates: Sequence[CoreCandidate], free: int) -> dict[str, int]:
     """Distribute free grains; returns the new grains by job."""
-    given: dict[str, int] = {}
+    allocated: dict[str, int] = {}
     queue = [
         (-gain, each.grains, place, more)
         for place, each in enumerate(candidates)
@@ -79,70 +79,70 @@ def distribute_spare(candidates: Sequence[CoreCandidate], free: int) -> dict[str
             heappop(queue)
             continue
         free -= more
-        held = given[candidate.job] = given.get(candidate.job, candidate.grains) + more
-        gain, more = _next_gain(candidate, held)
+        current = allocated[candidate.job] = allocated.get(candidate.job, candidate.grains) + more
+        gain, more = _next_gain(candidate, current)
         if _gains_enough(candidate, gain):
-            heapreplace(queue, (-gain, held, place, more))
+            heapreplace(queue, (-gain, current, place, more))
         else:
             heappop(queue)
-    return given
+    return allocated
 
 
 def _gains_enough(candidate: CoreCandidate, gain: float) -> bool:
     return gain > max(candidate.min_gain - _MIN_GAIN, _MIN_GAIN)
 
 
-def _next_gain(candidate: CoreCandidate, held: int) -> tuple[float, int]:
+def _next_gain(candidate: CoreCandidate, current: int) -> tuple[float, int]:
     """Return the gain per grain of the next useful step, and its grains."""
     speed, rates = candidate.rates.speed, candidate.rates
-    if held >= rates.max_grains:
+    if current >= rates.max_grains:
         return 0.0, 0
-    after = max(candidate.initial_grains, held + 1) if held == 0 else held + 1
+    after = max(candidate.initial_grains, current + 1) if current == 0 else current + 1
     after = min(after, rates.max_grains)
-    if speed[after] <= speed[held]:  # the next number with which it is faster
-        after = int(speed.searchsorted(speed[held], side="right"))
-    return float(speed[after] - speed[held]) / ((after - held) * candidate.unit_speed), after - held
+    if speed[after] <= speed[current]:  # the next number with which it is faster
+        after = int(speed.searchsorted(speed[current], side="right"))
+    return float(speed[after] - speed[current]) / ((after - current) * candidate.unit_speed), after - current
 
 
 def distribute_by_core_time(requests: Sequence[AllocationRequest], plan: Plan, free: int) -> dict[str, int]:
     """Distribute free grains of the first slot where they save most core-time."""
-    given: dict[str, int] = {}
+    allocated: dict[str, int] = {}
     queue = []
     for place, request in enumerate(requests):
         used = plan.shares[request.job].by_slot
-        held = int(used[0])
+        current = int(used[0])
         cost = float(used @ np.diff(plan.edges))
-        after, then = _next_grains(request, plan, held)
-        if after > held:
-            queue.append((-(cost - then) / (after - held), place, held, after, then))
+        after, then = _next_grains(request, plan, current)
+        if after > current:
+            queue.append((-(cost - then) / (after - current), place, current, after, then))
     heapify(queue)
     while free > 0 and queue:
-        _, place, held, after, cost = heappop(queue)
-        if after - held > free:
+        _, place, current, after, cost = heappop(queue)
+        if after - current > free:
             continue
-        free -= after - held
+        free -= after - current
         request = requests[place]
-        given[request.job] = after
-        further, then = _next_grains(request, plan, after)
-        if further > after:
-            heappush(queue, (-(cost - then) / (further - after), place, after, further, then))
-    return given
+        allocated[request.job] = after
+        following, then = _next_grains(request, plan, after)
+        if following > after:
+            heappush(queue, (-(cost - then) / (following - after), place, after, following, then))
+    return allocated
 
 
-def _next_grains(request: AllocationRequest, plan: Plan, held: int) -> tuple[int, float]:
+def _next_grains(request: AllocationRequest, plan: Plan, current: int) -> tuple[int, float]:
     """Return the next useful number of grains in the first slot, and the job's grain-seconds with it."""
     speed = request.rates.speed
-    after = int(speed.searchsorted(speed[held], side="right"))
+    after = int(speed.searchsorted(speed[current], side="right"))
     if after >= len(speed):
-        return held, inf
+        return current, inf
     length = float(plan.edges[1] - plan.edges[0])
-    left = request.steps - float(speed[after]) * length
-    if left <= 0:
+    remaining = request.steps - float(speed[after]) * length
+    if remaining <= 0:
         return after, after * request.steps / float(speed[after])
-    own = plan.shares[request.job].by_slot[1:]
-    later = find_min_share(request._replace(steps=left), plan.free[1:] + own, plan.edges[1:])
+    planned = plan.shares[request.job].by_slot[1:]
+    later = find_min_share(request._replace(steps=remaining), plan.free[1:] + planned, plan.edges[1:])
     if later is None:
-        return held, inf
+        return current, inf
     return after, after * length + float(later.by_slot @ np.diff(plan.edges[1:]))
 
 
@@ -160,7 +160,7 @@ class Sharing:
 
     def __init__(self, context: DeadlineContext, admission: DeadlineAdmission) -> None:
         self.context, self.admission = context, admission
-        self.wanted: list[tuple[Job, str, float]] = []
+        self.targets: list[tuple[Job, str, float]] = []
         self.marks: list[Mark] = []
         self._queue = self._unpromised_queue()
         self._ample = admission.cost_bound() == inf
@@ -207,8 +207,8 @@ class Sharing:
         every = [*context.read_worker(worker), *self.admission.starting.get(worker, ())]
         names = [name for name in every if self._is_adjustable(name)]
         had = {name: 0 if context.estimates[name].is_waiting else self._held_grains(name) for name in names}
-        taken = sum(self._held_grains(name) for name in every if name not in had)
-        free = max(context.grains(worker) - taken, 0)  # a host may have lost cores that a start was asked for
+        fixed = sum(self._held_grains(name) for name in every if name not in had)
+        free = max(context.grains(worker) - fixed, 0)  # a host may have lost cores that a start was asked for
         needed = self._needed_grains(plan, names, free)
         hopes = self._allocate_spare(
             [name for name in names if name not in needed], free - sum(needed.values())
@@ -217,22 +217,24 @@ class Sharing:
         begins = self._choose_starts(worker, free - sum(needed.values()))
         hopes |= {name: grains for name, grains in begins.items() if name in self._spare}
         needed |= hopes
-        given = needed | self._distribute_rest(plan, needed, [*names, *begins], free - sum(needed.values()))
+        allocated = needed | self._distribute_rest(
+            plan, needed, [*names, *begins], free - sum(needed.values())
+        )
         calm = worker in context.looked_at and all(had[name] >= needed.get(name, 0) for name in names)
-        begun = [name for name in begins if given.get(name)]
-        requests = any(had[name] != given.get(name, 0) for name in names)
-        if calm and requests and not begun and not before.wants_change and sum(had.values()) <= free:
-            given = had
+        starting = [name for name in begins if allocated.get(name)]
+        requests = any(had[name] != allocated.get(name, 0) for name in names)
+        if calm and requests and not starting and not before.wants_change and sum(had.values()) <= free:
+            allocated = had
         else:
-            self._explain_changes(plan, had, given)
+            self._explain_changes(plan, had, allocated)
             self._explain_spare({name: need for name, need in hopes.items() if had.get(name, 0) < need})
             requests = False
-        for name in (*names, *begun):
-            self._assign(name, worker, given.get(name, 0))
+        for name in (*names, *starting):
+            self._assign(name, worker, allocated.get(name, 0))
         record = WorkerRecord(
             context.workers[worker].capacity,
             promised_work=sum(float(share.by_slot @ np.diff(plan.edges)) for share in plan.shares.values()),
-            spare_grains=free - sum(given.values()),
+            spare_grains=free - sum(allocated.values()),
             idle_grains=free - sum(needed.values()),
             changed_at=before.changed_at if worker in context.looked_at else context.now,
             wants_change=requests,
@@ -240,7 +242,7 @@ class Sharing:
             plan=plan,
         )
         context.records[worker] = record._replace(
-            next_look=self._next_look(worker, plan, record, (*every, *begun))
+            next_look=self._next_look(worker, plan, record, (*every, *starting))
         )
 
     def _is_adjustable(self, name: str) -> bool:
@@ -282,23 +284,23 @@ class Sharing:
     def _spare_allocations(self, names: Iterable[str]) -> dict[str, SpareAllocation]:
         """Return the allocations with which jobs without a guarantee may end in time."""
         context, ample = self.context, self._ample
-        found = {
+        allocations = {
             name: context.estimates[name].spare_allocation(context.now, context.spread, ample=ample)
             for name in names
         }
-        return {name: spare for name, spare in found.items() if spare is not None}
+        return {name: spare for name, spare in allocations.items() if spare is not None}
 
     def _allocate_spare(self, names: list[str], free: int) -> dict[str, int]:
         """Return the grains of running jobs that may end in time without a guarantee, the fewest first."""
-        given: dict[str, int] = {}
+        allocated: dict[str, int] = {}
         hoping = self._spare_allocations(
             name for name in names if not self.context.estimates[name].is_waiting
         )
         for name, spare in sorted(hoping.items(), key=itemgetter(1)):
             if spare.min_grains <= free:
-                given[name] = self._useful_grains(name, min(spare.enough_grains, free))
-                free -= given[name]
-        return given
+                allocated[name] = self._useful_grains(name, min(spare.enough_grains, free))
+                free -= allocated[name]
+        return allocated
 
     def _useful_grains(self, name: str, grains: int) -> int:
         """Return the part of these grains that a job can use."""
@@ -307,7 +309,7 @@ class Sharing:
 
     def _choose_starts(self, worker: str, free: int) -> dict[str, int]:
         """Choose jobs to start on the remaining grains; returns their grains."""
-        found: dict[str, int] = {}
+        starts: dict[str, int] = {}
         hoping = [name for name in self._spare if name in self._queue]
         for name in chain(hoping, (name for name in self._queue if name not in hoping)):
             estimate = self._queue[name]
@@ -315,23 +317,23 @@ class Sharing:
             if free <= 0:
                 break
             if spare.min_grains <= free and self.admission.has_memory(worker, estimate):
-                found[name] = min(spare.enough_grains, free)
-                free -= found[name]
-        return found
+                starts[name] = min(spare.enough_grains, free)
+                free -= starts[name]
+        return starts
 
     def _distribute_rest(
         self, plan: Plan, needed: Mapping[str, int], names: list[str], free: int
     ) -> dict[str, int]:
         """Distribute the grains that no guarantee needs."""
-        given: dict[str, int] = {}
+        allocated: dict[str, int] = {}
         if self.context.settings.spare == "core-time":
             estimate = self.context.estimates
             promised = [name for name in names if name in plan.shares and not estimate[name].is_ending]
             requests = [self.context.allocation_request(estimate[name]) for name in promised]
-            given = distribute_by_core_time(requests, plan, free)
-            free -= sum(after - needed[name] for name, after in given.items())
+            allocated = distribute_by_core_time(requests, plan, free)
+            free -= sum(after - needed[name] for name, after in allocated.items())
             names = [name for name in names if name not in plan.shares]
-        return given | distribute_spare(
+        return allocated | distribute_spare(
             [self._core_candidate(name, needed.get(name, 0)) for name in names], free
         )
 
@@ -351,7 +353,7 @@ class Sharing:
     def _assign(self, name: str, worker: str, grains: int) -> None:
         context, estimate = self.context, self.context.estimates[name]
         cores = grains * context.grain
-        self.wanted.append((context.jobs[name], worker, cores))
+        self.targets.append((context.jobs[name], worker, cores))
         estimate = estimate.with_cores(cores, context.now)
         if estimate.is_waiting and grains:
             estimate = estimate.after_start_request(worker, grains, context.now)
@@ -372,33 +374,33 @@ class Sharing:
         context, interval = self.context, self.context.settings.interval
         if record.spare_grains == context.grains(worker):
             return inf
-        look = context.now + min(
+        time = context.now + min(
             max(_INTERVAL_GROWTH * (context.now - record.changed_at), interval), _MAX_INTERVALS * interval
         )
         if any(map(self._is_new, names)):
-            look = min(look, context.now + _UNKNOWN_SPEED_INTERVAL)
+            time = min(time, context.now + _UNKNOWN_SPEED_INTERVAL)
         used = np.array([share.by_slot for share in plan.shares.values()])
         changes = np.flatnonzero((used != used[:, :1]).any(axis=0)) if len(used) else np.array([], int)
-        return float(min([look, *plan.edges[changes[:1]].tolist()]))
+        return float(min([time, *plan.edges[changes[:1]].tolist()]))
 
     def _is_new(self, name: str) -> bool:
         estimate = self.context.estimates[name]
         age = 0.0 if estimate.started is None else self.context.now - estimate.started
         return estimate.deadline < inf and not estimate.is_predictable and age < _UNKNOWN_SPEED_SECONDS
 
-    def _explain_changes(self, plan: Plan, had: Mapping[str, int], given: Mapping[str, int]) -> None:
+    def _explain_changes(self, plan: Plan, had: Mapping[str, int], allocated: Mapping[str, int]) -> None:
         """Add reasons for changed cores, with the deadlines that they protect."""
         context = self.context
         gains = [
             name
             for name, share in plan.shares.items()
-            if name in had and had[name] < int(share.by_slot[0]) <= given.get(name, 0)
+            if name in had and had[name] < int(share.by_slot[0]) <= allocated.get(name, 0)
         ]
         why = "".join(
             f", which {name} needs to end in time{self._lateness_text(name, had[name])}" for name in gains[:1]
         )
         for name, before in had.items():
-            after = given.get(name, 0)
+            after = allocated.get(name, 0)
             if after < before:
                 lost = format_cores((before - after) * context.grain)
                 context.explain("cores", f"{name} gives back {lost}{why}.", name, protects=float(len(gains)))
@@ -411,7 +413,7 @@ class Sharing:
             estimate = context.estimates[name]
             if estimate.is_promised and estimate.is_late != (name in plan.late):
                 context.estimates[name] = replace(estimate, is_late=name in plan.late)
-                text = f"{name} will end too late{self._lateness_text(name, given.get(name, 0))}."
+                text = f"{name} will end too late{self._lateness_text(name, allocated.get(name, 0))}."
                 if estimate.is_late:
                     text = f"{name} will end in time again."
                 context.explain("late" if name in plan.late else "in time", text, name)

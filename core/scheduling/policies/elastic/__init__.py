@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 def plan_actions(context: ElasticContext) -> tuple[Action, ...]:
     """Return the actions for the workers that changed, and the refusals."""
-    wanted = (
-        (context.jobs[job], name, 0.0 if held.is_paused else held.cores)
+    targets = (
+        (context.jobs[job], name, 0.0 if holding.is_paused else holding.cores)
         for name in context.changed
-        for job, held in context.books[name].holdings.items()
+        for job, holding in context.books[name].holdings.items()
     )
-    return plan_changes(wanted, context.refusals)
+    return plan_changes(targets, context.refusals)
 
 
 __all__ = ["ELASTIC", "POLICIES", "ElasticSettings"]
@@ -38,11 +38,11 @@ def begin(settings: ElasticSettings, seed: int) -> ElasticState:  # noqa: ARG001
     return ElasticState(settings)
 
 
-def decide(state: ElasticState, seen: Observation) -> Decision[ElasticState]:
+def decide(state: ElasticState, observation: Observation) -> Decision[ElasticState]:
     """Start waiting jobs in order, and distribute free cores."""
-    if seen.number <= state.number:
+    if observation.number <= state.number:
         return Decision(state, wake=state.wake)
-    context = ElasticContext(state, seen)
+    context = ElasticContext(state, observation)
     round_ = ElasticRound(context)
     if state.settings.first == "running":
         round_.grow_jobs()
@@ -53,10 +53,10 @@ def decide(state: ElasticState, seen: Observation) -> Decision[ElasticState]:
     wake = round_.next_wake()
     after = replace(
         state,
-        number=seen.number,
+        number=observation.number,
         books=context.books,
         queue={
-            name: each.after_start_request(seen.time) if name in round_.started else each
+            name: each.after_start_request(observation.time) if name in round_.started else each
             for name, each in context.queue.items()
         },
         measured=context.measured,

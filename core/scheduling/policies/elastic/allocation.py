@@ -42,20 +42,20 @@ class Admission:
         shares = self._equal_shares(claim, book) if self.rule == "equal" else None
         if self.rule == "equal" and shares is None:
             return None
-        wanted = self.entitled_cores(claim, book.grain) if shares is None else shares[claim.job]
-        enough = wanted if self.rule in ("strict", "equal") else claim.min_cores
+        entitled = self.entitled_cores(claim, book.grain) if shares is None else shares[claim.job]
+        enough = entitled if self.rule in ("strict", "equal") else claim.min_cores
         open_ = (
             book.capacity - book.allocated
         )  # below 0 where what was found running holds more than there is
-        if open_ < wanted - TINY and self.reclaims:
+        if open_ < entitled - TINY and self.reclaims:
             dues = (
                 shares
                 if shares is not None
                 else {each.claim.job: self.entitled_cores(each.claim, book.grain) for each in book.running}
             )
-            book = self._reclaim(book, wanted - open_, dues)
-        cores = min(wanted, book.free)
-        if cores < wanted - TINY:
+            book = self._reclaim(book, entitled - open_, dues)
+        cores = min(entitled, book.free)
+        if cores < entitled - TINY:
             cores = max(round_down(cores, book.grain), min(claim.min_cores, cores))
         return None if cores < enough - TINY or cores <= 0 else AdmissionResult(cores, book)
 
@@ -86,7 +86,7 @@ class Admission:
         if sum(each for each in beyond.values() if each > 0) < grain - TINY:
             return book
         cores = {each.claim.job: each.cores for each in book.running}
-        taken: dict[str, float] = {}
+        reduced: dict[str, float] = {}
         while missing > TINY:
             name = max(beyond, key=beyond.__getitem__)
             if beyond[name] < grain - TINY:
@@ -94,23 +94,23 @@ class Admission:
             beyond[name] -= grain
             cores[name] -= grain
             missing -= grain
-            taken[name] = cores[name]
-        return book.with_cores(taken)
+            reduced[name] = cores[name]
+        return book.with_cores(reduced)
 
 
 def equal_shares(capacity: float, claims: Sequence[Claim], grain: float) -> dict[str, float]:
     """Return equal shares in multiples of `grain`, capped at each job's maximum."""
     shares = {each.job: 0.0 for each in claims}
-    left = capacity
-    while left >= grain - TINY:
+    remaining = capacity
+    while remaining >= grain - TINY:
         hungry = [each for each in claims if shares[each.job] + grain <= each.max_cores + TINY]
         if not hungry:
             break
         level = min(shares[each.job] for each in hungry)
         for each in hungry:
-            if shares[each.job] <= level + TINY and left >= grain - TINY:
+            if shares[each.job] <= level + TINY and remaining >= grain - TINY:
                 shares[each.job] += grain
-                left -= grain
+                remaining -= grain
     return shares
 
 

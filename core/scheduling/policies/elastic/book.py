@@ -46,25 +46,27 @@ class Claim:
     priority: int = 0
 
 
-def make_claim(job: Job, settings: ElasticSettings, capacity: float, found: float | None = None) -> Claim:
-    """Return a job's claim on `capacity` cores; `found` is its limit if it was found running.
+def make_claim(
+    job: Job, settings: ElasticSettings, capacity: float, present_limit: float | None = None
+) -> Claim:
+    """Return a job's claim on `capacity` cores; `present_limit` is that of a job found running.
 
     A program that cannot change its threads uses no more cores than it has threads.
     """
     terms, cap = job.terms_or_default, settings.cap or capacity
-    most = min(capacity, cap, terms.max if terms.max is not None else capacity)
+    max_cores = min(capacity, cap, terms.max if terms.max is not None else capacity)
     if not job.can_resize and job.threads is not None:
-        most = min(most, float(job.threads))
-    unsaid = found if found is not None else min(settings.unasked, capacity)
-    request = job.request if job.request is not None else unsaid
+        max_cores = min(max_cores, float(job.threads))
+    default_request = present_limit if present_limit is not None else min(settings.unasked, capacity)
+    request = job.request if job.request is not None else default_request
     request = min(request, settings.cap or request)
-    least = terms.min if terms.min is not None else min(settings.grain, request, capacity)
+    min_cores = terms.min if terms.min is not None else min(settings.grain, request, capacity)
     return Claim(
         job.id,
         job.arrived,
-        max(request, least),
-        least,
-        max(most, least),
+        max(request, min_cores),
+        min_cores,
+        max(max_cores, min_cores),
         terms.memory or 0.0,
         terms.priority,
     )
@@ -158,18 +160,20 @@ def read_book(
     holdings = {}
     for job in jobs:
         paused = job.state is JobState.PAUSED
-        known = None if before is None else before.holdings.get(job.id)
-        asks = make_claim(job, settings, worker.capacity, job.limit if known is None else known.claim.request)
+        earlier = None if before is None else before.holdings.get(job.id)
+        asks = make_claim(
+            job, settings, worker.capacity, job.limit if earlier is None else earlier.claim.request
+        )
         cores = job.limit if job.limit is not None else min(asks.request, worker.capacity)
         cores = 0.0 if paused else cores
-        same = known is not None and known.is_paused == paused
+        same = earlier is not None and earlier.is_paused == paused
         holdings[job.id] = Holding(
             asks,
             cores,
-            known.since if same and known is not None else now,
+            earlier.since if same and earlier is not None else now,
             paused,
             job.state is JobState.MIGRATING,
-            known.cores_since if same and known is not None and known.cores == cores else now,
-            1 if known is None else known.runs,
+            earlier.cores_since if same and earlier is not None and earlier.cores == cores else now,
+            1 if earlier is None else earlier.runs,
         )
     return make_book(worker.id, worker.capacity, settings.grain, holdings)

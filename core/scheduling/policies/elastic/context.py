@@ -69,9 +69,9 @@ class QueuedJob:
         return replace(self, retry_at=now + retry_delay(self.refusals), refusals=self.refusals + 1)
 
 
-def requeue_paused(held: Holding, worker: str, now: float) -> QueuedJob:
+def requeue_paused(holding: Holding, worker: str, now: float) -> QueuedJob:
     """Return the queue entry of a job that is being paused."""
-    return QueuedJob(held.claim, now, worker, held.runs)
+    return QueuedJob(holding.claim, now, worker, holding.runs)
 
 
 def queue_key(settings: ElasticSettings, now: float) -> Callable[[QueuedJob], tuple[float, float, str]]:
@@ -116,9 +116,9 @@ class ElasticState:
 class ElasticContext:
     """One decision: the observation and the state, whose books and queue it updates."""
 
-    def __init__(self, state: ElasticState, seen: Observation) -> None:
-        self.settings, self.seen, self.now = state.settings, seen, seen.time
-        self.workers = dict(zip(map(_ID, seen.workers), seen.workers, strict=True))
+    def __init__(self, state: ElasticState, observation: Observation) -> None:
+        self.settings, self.observation, self.now = state.settings, observation, observation.time
+        self.workers = dict(zip(map(_ID, observation.workers), observation.workers, strict=True))
         self.books = dict(state.books)
         for name in self.books.keys() - self.workers.keys():
             del self.books[name]
@@ -128,10 +128,10 @@ class ElasticContext:
         self.changed: dict[str, None] = {}
         self.refusals: dict[str, str] = {}
         self.reasons: list[Reason] = []
-        waiting = lookup.waiting_jobs(seen)
+        waiting = lookup.waiting_jobs(observation)
         for name in self._workers_to_read(state, len(waiting)):
             self.read_worker(name)
-        for job in seen.ended:
+        for job in observation.ended:
             self.measured.pop(job.id, None)
         self._update_queue(state, waiting)
         self._take_failures()
@@ -139,22 +139,22 @@ class ElasticContext:
     @cached_property
     def largest_capacity(self) -> float:
         """Cores of the largest worker."""
-        return max(map(_CAPACITY, self.seen.workers), default=0.0)
+        return max(map(_CAPACITY, self.observation.workers), default=0.0)
 
     @cached_property
     def factor(self) -> float:
         """Return requested over available cores, at least 1."""
         if not self.books:
             return 1.0
-        asked = sum(map(_REQUESTED, self.books.values())) + sum(
+        requested = sum(map(_REQUESTED, self.books.values())) + sum(
             each.claim.request for each in self.queue.values()
         )
-        return max(1.0, float(asked / sum(map(_CAPACITY, self.books.values()))))
+        return max(1.0, float(requested / sum(map(_CAPACITY, self.books.values()))))
 
     def read_worker(self, name: str) -> WorkerBook:
         """Return the book of a worker, read once from the observation."""
         if name not in self.changed:
-            jobs, before = lookup.jobs_on(self.seen, name), self.books.get(name)
+            jobs, before = lookup.jobs_on(self.observation, name), self.books.get(name)
             self.jobs.update((job.id, job) for job in jobs)
             self.books[name] = read_book(self.workers[name], jobs, self.settings, before, self.now)
             self.placed += len(jobs) - (len(before.holdings) if before is not None else 0)
@@ -163,7 +163,7 @@ class ElasticContext:
         return self.books[name]
 
     def _take_failures(self) -> None:
-        for failure in self.seen.failures:
+        for failure in self.observation.failures:
             name = failure.action.job
             if name in self.queue and isinstance(failure.action, Start | Resume):
                 self.queue[name] = self.queue[name].after_failed_start(self.now)
@@ -172,32 +172,32 @@ class ElasticContext:
 
     def _workers_to_read(self, state: ElasticState, waiting: int) -> Iterable[str]:
         """Return the workers to read: all, or those that may have changed since the last decision."""
-        gone = [job.worker for job in self.seen.ended if job.worker is not None]
-        news = self.seen.trigger in (Trigger.TICK, Trigger.OUTCOME) or bool(self.seen.failures)
+        freed = [job.worker for job in self.observation.ended if job.worker is not None]
+        news = self.observation.trigger in (Trigger.TICK, Trigger.OUTCOME) or bool(self.observation.failures)
         if (
             news
             or len(self.books) < len(self.workers)
-            or state.placed - len(gone) + waiting != len(self.seen.jobs)
+            or state.placed - len(freed) + waiting != len(self.observation.jobs)
         ):
             return list(self.workers)
-        return [name for name in gone if name in self.workers]
+        return [name for name in freed if name in self.workers]
 
     def _update_queue(self, state: ElasticState, waiting: Iterable[Job]) -> None:
         """Rebuild the queue: waiting jobs in order of submission, then paused ones."""
         for job in waiting:
             self.jobs[job.id] = job
-            known = state.queue.get(job.id)
-            if known is None or known.worker is not None:
-                known = self._queue_new(job)
-            if known is not None:
-                self.queue[job.id] = known.with_priority(job.terms_or_default.priority)
-        holding = (known.worker for known in state.queue.values() if known.worker is not None)
-        for worker in dict.fromkeys([*self.changed, *holding]):
-            for held in self.books[worker].paused_jobs if worker in self.books else ():
-                known = state.queue.get(held.claim.job)
-                if known is None or known.worker != worker:
-                    known = requeue_paused(held, worker, self.now)
-                self.queue[held.claim.job] = known
+            entry = state.queue.get(job.id)
+            if entry is None or entry.worker is not None:
+                entry = self._queue_new(job)
+            if entry is not None:
+                self.queue[job.id] = entry.with_priority(job.terms_or_default.priority)
+        pausing_workers = (entry.worker for entry in state.queue.values() if entry.worker is not None)
+        for worker in dict.fromkeys([*self.changed, *pausing_workers]):
+            for holding in self.books[worker].paused_jobs if worker in self.books else ():
+                entry = state.queue.get(holding.claim.job)
+                if entry is None or entry.worker != worker:
+                    entry = requeue_paused(holding, worker, self.now)
+                self.queue[holding.claim.job] = entry
 
     def _queue_new(self, job: Job) -> QueuedJob | None:
         """Return the queue entry of a new job; None if it is refused."""
@@ -211,13 +211,13 @@ class ElasticContext:
 
     def _why_impossible(self, job: Job, asks: Claim) -> str:
         """Return why no worker can ever run a job, and what would be accepted; empty if one can."""
-        most = min(self.largest_capacity, self.settings.cap or self.largest_capacity)
+        max_cores = min(self.largest_capacity, self.settings.cap or self.largest_capacity)
         needed = asks.request if self.settings.admission == "strict" else asks.min_cores
-        if needed > most + TINY:
+        if needed > max_cores + TINY:
             what = "asks for" if needed > asks.min_cores else "needs at least"
             return (
-                f"{job.id} {what} {format_cores(needed)}, and no job can have more than {format_cores(most)} "
-                f"here: it would be accepted with {format_cores(most)}."
+                f"{job.id} {what} {format_cores(needed)}, and no job can have more than "
+                f"{format_cores(max_cores)} here: it would be accepted with {format_cores(max_cores)}."
             )
         if asks.memory > 0 and asks.memory > (room := self._largest_room()):
             return (
@@ -228,18 +228,18 @@ class ElasticContext:
 
     def _largest_room(self) -> float:
         """Return the most bytes that jobs may use on any worker; infinite where that is unknown."""
-        every = [worker.memory for worker in self.seen.workers]
+        every = [worker.memory for worker in self.observation.workers]
         return max(inf if memory is None else memory * self.settings.memory for memory in every)
 
-    def _measure(self, seen: WorkerBook) -> None:
+    def _measure(self, book: WorkerBook) -> None:
         """Record the time per step of every job whose cores are settled."""
         if self.settings.reassign != "speedup":
             return
-        for name, each in seen.holdings.items():
+        for name, each in book.holdings.items():
             seconds = self.jobs[name].step_seconds
             if seconds is not None and each.cores > 0 and self.now - each.cores_since >= SETTLE_SECONDS:
-                kept = {
+                others = {
                     cores: time for cores, time in self.measured.get(name, {}).items() if cores != each.cores
                 }
-                points = [*kept.items(), (each.cores, seconds)]
+                points = [*others.items(), (each.cores, seconds)]
                 self.measured[name] = dict(points[-_MAX_POINTS:])

@@ -69,9 +69,9 @@ class ElasticRound:
 
     def _try_start(self, first: QueuedJob) -> bool:
         for name in self._candidate_workers(first):
-            found = self.rule.try_admit(self._claim_on(first, name), self.context.read_worker(name))
-            if found is not None:
-                self._start(first, name, found.cores, found.book)
+            admitted = self.rule.try_admit(self._claim_on(first, name), self.context.read_worker(name))
+            if admitted is not None:
+                self._start(first, name, admitted.cores, admitted.book)
                 return True
         return False
 
@@ -85,7 +85,7 @@ class ElasticRound:
             yield first.worker
             return
         books = list(self.books.values())
-        if any(map(_MEMORY, self.context.seen.workers)):
+        if any(map(_MEMORY, self.context.observation.workers)):
             books = [each for each in books if self._has_memory(each.worker, first.claim.memory)]
         if not books:
             return
@@ -113,8 +113,8 @@ class ElasticRound:
         worker = self.context.workers[name]
         if worker.memory is None:
             return True
-        said = sum(held.claim.memory for held in self.books[name].holdings.values())
-        used = max((worker.memory_used or 0.0) + self._memory.get(name, 0.0), said)
+        claimed = sum(holding.claim.memory for holding in self.books[name].holdings.values())
+        used = max((worker.memory_used or 0.0) + self._memory.get(name, 0.0), claimed)
         return bool(used + needed <= self.settings.memory * worker.memory)
 
     def _waits_for_memory(self, first: QueuedJob) -> bool:
@@ -176,14 +176,14 @@ class ElasticRound:
         for victim in victims:
             chosen.append(victim)
             after = after.with_holdings(replace(victim, cores=0.0, since=self.now, is_paused=True))
-            found = self.rule.try_admit(self._claim_on(first, name), after)
-            if found is not None:
+            admitted = self.rule.try_admit(self._claim_on(first, name), after)
+            if admitted is not None:
                 for each in chosen:
                     self.queue[each.claim.job] = requeue_paused(each, name, self.now)
                     text = f"{each.claim.job} is paused for {first.claim.job}: its turn is over."
                     self.context.reasons.append(Reason("elastic, turns", text, each.claim.job, name))
                 self.books[name] = after
-                self._start(first, name, found.cores, found.book)
+                self._start(first, name, admitted.cores, admitted.book)
                 return True
         return False
 
@@ -196,13 +196,13 @@ class ElasticRound:
     def _preemptable(self, first: QueuedJob, name: str) -> list[Holding]:
         """Return the jobs that may be paused for another, in order."""
         over = self.settings.quantum - TINY
-        found = [each for each in self.books[name].running if self.now - each.since >= over]
+        victims = [each for each in self.books[name].running if self.now - each.since >= over]
         if self.settings.order == "priority":
             mine = effective_priority(first, self.settings, self.now)
-            found = [each for each in found if each.claim.priority - 1 < mine]
+            victims = [each for each in victims if each.claim.priority - 1 < mine]
         if self.settings.victim == "smallest":
-            return sorted(found, key=lambda each: (each.claim.request, each.order))
-        return sorted(found, key=lambda each: (each.since, each.order))
+            return sorted(victims, key=lambda each: (each.claim.request, each.order))
+        return sorted(victims, key=lambda each: (each.since, each.order))
 
     def grow_jobs(self) -> None:
         """Distribute the free cores of changed workers."""
@@ -216,7 +216,7 @@ class ElasticRound:
 
     def move_cores(self) -> None:
         """At an interval: move a grain where the gain clearly exceeds the loss."""
-        if self.settings.reassign != "speedup" or self.context.seen.trigger is not Trigger.TICK:
+        if self.settings.reassign != "speedup" or self.context.observation.trigger is not Trigger.TICK:
             return
         for book in list(self.books.values()):
             if len(book.holdings) > 1:
@@ -234,25 +234,27 @@ class ElasticRound:
                 rule = f"elastic, reassignment {self.settings.reassign}"
                 self.context.reasons.append(Reason(rule, text, job, after.worker))
 
-    def _speeds(self, seen: WorkerBook) -> dict[str, StepTime]:
+    def _speeds(self, book: WorkerBook) -> dict[str, StepTime]:
         return {
             name: fit_step_time(tuple(self.context.measured[name].items()))
-            for name in seen.holdings
+            for name in book.holdings
             if name in self.context.measured
         }
 
     def next_wake(self) -> float | None:
         """Return the next wake-up time: a retry, the end of a quantum, or the next interval."""
         waiting = [each for name, each in self.queue.items() if name not in self.started]
-        moments = [each.retry_at for each in waiting if each.retry_at > self.now]
+        times = [each.retry_at for each in waiting if each.retry_at > self.now]
         if waiting and self._rotates:
             ends = (
-                held.since + self.settings.quantum for book in self.books.values() for held in book.running
+                holding.since + self.settings.quantum
+                for book in self.books.values()
+                for holding in book.running
             )
-            moments += [moment for moment in ends if moment > self.now + TINY]
+            times += [end for end in ends if end > self.now + TINY]
         if (
             self.settings.reassign == "speedup"
             and max(map(len, map(_HOLDINGS, self.books.values())), default=0) > 1
         ):
-            moments.append(self.now + self.settings.interval)
-        return min(moments, default=None)
+            times.append(self.now + self.settings.interval)
+        return min(times, default=None)

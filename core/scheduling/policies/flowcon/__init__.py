@@ -56,35 +56,38 @@ def begin(settings: FlowConSettings, seed: int) -> FlowConState:
     return FlowConState(settings, placer(settings.placement, seed))
 
 
-def decide(state: FlowConState, seen: Observation) -> Decision[FlowConState]:
+def decide(state: FlowConState, observation: Observation) -> Decision[FlowConState]:
     """Start waiting jobs, and run Algorithm 1 where the listener or the interval says so."""
-    if seen.number <= state.number:
+    if observation.number <= state.number:
         return Decision(state, wake=state.wake)
-    placing, settings = place(state.placer, seen), state.settings
-    tracks = update_tracks(state.tracks, seen)
+    placing, settings = place(state.placer, observation), state.settings
+    tracks = update_tracks(state.tracks, observation)
     starting = frozenset(job.id for job, _ in placing.starts)
-    failed = frozenset(f.action.job for f in seen.failures if isinstance(f.action, SetLimit))
-    here, workers = _group_by_worker(seen, placing), {worker.id: worker for worker in seen.workers}
+    failed = frozenset(f.action.job for f in observation.failures if isinstance(f.action, SetLimit))
+    here, workers = (
+        _group_by_worker(observation, placing),
+        {worker.id: worker for worker in observation.workers},
+    )
     nodes = {name: node for name, node in state.nodes.items() if name in workers}
     if failed:
-        nodes = {name: mark_refused(node, failed, seen.time, settings) for name, node in nodes.items()}
+        nodes = {name: mark_refused(node, failed, observation.time, settings) for name, node in nodes.items()}
     steps: list[NodeDecision] = []
-    for name in _workers_to_run(nodes, here, seen.time):
-        scene = NodeSnapshot(workers[name], here.get(name, {}), starting, tracks, seen.time)
+    for name in _workers_to_run(nodes, here, observation.time):
+        scene = NodeSnapshot(workers[name], here.get(name, {}), starting, tracks, observation.time)
         step = advance(nodes.get(name) or NodeState(itval=settings.itval), scene, settings)
         steps.append(step)
         nodes[name] = step.node
         if not step.node.containers:
             del nodes[name]
-    return _make_decision(state, seen, placing, tracks, nodes, steps)
+    return _make_decision(state, observation, placing, tracks, nodes, steps)
 
 
 def _workers_to_run(
     nodes: Mapping[str, NodeState], here: Mapping[str, Mapping[str, Job]], now: float
 ) -> list[str]:
     """Return the workers whose containers changed or whose interval is over."""
-    left = [name for name in nodes if name not in here]
-    return left + [
+    emptied = [name for name in nodes if name not in here]
+    return emptied + [
         name
         for name, jobs in here.items()
         if (node := nodes.get(name)) is None
@@ -94,24 +97,24 @@ def _workers_to_run(
     ]
 
 
-def _group_by_worker(seen: Observation, placing: PlacementDecision) -> dict[str, dict[str, Job]]:
+def _group_by_worker(observation: Observation, placing: PlacementDecision) -> dict[str, dict[str, Job]]:
     """Return the jobs by worker, with those that start now or have an unconfirmed start."""
-    known = {worker.id for worker in seen.workers}
+    worker_ids = {worker.id for worker in observation.workers}
     soon = {job.id: worker for job, worker in placing.starts}
     soon.update(placing.pending)
     here: dict[str, dict[str, Job]] = {}
-    for job in seen.jobs:
+    for job in observation.jobs:
         worker = job.worker if job.worker is not None else soon.get(job.id)
         if worker in here:
             here[worker][job.id] = job
-        elif worker is not None and worker in known:
+        elif worker is not None and worker in worker_ids:
             here[worker] = {job.id: job}
     return here
 
 
 def _make_decision(
     state: FlowConState,
-    seen: Observation,
+    observation: Observation,
     placing: PlacementDecision,
     tracks: Tracks,
     nodes: Mapping[str, NodeState],
@@ -120,7 +123,7 @@ def _make_decision(
     times = [min(node.due, node.retry) for node in nodes.values()]
     wake = min([*times, *([] if placing.wake is None else [placing.wake])], default=None)
     return Decision(
-        FlowConState(state.settings, placing.placer, seen.number, tracks, nodes, wake),
+        FlowConState(state.settings, placing.placer, observation.number, tracks, nodes, wake),
         tuple(chain.from_iterable(step.actions for step in steps)),
         (*placing.reasons, *chain.from_iterable(step.reasons for step in steps)),
         tuple(chain.from_iterable(node.marks for node in nodes.values())),

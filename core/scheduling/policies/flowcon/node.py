@@ -128,8 +128,8 @@ def classify_container(
 
 def estimate_demand(container: Container, used: float, idle: bool) -> float:
     """Return the share that a container could use: its usage if nothing limited it, else all."""
-    held = used >= _FULL_USAGE * container.share
-    return 1.0 if held or not idle else used
+    is_limited = used >= _FULL_USAGE * container.share
+    return 1.0 if is_limited or not idle else used
 
 
 def has_spare_time(used: float) -> bool:
@@ -156,15 +156,15 @@ def common_factor(limits: Sequence[float], demands: Sequence[float]) -> float:
     """Return the least factor ≥ 1 for all limits that fills the node or meets every demand."""
     if sum(map(min, limits, demands)) >= min(1.0, sum(demands)):
         return 1.0
-    left, open_ = 1.0, sum(limits)
+    remaining, open_ = 1.0, sum(limits)
     factor = 1.0
     for ratio, limit, demand in sorted(
         (d / limit, limit, d) for limit, d in zip(limits, demands, strict=True)
     ):
-        factor = left / open_ if open_ > 0.0 else ratio
+        factor = remaining / open_ if open_ > 0.0 else ratio
         if factor <= ratio:
             return max(1.0, factor)
-        left, open_, factor = left - demand, open_ - limit, ratio
+        remaining, open_, factor = remaining - demand, open_ - limit, ratio
     return max(1.0, factor)
 
 
@@ -203,8 +203,8 @@ def assign_limits(
     if all_completing(containers):
         return _release_limits(containers, worker)
     n = len(containers)
-    known = [each.growth for each in containers.values() if each.growth is not None]
-    total, lower = sum(known), settings.unknown == "unknown-inf" and len(known) < n
+    growths = [each.growth for each in containers.values() if each.growth is not None]
+    total, lower = sum(growths), settings.unknown == "unknown-inf" and len(growths) < n
     bound, after, reasons = 1.0 / (settings.beta * n), {}, []
     for name, each in containers.items():
         limit = limit_of(each, total, n, lower, settings)
@@ -261,10 +261,10 @@ def order_changes(
     """Split the changes into those that shrink a limit and those that grow one."""
     shrinks: list[SetLimit] = []
     grows: list[SetLimit] = []
-    for name, (container, wanted) in changes.items():
+    for name, (container, target) in changes.items():
         before = container.enforced
-        smaller = before is not None and _size(wanted) < _size(before)
-        (shrinks if smaller else grows).append(SetLimit(name, *wanted))
+        smaller = before is not None and _size(target) < _size(before)
+        (shrinks if smaller else grows).append(SetLimit(name, *target))
     return shrinks, grows
 
 
@@ -328,8 +328,8 @@ def advance(node: NodeState, snapshot: NodeSnapshot, settings: FlowConSettings) 
     """Run the algorithm if the listener or the interval says so, or retry refused limits."""
     if snapshot.jobs.keys() != node.containers.keys():
         changed, reasons = listen(node, snapshot, settings)
-        stayed = node.containers.keys() & snapshot.jobs.keys()
-        return run_algorithm(changed, snapshot, settings, stayed, reasons)
+        staying = node.containers.keys() & snapshot.jobs.keys()
+        return run_algorithm(changed, snapshot, settings, staying, reasons)
     if node.containers and snapshot.now >= node.due - TIME_TOLERANCE:
         return run_algorithm(node, snapshot, settings, node.containers.keys(), [])
     if snapshot.now >= node.retry - TIME_TOLERANCE:
@@ -346,34 +346,34 @@ def listen(
     Sets of ids are compared: the count of lines 2 to 5 misses an arrival paired with a departure.
     """
     worker = snapshot.worker.id
-    came = [name for name in snapshot.jobs if name not in node.containers]
-    left = [name for name in node.containers if name not in snapshot.jobs]
-    stay = {name: each for name, each in node.containers.items() if name in snapshot.jobs}
-    new = {name: new_container(snapshot.jobs[name], snapshot.tracks.get(name)) for name in came}
+    arrivals = [name for name in snapshot.jobs if name not in node.containers]
+    departures = [name for name in node.containers if name not in snapshot.jobs]
+    staying = {name: each for name, each in node.containers.items() if name in snapshot.jobs}
+    new = {name: new_container(snapshot.jobs[name], snapshot.tracks.get(name)) for name in arrivals}
     reasons = [
         Reason("Algorithm 2, lines 5–9", f"{name} is new on {worker}: NL, limit 1.", name, worker)
-        for name in came
+        for name in arrivals
     ]
     reasons += [
         Reason("Algorithm 2, lines 10–17", f"{name} left {worker}: its share is released.", name, worker)
-        for name in left
+        for name in departures
     ]
-    return replace(node, containers={**stay, **new}, itval=settings.itval), reasons
+    return replace(node, containers={**staying, **new}, itval=settings.itval), reasons
 
 
 def run_algorithm(
     node: NodeState,
     snapshot: NodeSnapshot,
     settings: FlowConSettings,
-    known: AbstractSet[str],
+    previous: AbstractSet[str],
     reasons: list[Reason],
 ) -> NodeDecision:
-    """Run Algorithm 1 on one worker; `known` are the containers of the previous run."""
+    """Run Algorithm 1 on one worker; `previous` are the containers of the previous run."""
     if not node.containers:
         return NodeDecision(NodeState(itval=node.itval), reasons=tuple(reasons))
     containers = dict(node.containers)
     if snapshot.now - node.last > TIME_TOLERANCE:
-        containers, why = _classify_all(node, known, snapshot, settings)
+        containers, why = _classify_all(node, previous, snapshot, settings)
         reasons = [*reasons, *why]
     containers, why = assign_limits(containers, snapshot.worker.id, settings)
     extra: tuple[Reason, ...] = ()
@@ -389,12 +389,12 @@ def run_algorithm(
 
 
 def _classify_all(
-    node: NodeState, known: AbstractSet[str], snapshot: NodeSnapshot, settings: FlowConSettings
+    node: NodeState, previous: AbstractSet[str], snapshot: NodeSnapshot, settings: FlowConSettings
 ) -> tuple[dict[str, Container], list[Reason]]:
     """Classify the containers of the previous run (lines 2 to 13)."""
     seconds, capacity = snapshot.now - node.last, snapshot.worker.capacity
     containers = dict(node.containers)
-    old = {name: each for name, each in containers.items() if name in known}
+    old = {name: each for name, each in containers.items() if name in previous}
     used = {name: measure_usage(each, snapshot.jobs[name], seconds, capacity) for name, each in old.items()}
     idle = has_spare_time(sum(used.values()))
     reasons = []
@@ -411,18 +411,18 @@ def _plan_actions(
     containers: Mapping[str, Container], snapshot: NodeSnapshot, settings: FlowConSettings
 ) -> tuple[tuple[Action, ...], dict[str, Container]]:
     """Return the actions (shrink, start, grow) and the containers after them."""
-    wanted = {
+    targets = {
         name: enforce_share(each, snapshot.worker.capacity, settings.limits)
         for name, each in containers.items()
     }
     changed = {
-        name: (each, wanted[name])
+        name: (each, targets[name])
         for name, each in containers.items()
-        if each.enforced != wanted[name] and name not in snapshot.starting
+        if each.enforced != targets[name] and name not in snapshot.starting
     }
     shrinks, grows = order_changes(changed)
     starts = tuple(
-        Start(name, snapshot.worker.id, *wanted[name]) for name in containers if name in snapshot.starting
+        Start(name, snapshot.worker.id, *targets[name]) for name in containers if name in snapshot.starting
     )
-    after = {name: each._replace(enforced=wanted[name]) for name, each in containers.items()}
+    after = {name: each._replace(enforced=targets[name]) for name, each in containers.items()}
     return (*shrinks, *starts, *grows), after

@@ -57,16 +57,18 @@ class PendingMigration(NamedTuple):
 
 
 def update_migrations(
-    moves: Mapping[str, PendingMigration], seen: Observation, jobs: Mapping[str, JobPosition]
+    moves: Mapping[str, PendingMigration], observation: Observation, jobs: Mapping[str, JobPosition]
 ) -> tuple[Mapping[str, PendingMigration], tuple[Reason, ...]]:
     """Return the pending migrations, and a reason for each that is over."""
     if not moves:
         return moves, ()
-    failed = {(f.action.job, f.action.to): f.why for f in seen.failures if isinstance(f.action, Migrate)}
+    failed = {
+        (f.action.job, f.action.to): f.why for f in observation.failures if isinstance(f.action, Migrate)
+    }
     open_, reasons = {}, []
     for name, move in moves.items():
         job = jobs.get(name)
-        end = _migration_end(job, move, failed.get((name, move.to)), seen.time)
+        end = _migration_end(job, move, failed.get((name, move.to)), observation.time)
         if job is not None and end is None:
             open_[name] = move._replace(begun=move.begun or job.state is JobState.MIGRATING)
         elif end is not None:
@@ -112,8 +114,8 @@ def score_workers(
 
 def least_scored(score: Mapping[str, float]) -> list[str]:
     """Return the workers with the least score (lines 4 to 7)."""
-    least = min(score.values())
-    return [worker for worker, each in score.items() if each <= least + 1e-9]
+    lowest = min(score.values())
+    return [worker for worker, each in score.items() if each <= lowest + 1e-9]
 
 
 def choose_worker(
@@ -121,10 +123,10 @@ def choose_worker(
 ) -> tuple[str, Reason]:
     """Return the container's worker, which may be its present one (lines 8 to 21), and the reason."""
     targets = least_scored(score)
-    shown = (
+    listed = (
         score if len(score) <= _MAX_SCORES_SHOWN else dict.fromkeys((current, *targets[:_MAX_SCORES_SHOWN]))
     )
-    values = tuple((f"score of {name}", score[name]) for name in shown)
+    values = tuple((f"score of {name}", score[name]) for name in listed)
     if current in targets:
         text = f"{job} stays: no worker is scored below {current}."
         return current, Reason("Algorithm 4, lines 8–10", text, job, current, values)
@@ -300,13 +302,13 @@ class SpeConState:
 class _SpeConRound:
     """One decision; it leaves the previous state unchanged."""
 
-    def __init__(self, state: SpeConState, seen: Observation, placing: PlacementDecision) -> None:
-        self.state, self.seen, self.placing = state, seen, placing
-        self.read, self.unread = state.read, (*state.unread, seen)
-        self.jobs: dict[str, JobPosition] = {job.id: job for job in lookup.job_positions(seen)}
+    def __init__(self, state: SpeConState, observation: Observation, placing: PlacementDecision) -> None:
+        self.state, self.observation, self.placing = state, observation, placing
+        self.read, self.unread = state.read, (*state.unread, observation)
+        self.jobs: dict[str, JobPosition] = {job.id: job for job in lookup.job_positions(observation)}
         self.soon = placing.starting_workers
         self.watched = _update_watched(state.watched, self)
-        self.moves, over = update_migrations(state.moves, seen, self.jobs)
+        self.moves, over = update_migrations(state.moves, observation, self.jobs)
         self.queue = state.queue
         self.actions: list[Action] = list(placing.actions)
         self.reasons: list[Reason | Callable[[], Reason]] = [*placing.reasons, *over]
@@ -321,7 +323,7 @@ class _SpeConRound:
         self.actions.append(Migrate(name, to))
         self.reasons.append(why)
         if name not in self.moves:
-            self.moves = {**self.moves, name: PendingMigration(to, self.seen.time)}
+            self.moves = {**self.moves, name: PendingMigration(to, self.observation.time)}
 
 
 def begin(settings: SpeConSettings, seed: int) -> SpeConState:
@@ -329,12 +331,12 @@ def begin(settings: SpeConSettings, seed: int) -> SpeConState:
     return SpeConState(settings, placer(settings.placement, seed))
 
 
-def decide(state: SpeConState, seen: Observation) -> Decision[SpeConState]:
+def decide(state: SpeConState, observation: Observation) -> Decision[SpeConState]:
     """Start waiting jobs; at a tick classify, serve requests and rebalance."""
-    if seen.number <= state.number:
+    if observation.number <= state.number:
         return Decision(state, wake=state.wake)
-    round_ = _SpeConRound(state, seen, place(state.placer, seen))
-    ticks = state.tick is not None and seen.time >= state.tick - _TIME_TOLERANCE
+    round_ = _SpeConRound(state, observation, place(state.placer, observation))
+    ticks = state.tick is not None and observation.time >= state.tick - _TIME_TOLERANCE
     if ticks:
         _classify_all(round_)
     if round_.queue and not round_.moves:
@@ -358,11 +360,11 @@ def _update_watched(
         for name, job in round_.jobs.items()
         if name not in watched and (job.worker or name in round_.soon)
     ]
-    gone = [name for name in watched if name not in round_.jobs]
-    if not new and not gone:
+    ended = [name for name in watched if name not in round_.jobs]
+    if not new and not ended:
         return watched
     after = {**watched, **{name: watch_container(name) for name in new}}
-    for name in gone:
+    for name in ended:
         del after[name]
     return after
 
@@ -370,9 +372,9 @@ def _update_watched(
 def _classify_all(round_: _SpeConRound) -> None:
     undecided = {name for name, each in round_.watched.items() if not each.is_decided}
     printed = lookup.values_since(round_.read, round_.unread, undecided)
-    round_.read, round_.unread = round_.seen, ()
+    round_.read, round_.unread = round_.observation, ()
     looked: MonitorResult = run_monitor(
-        round_.watched, round_.jobs, printed, round_.seen.time, round_.state.settings
+        round_.watched, round_.jobs, printed, round_.observation.time, round_.state.settings
     )
     round_.watched = looked.watched
     round_.queue += looked.requests
@@ -381,7 +383,7 @@ def _classify_all(round_: _SpeConRound) -> None:
 
 def _serve_requests(round_: _SpeConRound) -> None:
     """Run Algorithm 4 for the requests in order, until one needs a migration."""
-    watched, workers = dict(round_.watched), round_.seen.workers
+    watched, workers = dict(round_.watched), round_.observation.workers
     on = [(worker, each.category) for name, each in watched.items() if (worker := round_.worker_of(name))]
     score, queue = score_workers(on, workers, round_.state.settings.weights), list(round_.queue)
     while queue and not round_.moves:
@@ -393,7 +395,9 @@ def _serve_requests(round_: _SpeConRound) -> None:
             watched[name] = each._replace(has_requested=False)
             round_.reasons.append(Reason("Request dropped", f"{name} progresses again.", name, job.worker))
             continue
-        watched[name] = each._replace(is_decided=True, has_requested=False, converged_at=round_.seen.time)
+        watched[name] = each._replace(
+            is_decided=True, has_requested=False, converged_at=round_.observation.time
+        )
         to, why = choose_worker(name, job.worker, score, workers)
         if to == job.worker:
             round_.reasons.append(why)
@@ -407,25 +411,25 @@ def _serve_requests(round_: _SpeConRound) -> None:
 
 def _rebalance(round_: _SpeConRound) -> None:
     """Run Algorithm 5 once every running container is decided or in CC and no migration is pending."""
-    if round_.moves or round_.queue or not round_.watched or not round_.seen.workers:
+    if round_.moves or round_.queue or not round_.watched or not round_.observation.workers:
         return
     if any(
         not each.is_settled and round_.worker_of(name) is not None for name, each in round_.watched.items()
     ):
         return
-    workers = round_.seen.workers
-    known = {worker.id for worker in workers}
+    workers = round_.observation.workers
+    worker_ids = {worker.id for worker in workers}
     here = [(round_.jobs[name], each, round_.worker_of(name)) for name, each in round_.watched.items()]
     placed = [
         PlacedContainer(
             job.id,
             worker,
-            round_.seen.time - (each.converged_at or 0.0),
+            round_.observation.time - (each.converged_at or 0.0),
             job.can_migrate,
             each.was_rebalanced,
         )
         for job, each, worker in here
-        if worker is not None and worker in known
+        if worker is not None and worker in worker_ids
     ]
     for move in REBALANCE[round_.state.settings.rebalance](placed, workers):
         round_.migrate(move.job, move.to, move.reason)
@@ -435,8 +439,8 @@ def _rebalance(round_: _SpeConRound) -> None:
 
 def _make_decision(round_: _SpeConRound) -> Decision[SpeConState]:
     """Return the decision; it requests ticks only while containers are undecided."""
-    state, seen, interval = round_.state, round_.seen, round_.state.settings.interval
-    tick = (floor(seen.time / interval + _TIME_TOLERANCE) + 1) * interval
+    state, observation, interval = round_.state, round_.observation, round_.state.settings.interval
+    tick = (floor(observation.time / interval + _TIME_TOLERANCE) + 1) * interval
     marks = state.marks
     if round_.watched is not state.watched:
         marks = tuple([each.mark for each in round_.watched.values()])
@@ -446,7 +450,7 @@ def _make_decision(round_: _SpeConRound) -> Decision[SpeConState]:
     after = SpeConState(
         state.settings,
         round_.placing.placer,
-        seen.number,
+        observation.number,
         round_.read,
         round_.unread,
         round_.watched,

@@ -148,10 +148,10 @@ def run_monitor(
         if job.state not in _RUNNING:
             after[name] = before._replace(last=last, largest=magnitude)
             continue
-        found, lines = classify_container(before, last, magnitude, now, alpha)
-        after[name] = found
+        classified, lines = classify_container(before, last, magnitude, now, alpha)
+        after[name] = classified
         if lines is not None:
-            reasons.append(partial(_classification_reason, before, found, lines, alpha, job.worker))
+            reasons.append(partial(_classification_reason, before, classified, lines, alpha, job.worker))
             if lines == _SLOWER_STILL and not before.has_requested:
                 slowing.append((name, job.worker))
     asking = _choose_requests(slowing, _count_active(after, jobs)) if slowing else {}
@@ -164,7 +164,7 @@ def classify_container(
     before: WatchedContainer, level: float, magnitude: float, now: float, alpha: float
 ) -> tuple[WatchedContainer, str | None]:
     """Classify one container (lines 4 to 22), without the request of lines 15 and 16."""
-    mark, earlier, _, _, converged, decided, asked, rebalanced = before
+    mark, earlier, _, _, converged, decided, requested, rebalanced = before
     lines = None
     if earlier is not None:
         label, previous = mark.label, mark.growth
@@ -177,7 +177,7 @@ def classify_container(
                 converged = now
         mark = Mark(mark.job, category, growth)
     return WatchedContainer._make(
-        (mark, level, level, magnitude, converged, decided, asked, rebalanced)
+        (mark, level, level, magnitude, converged, decided, requested, rebalanced)
     ), lines
 
 
