@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
 
-def grain_setting(default: float) -> float:
+def core_unit_setting(default: float) -> float:
     """Return the settings field for the step in which cores are allocated."""
     help_ = "Cores are given in multiples of this."
     chosen: float = setting(default, label="Step", low=0.05, high=64, unit="cores", help=help_)

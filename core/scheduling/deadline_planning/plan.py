@@ -66,15 +66,15 @@ _EDF = attrgetter("deadline", "job")
 class PlannedShare:
     """The allocation of a job in a plan."""
 
-    #: Its minimum satisfactory share: grains per slot where that many are free.
-    grains: int
-    #: Shape (slots,): grains in each slot.
+    #: Its minimum satisfactory share: core units per slot where that many are free.
+    units: int
+    #: Shape (slots,): units in each slot.
     by_slot: Counts
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, PlannedShare)
-            and self.grains == other.grains
+            and self.units == other.units
             and _arrays_equal(self.by_slot, other.by_slot)
         )
 
@@ -89,7 +89,7 @@ def find_min_share(request: AllocationRequest, free: Counts, edges: Floats) -> P
     request
         The job.
     free
-        Shape (slots,): grains of cores that are free in each slot.
+        Shape (slots,): core units that are free in each slot.
     edges
         Shape (slots + 1,): from `slot_edges`.
     """
@@ -98,15 +98,15 @@ def find_min_share(request: AllocationRequest, free: Counts, edges: Floats) -> P
     if slots <= 0:
         return None
     lengths = edges[1 : slots + 1] - edges[:slots]
-    there = np.minimum(free[:slots], rates.max_grains)
+    there = np.minimum(free[:slots], rates.max_units)
     enough = request.steps * (1 - _ROUNDING)
     # fewer would not suffice even if they were free in every slot
     low = int(speed.searchsorted(enough / float(edges[slots] - edges[0])))
-    if low > rates.max_grains:
+    if low > rates.max_units:
         return None
     high = low
     if there.min() < low:
-        high = rates.max_grains
+        high = rates.max_units
         if float(speed[there] @ lengths) < enough:
             return None
         low -= 1
@@ -115,15 +115,15 @@ def find_min_share(request: AllocationRequest, free: Counts, edges: Floats) -> P
             steps = float(speed[np.minimum(there, middle)] @ lengths)
             low, high = (low, middle) if steps >= enough else (middle, high)
     used = np.zeros_like(free)
-    used[:slots] = _grains_by_slot(rates, np.minimum(there, high), lengths, enough)
+    used[:slots] = _units_by_slot(rates, np.minimum(there, high), lengths, enough)
     return PlannedShare(high, used)
 
 
-def _grains_by_slot(rates: Rates, grains: Counts, lengths: Floats, enough: float) -> Counts:
-    """Return the grains in each slot until all steps are done; the last slot gets as few as suffice."""
-    cumulative_steps = np.add.accumulate(rates.speed[grains] * lengths)
+def _units_by_slot(rates: Rates, units: Counts, lengths: Floats, enough: float) -> Counts:
+    """Return the units in each slot until all steps are done; the last slot gets as few as suffice."""
+    cumulative_steps = np.add.accumulate(rates.speed[units] * lengths)
     last = min(int(cumulative_steps.searchsorted(enough)), len(cumulative_steps) - 1)
-    used = rates.useful[grains]
+    used = rates.useful[units]
     used[last + 1 :] = 0
     before = cumulative_steps[last - 1] if last else 0.0
     used[last] = min(rates.speed.searchsorted((enough - before) / lengths[last]), used[last])
@@ -136,7 +136,7 @@ class Plan:
 
     #: Shape (slots + 1,): of the slots, seconds of the run's clock.
     edges: Floats
-    #: Shape (slots,): free grains.
+    #: Shape (slots,): free units.
     free: Counts
     #: The allocation of each job that ends in time.
     shares: dict[str, PlannedShare]
@@ -184,7 +184,7 @@ def continue_plan(
     edges = np.concatenate([[now], plan.edges[first + 1 :]])
     shares, late, free = {}, [], np.full(len(edges) - 1, capacity)
     for request in sorted(requests, key=_EDF):
-        share = PlannedShare(plan.shares[request.job].grains, plan.shares[request.job].by_slot[first:])
+        share = PlannedShare(plan.shares[request.job].units, plan.shares[request.job].by_slot[first:])
         if _meets_deadline(request, share.by_slot, edges):
             shares[request.job] = share
             free -= share.by_slot
@@ -194,14 +194,14 @@ def continue_plan(
 
 
 def _meets_deadline(request: AllocationRequest, used: Counts, edges: Floats) -> bool:
-    """Return whether a job ends in time with these grains; its last slot counts until its deadline."""
+    """Return whether a job ends in time with these units; its last slot counts until its deadline."""
     ends = np.minimum(edges[1:], request.last_deadline)
     lengths = np.maximum(ends - np.minimum(edges[:-1], ends), 0.0)
     return float(request.rates.speed[used] @ lengths) >= request.steps * (1 - _CONTINUED_TOLERANCE)
 
 
 def make_plan(requests: Collection[AllocationRequest], free: Counts, edges: Floats) -> Plan:
-    """Give every job its minimum share of free grains per slot, by deadline; ties by name."""
+    """Give every job its minimum share of free units per slot, by deadline; ties by name."""
     remaining, shares, late = free.copy(), {}, []
     for request in sorted(requests, key=_EDF):
         share = find_min_share(request, remaining, edges)

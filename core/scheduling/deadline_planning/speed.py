@@ -1,4 +1,4 @@
-"""The speed of a job: predicted time per step, and a table over multiples of a grain of cores.
+"""The speed of a job: predicted time per step, and a table over multiples of the core unit.
 
 Earlier runs of its kind, or else the job's own steps, give t(c), the seconds per step on c cores. Own steps
 correct the prediction: every half-life of them halves the error that is still assumed. Until then a reserve
@@ -51,21 +51,21 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rates:
-    """Training steps per second by grains of cores."""
+    """Training steps per second by core units."""
 
-    #: Shape (most + 1,): steps per second with at most k grains; 0 below the minimum.
+    #: Shape (max_units + 1,): steps per second with at most k units; 0 below the minimum.
     speed: Floats
-    #: Shape (most + 1,): the fewest grains that reach this speed.
+    #: Shape (max_units + 1,): the fewest units that reach this speed.
     useful: Counts
 
     @property
-    def min_grains(self) -> int:
-        """The fewest grains it runs with."""
+    def min_units(self) -> int:
+        """The fewest units it runs with."""
         return int(self.speed.searchsorted(0.0, side="right"))
 
     @property
-    def max_grains(self) -> int:
-        """The grains beyond which it gets no faster."""
+    def max_units(self) -> int:
+        """The units beyond which it gets no faster."""
         return int(self.useful[-1])
 
 
@@ -73,7 +73,7 @@ def build_rates(
     seconds: Callable[[float], float],
     min_cores: float,
     max_cores: float,
-    grain: float,
+    core_unit: float,
     *,
     powers: bool = False,
     whole: bool = False,
@@ -85,12 +85,12 @@ def build_rates(
     seconds
         Seconds per step on so many cores, above zero.
     min_cores, max_cores
-        Cores that it can run with, least ≤ most; the table begins with the first multiple of the grain that
-        is not below `min_cores`, and ends with the last one that is not above `max_cores`.
-    grain
-        Cores are given in multiples of this, above zero.
+        Cores that it can run with, least ≤ most; the table begins with the first multiple of the core unit
+        from `min_cores` on, and ends with the last one up to `max_cores`.
+    core_unit
+        Cores are allocated in multiples of this, above zero.
     powers
-        Whether it can only make use of 1, 2, 4, 8 … grains, if there is one of them between the bounds.
+        Whether it can only make use of 1, 2, 4, 8 … units, if there is one of them between the bounds.
     whole
         Whether above one core it can only make use of whole ones, since its threads are: a thread more than
         cores makes the others wait for it.
@@ -98,22 +98,26 @@ def build_rates(
     Raises
     ------
     InputError
-        If no multiple of the grain lies between `min_cores` and `max_cores`.
+        If no multiple of the core unit lies between `min_cores` and `max_cores`.
     """
-    first, last = int(np.ceil(min_cores / grain - _ROUNDING)), int(np.floor(max_cores / grain + _ROUNDING))
+    first, last = (
+        int(np.ceil(min_cores / core_unit - _ROUNDING)),
+        int(np.floor(max_cores / core_unit + _ROUNDING)),
+    )
     first = max(first, 1)
     if last < first:
         raise InputError(
-            f"A job that runs with {min_cores:g} to {max_cores:g} cores has none in steps of {grain:g}.",
+            f"A job that runs with {min_cores:g} to {max_cores:g} cores has none in steps of {core_unit:g}.",
             "Choose a smaller step of cores.",
         )
     speed = np.zeros(last + 1)
     sizes = [
         k
         for k in range(first, last + 1)
-        if not (powers and k & (k - 1)) and not (whole and k * grain > 1 and (k * grain) % 1 > _ROUNDING)
+        if not (powers and k & (k - 1))
+        and not (whole and k * core_unit > 1 and (k * core_unit) % 1 > _ROUNDING)
     ] or [first]
-    speed[sizes] = [1.0 / seconds(k * grain) for k in sizes]
+    speed[sizes] = [1.0 / seconds(k * core_unit) for k in sizes]
     speed = np.maximum.accumulate(speed)
     return Rates(speed, np.searchsorted(speed, speed))
 

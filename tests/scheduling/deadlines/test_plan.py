@@ -40,7 +40,7 @@ def laid(jobs, capacity, now=0.0):
 
 
 def steps_done(wish, cores, edges):
-    """Steps by the deadline with so many grains in each slot, slot by slot."""
+    """Steps by the deadline with so many core units in each slot, slot by slot."""
     total = 0.0
     for k, begin, end in zip(cores, edges[:-1], edges[1:], strict=True):
         total += wish.rates.speed[int(k)] * max(0.0, min(end, wish.deadline) - begin)
@@ -84,13 +84,13 @@ def test_the_least_share_is_the_fewest_cores_that_end_in_time(made, capacity, da
         data.draw(st.lists(st.integers(0, capacity), min_size=len(edges) - 1, max_size=len(edges) - 1))
     )
     share = find_min_share(wish, free, edges)
-    enough = [k for k in range(wish.rates.max_grains + 1)
+    enough = [k for k in range(wish.rates.max_units + 1)
               if steps_done(wish, np.minimum(free, k), edges) >= wish.steps * (1 - 1e-9)]  # fmt: skip
     if share is None:
         assert not enough
         return
-    assert share.grains == enough[0]
-    assert (share.by_slot <= np.minimum(free, share.grains)).all()
+    assert share.units == enough[0]
+    assert (share.by_slot <= np.minimum(free, share.units)).all()
     assert steps_done(wish, share.by_slot, edges) >= wish.steps * (1 - 1e-8)
 
 
@@ -112,7 +112,7 @@ def test_a_later_deadline_never_harms_an_earlier_one(made, capacity):
     ordered = sorted(made, key=lambda each: (each.deadline, each.job))
     whole, fewer = make_plan(ordered, free, edges), make_plan(ordered[:-1], free, edges)
     for name, share in fewer.shares.items():
-        assert share.grains == whole.shares[name].grains
+        assert share.units == whole.shares[name].units
         assert (share.by_slot == whole.shares[name].by_slot).all()
 
 
@@ -125,9 +125,9 @@ def test_more_cores_or_time_never_ask_for_a_larger_share(made, capacity, more):
     longer = find_min_share(later, *laid([later], capacity))
     if share is not None:
         assert wider is not None
-        assert wider.grains <= share.grains
+        assert wider.units <= share.units
         assert longer is not None
-        assert longer.grains <= share.grains
+        assert longer.units <= share.units
 
 
 def test_the_earliest_deadline_is_served_first_with_what_it_needs_and_the_next_of_what_is_left():
@@ -137,8 +137,8 @@ def test_the_earliest_deadline_is_served_first_with_what_it_needs_and_the_next_o
         AllocationRequest(name, 600.0, table, by) for name, by in (("a", 200.0), ("b", 300.0), ("c", 250.0))
     ]
     plan = make_plan(made, *laid(made, 5))
-    assert plan.shares["a"].grains == 3
-    assert plan.shares["c"].grains == 4  # two of the others until 200 s, then four
+    assert plan.shares["a"].units == 3
+    assert plan.shares["c"].units == 4  # two of the others until 200 s, then four
     assert plan.late == ("b",)
 
 

@@ -34,11 +34,11 @@ class WorkerRecord(NamedTuple):
 
     #: Its cores at the last look.
     capacity: float
-    #: Grain-seconds guaranteed to its jobs then.
+    #: Unit-seconds guaranteed to its jobs then.
     promised_work: float = 0.0
-    #: Unallocated grains, and grains not needed by a guarantee or a spare allocation.
-    spare_grains: int = 0
-    idle_grains: int = 0
+    #: Unallocated units, and units not needed by a guarantee or a spare allocation.
+    spare_units: int = 0
+    idle_units: int = 0
     #: When it is looked at next.
     next_look: float = inf
     #: When something last happened there.
@@ -63,7 +63,7 @@ class DeadlineState:
     estimates: Mapping[str, JobEstimate] = field(default_factory=dict)
     #: Every worker.
     records: Mapping[str, WorkerRecord] = field(default_factory=dict)
-    #: (arrival, grain-seconds that its deadline needs at least) of the latest jobs.
+    #: (arrival, unit-seconds that its deadline needs at least) of the latest jobs.
     costs: tuple[tuple[float, float], ...] = ()
     #: Observed over predicted time per step of the latest jobs.
     ratios: tuple[float, ...] = ()
@@ -111,7 +111,7 @@ class DeadlineContext:
         return max((worker.capacity for worker in self.observation.workers), default=1.0)
 
     @cached_property
-    def grain(self) -> float:
+    def core_unit(self) -> float:
         """The step in which cores are allocated."""
         return min(self.settings.grain, self.largest_capacity)
 
@@ -129,9 +129,9 @@ class DeadlineContext:
         """Return what a job needs to end in time; see `JobEstimate.allocation_request`."""
         return estimate.allocation_request(self.reserve, self.now, self.settings.early, grace=grace)
 
-    def grains(self, worker: str) -> int:
-        """Return the number of grains of a worker."""
-        return floor(self.workers[worker].capacity / self.grain + _ROUNDING)
+    def units(self, worker: str) -> int:
+        """Return the number of core units of a worker."""
+        return floor(self.workers[worker].capacity / self.core_unit + _ROUNDING)
 
     def explain(self, rule: str, text: str, job: str, **values: float) -> None:
         """Add a reason about a job, unless it was its last one."""

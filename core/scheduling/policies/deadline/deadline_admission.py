@@ -83,13 +83,13 @@ class DeadlineAdmission:
             self._try_new(estimate)
 
     def cost_bound(self) -> float:
-        """Return the grain-seconds above which a job is not admitted now."""
+        """Return the unit-seconds above which a job is not admitted now."""
         if not self.context.settings.choosy or len(self.costs) < _MIN_COSTS:
             return inf
         costs = np.sort([cost for _, cost in self.costs])
-        grains = sum(self.context.grains(name) for name in self.context.workers)
+        units = sum(self.context.units(name) for name in self.context.workers)
         passed = max(self.context.now - self.costs[0][0], 1.0)
-        fit = int(np.searchsorted(np.cumsum(costs), grains * passed, side="right"))
+        fit = int(np.searchsorted(np.cumsum(costs), units * passed, side="right"))
         return inf if fit >= len(costs) else float(costs[max(fit - 1, 0)])
 
     def plan_for(self, worker: str) -> Plan:
@@ -112,7 +112,7 @@ class DeadlineAdmission:
         requests = [
             context.allocation_request(estimate, grace=grace) for estimate in self.admitted_on(worker)
         ]
-        return continue_plan(record.plan, requests, context.grains(worker), context.now)
+        return continue_plan(record.plan, requests, context.units(worker), context.now)
 
     def _plan_with(self, worker: str, estimate: JobEstimate) -> Plan | None:
         """Return a plan with one more job that makes no other job late; None if there is none."""
@@ -149,7 +149,7 @@ class DeadlineAdmission:
         requests += [] if new is None else [context.allocation_request(new)]
         ends = [end for request in requests for end in (request.deadline, request.last_deadline)]
         edges = slot_edges(context.now, ends, context.settings.interval)
-        return make_plan(requests, np.full(len(edges) - 1, context.grains(worker)), edges)
+        return make_plan(requests, np.full(len(edges) - 1, context.units(worker)), edges)
 
     def _try_new(self, estimate: JobEstimate) -> None:
         """Try to admit a new job, or a running one that has become predictable."""
@@ -172,7 +172,7 @@ class DeadlineAdmission:
             if self._try_promise(estimate, worker, inf):
                 return
         text = f"{estimate.job} is promised nothing: with it, others that were promised would end too late."
-        self._decline("no promise", text, estimate.job, cost=cost * context.grain)
+        self._decline("no promise", text, estimate.job, cost=cost * context.core_unit)
 
     def _decline(self, rule: str, text: str, job: str, **values: float) -> None:
         """Explain why a job is not admitted, and refuse it if the settings say so."""
@@ -199,10 +199,12 @@ class DeadlineAdmission:
         if estimate.is_waiting:
             self.starting.setdefault(worker, {})[estimate.job] = None
         context.mark_changed(worker)
-        cores, remaining = share.grains * context.grain, estimate.deadline - context.now
+        cores, remaining = share.units * context.core_unit, estimate.deadline - context.now
         enough = f"enough are {format_cores(cores)}"
         text = f"{estimate.job} is promised to end within {format_duration(remaining)}; {enough}."
-        context.explain("promise", text, estimate.job, cores=cores, cost=cost * context.grain, left=remaining)
+        context.explain(
+            "promise", text, estimate.job, cores=cores, cost=cost * context.core_unit, left=remaining
+        )
         return True
 
     def _candidate_workers(self, estimate: JobEstimate) -> Iterator[str]:
@@ -214,7 +216,7 @@ class DeadlineAdmission:
         def load(name: str) -> tuple[bool, float]:
             record = context.records.get(name)
             return name == estimate.avoided_worker, record.promised_work / max(
-                record.capacity, context.grain
+                record.capacity, context.core_unit
             ) if record else 0.0
 
         unpromised = (name for name in sorted(context.workers, key=load) if self.has_memory(name, estimate))
@@ -262,10 +264,10 @@ class DeadlineAdmission:
     def cores_alone(self, estimate: JobEstimate) -> float | None:
         """Return the cores with which a job alone would end in time on the largest worker, or None."""
         solution = self._share_alone(estimate)
-        return None if solution is None else solution[0].grains * self.context.grain
+        return None if solution is None else solution[0].units * self.context.core_unit
 
     def _cost_alone(self, estimate: JobEstimate) -> float | None:
-        """Return the grain-seconds that a deadline needs on the largest worker, alone; None if impossible."""
+        """Return the unit-seconds that a deadline needs on the largest worker, alone; None if impossible."""
         solution = self._share_alone(estimate)
         return None if solution is None else float(solution[0].by_slot @ np.diff(solution[1]))
 
@@ -273,7 +275,7 @@ class DeadlineAdmission:
         context, request = self.context, self.context.allocation_request(estimate)
         request = request._replace(deadline=request.last_deadline)
         edges = slot_edges(context.now, [request.deadline], context.settings.interval)
-        largest = max(context.grains(name) for name in context.workers)
+        largest = max(context.units(name) for name in context.workers)
         share = find_min_share(request, np.full(len(edges) - 1, largest), edges)
         return None if share is None else (share, edges)
 
@@ -296,11 +298,11 @@ class DeadlineAdmission:
 
     def _decline_costly(self, estimate: JobEstimate, cost: float) -> None:
         context, bound = self.context, self.cost_bound()
-        hour = 3600 / context.grain
+        hour = 3600 / context.core_unit
         text = (
             f"{estimate.job} is promised nothing: it needs {cost / hour:.3g} core-hours, and while more is "
             f"asked for than there is, a job is promised at most {bound / hour:.3g}."
         )
         self._decline(
-            "no promise", text, estimate.job, cost=cost * context.grain, bound=bound * context.grain
+            "no promise", text, estimate.job, cost=cost * context.core_unit, bound=bound * context.core_unit
         )

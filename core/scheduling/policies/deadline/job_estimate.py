@@ -37,10 +37,10 @@ class FinishEstimate(NamedTuple):
 
 
 class SpareAllocation(NamedTuple):
-    """The fewest grains with which a job may end in time, and the grains that it gets if they are free."""
+    """The fewest units with which a job may end in time, and the units that it gets if they are free."""
 
-    min_grains: int
-    enough_grains: int
+    min_units: int
+    enough_units: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +53,17 @@ class JobEstimate:
     deadline: float
     #: Its speed by the prediction; without one, proportional to its cores up to its request.
     rates: Rates = field(compare=False)  # follows from the foresight
-    #: Grains that it starts with without a guarantee.
-    initial_grains: int
+    #: Core units that it starts with without a guarantee.
+    initial_units: int
     #: Its predicted time per step; None while unknown.
     prediction: SpeedPrediction | None = None
     #: Its memory request, bytes.
     memory: float = 0.0
     #: Steps left; None if unknown.
     steps_left: float | None = None
-    #: Grain-seconds to its end with the fewest cores; infinite if unknown.
+    #: Unit-seconds to its end with the fewest cores; infinite if unknown.
     min_work: float = inf
-    #: Grain-seconds from its last step to its end.
+    #: Unit-seconds from its last step to its end.
     teardown: float = 0.0
     #: Whether it has done all its steps.
     is_ending: bool = False
@@ -89,8 +89,8 @@ class JobEstimate:
     was_considered: bool = False
     #: Whether its prediction ratio already counts for others.
     was_judged: bool = False
-    #: Grains of its unconfirmed start; 0 once it runs or the start failed.
-    requested_grains: int = 0
+    #: Core units of its unconfirmed start; 0 once it runs or the start failed.
+    requested_units: int = 0
     #: When a failed or unconfirmed start may be retried, and the number of failures.
     retry_at: float = 0.0
     refusals: int = 0
@@ -121,10 +121,10 @@ class JobEstimate:
     def spare_allocation(
         self, now: float, general: tuple[float, float] | None, *, ample: bool
     ) -> SpareAllocation | None:
-        """Return the grains with which it may end in time without a guarantee; None if none may do.
+        """Return the units with which it may end in time without a guarantee; None if none may do.
 
         It may end in time if it is as much faster than predicted as the luckiest tenth of other jobs
-        (`general`). While no job waits (`ample`) twice that luck is assumed, and it gets the grains that
+        (`general`). While no job waits (`ample`) twice that luck is assumed, and it gets the units that
         suffice as predicted.
         """
         remaining = self.deadline - self.startup(now) - now
@@ -140,17 +140,17 @@ class JobEstimate:
             ** self.prediction.remaining_doubt()
         )
         pace = self._steps_needed() / remaining
-        speed, max_grains = self.rates.speed, self.rates.max_grains
-        min_grains = int(speed.searchsorted(pace * (lucky**_AMPLE_LUCK if ample else lucky)))
-        if min_grains > max_grains:
+        speed, max_units = self.rates.speed, self.rates.max_units
+        min_units = int(speed.searchsorted(pace * (lucky**_AMPLE_LUCK if ample else lucky)))
+        if min_units > max_units:
             return None
         return SpareAllocation(
-            min_grains, min(int(speed.searchsorted(pace)), max_grains) if ample else min_grains
+            min_units, min(int(speed.searchsorted(pace)), max_units) if ample else min_units
         )
 
     def _steps_needed(self, reserve: float = 1.0) -> float:
         return _predicted_steps(
-            self.steps_left, self.prediction, self.teardown, self.rates, self.initial_grains, reserve
+            self.steps_left, self.prediction, self.teardown, self.rates, self.initial_units, reserve
         )
 
     def reserve(self, general: float) -> float:
@@ -167,15 +167,15 @@ class JobEstimate:
         if self.prediction is None or self.progress > 0:
             return 0.0
         if self.is_waiting:
-            return self.prediction.startup + (0.0 if self.requested_grains else max(self.retry_at - now, 0.0))
+            return self.prediction.startup + (0.0 if self.requested_units else max(self.retry_at - now, 0.0))
         started = now if self.started is None else self.started
         return max(self.prediction.startup - (now - started), 0.0)
 
     def estimate_finish(
-        self, grains: int, now: float, general: tuple[float, float] | None
+        self, units: int, now: float, general: tuple[float, float] | None
     ) -> FinishEstimate | None:
-        """Return when it would end with these grains; None if unknown or never."""
-        speed = float(self.rates.speed[min(grains, self.rates.max_grains)])
+        """Return when it would end with these units; None if unknown or never."""
+        speed = float(self.rates.speed[min(units, self.rates.max_units)])
         if self.prediction is None or self.steps_left is None or speed <= 0:
             return None
         seconds, begins = self._steps_needed() / speed, now + self.startup(now)
@@ -187,13 +187,13 @@ class JobEstimate:
         """Return the estimate after a failed start: it is retried after a growing delay."""
         again = now + retry_delay(self.refusals)
         after = replace(
-            self, retry_at=again, refusals=self.refusals + 1, requested_grains=0, is_promised=False
+            self, retry_at=again, refusals=self.refusals + 1, requested_units=0, is_promised=False
         )
         return replace(after, worker=None, avoided_worker=self.worker) if self.is_waiting else after
 
-    def after_start_request(self, worker: str, grains: int, now: float) -> JobEstimate:
+    def after_start_request(self, worker: str, units: int, now: float) -> JobEstimate:
         """Return the estimate after a start was requested."""
-        return replace(self, worker=worker, requested_grains=grains, retry_at=now + START_TIMEOUT)
+        return replace(self, worker=worker, requested_units=units, retry_at=now + START_TIMEOUT)
 
     def with_cores(self, cores: float, now: float) -> JobEstimate:
         """Return the estimate after other cores were requested."""
@@ -207,16 +207,16 @@ def first_estimate(job: Job, settings: DeadlineSettings, largest: float) -> JobE
     if prediction is not None and not settings.learn:
         prediction = replace(prediction, spread=None)
     table = _speed_table(job, prediction, settings, largest)
-    grain = min(settings.grain, largest)
+    core_unit = min(settings.grain, largest)
     initial_cores = min(job.request or settings.unasked, 1.0)
     return JobEstimate(
         job.id,
         deadline_of(job),
         table,
-        min(max(round(initial_cores / grain), table.min_grains), table.max_grains),
+        min(max(round(initial_cores / core_unit), table.min_units), table.max_units),
         prediction,
         terms.memory or 0.0,
-        teardown=0.0 if prediction is None else prediction.teardown / grain,
+        teardown=0.0 if prediction is None else prediction.teardown / core_unit,
         worker=job.worker,
         is_promised=terms.promised and job.state is not JobState.WAITING,
     )
@@ -243,16 +243,16 @@ def update_estimate(
     steps_left = _steps_left(job, progress)
     teardown, ending = estimate.teardown, job.total_steps is not None and (job.steps or 0) >= job.total_steps
     if estimate.is_ending:
-        grain = min(settings.grain, largest)
-        teardown = max(teardown - min(estimate.cores, 1.0) / grain * (now - estimate.updated_at), 0.0)
-    min_grains = table.min_grains
-    need = _predicted_steps(steps_left, prediction, teardown, table, estimate.initial_grains)
+        core_unit = min(settings.grain, largest)
+        teardown = max(teardown - min(estimate.cores, 1.0) / core_unit * (now - estimate.updated_at), 0.0)
+    min_units = table.min_units
+    need = _predicted_steps(steps_left, prediction, teardown, table, estimate.initial_units)
     return replace(
         estimate,
         rates=table,
         prediction=prediction,
         steps_left=steps_left,
-        min_work=inf if steps_left is None else float(need * min_grains / table.speed[min_grains]),
+        min_work=inf if steps_left is None else float(need * min_units / table.speed[min_units]),
         teardown=teardown,
         is_ending=ending,
         steps_done=job.steps or 0,
@@ -262,7 +262,7 @@ def update_estimate(
         cores_since=cores_since,
         is_waiting=waits,
         started=job.started,
-        requested_grains=estimate.requested_grains if waits else 0,
+        requested_units=estimate.requested_units if waits else 0,
         worker=estimate.worker if waits else job.worker,
     )
 
@@ -279,7 +279,7 @@ def _predicted_steps(
     steps = max(steps_left or 0.0, 0.0) * (1.0 if prediction is None else prediction.factor) * reserve
     if not teardown:
         return steps
-    one = min(first, table.max_grains)
+    one = min(first, table.max_units)
     return steps + teardown * float(table.speed[one]) / one
 
 
@@ -307,18 +307,18 @@ def _speed_table(
     job: Job, prediction: SpeedPrediction | None, settings: DeadlineSettings, largest: float
 ) -> Rates:
     """Return its speed by cores; a job that cannot change its threads keeps the cores of its request."""
-    terms, grain = job.terms_or_default, min(settings.grain, largest)
+    terms, core_unit = job.terms_or_default, min(settings.grain, largest)
     # the allocatable cores, which may be slightly fewer than the worker has
-    largest = floor(largest / grain + _ROUNDING) * grain
+    largest = floor(largest / core_unit + _ROUNDING) * core_unit
     request = min(job.request or settings.unasked, largest)
-    max_cores, min_cores = min(terms.max or largest, largest), min(terms.min or grain, largest)
+    max_cores, min_cores = min(terms.max or largest, largest), min(terms.min or core_unit, largest)
     if not job.can_resize:
         max_cores = min(max_cores, job.request or float(job.threads or max_cores))
         min_cores = max_cores if job.request is not None else min_cores
     max_cores = min(max_cores, request if prediction is None else prediction.max_cores)
-    # a request between two multiples of the grain is rounded up
-    max_cores = max(max_cores, ceil(min_cores / grain - _ROUNDING) * grain)
+    # a request between two multiples of the core unit is rounded up
+    max_cores = max(max_cores, ceil(min_cores / core_unit - _ROUNDING) * core_unit)
     seconds = (lambda cores: 1.0 / cores) if prediction is None else prediction.seconds
     return build_rates(
-        seconds, min_cores, max_cores, grain, powers=settings.sizes == "powers", whole=job.can_resize
+        seconds, min_cores, max_cores, core_unit, powers=settings.sizes == "powers", whole=job.can_resize
     )

@@ -59,7 +59,7 @@ def predict_outlook(settings: DeadlineSettings, observation: Observation, job: J
     has = with_it.get(job.id, 0.0)
     cores = admission.cores_alone(estimate) if estimate.is_predictable and estimate.deadline < inf else None
     ending = estimate.estimate_finish(
-        round((has or cores or 0.0) / context.grain), context.now, context.spread
+        round((has or cores or 0.0) / context.core_unit), context.now, context.spread
     )
     texts = [reason.text for reason in context.reasons if reason.job == job.id]
     placed = [each.id for each in observation.jobs if each.state.placed]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.scheduling.queueing import default_request_setting, grain_setting, memory_setting
+from core.scheduling.queueing import core_unit_setting, default_request_setting, memory_setting
 from core.settings_fields import setting
 
 
@@ -20,7 +20,7 @@ class DeadlineSettings:
         unit="s",
         help="Length of the first slots of a plan, and time after which running jobs are looked at again.",
     )
-    grain: float = grain_setting(0.25)
+    grain: float = core_unit_setting(0.25)
     choosy: bool = setting(
         True,
         label="Limit guarantees",

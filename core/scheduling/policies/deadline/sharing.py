@@ -52,23 +52,23 @@ class CoreCandidate(NamedTuple):
     job: str
     #: Its speed.
     rates: Rates
-    #: Its grains so far.
-    grains: int
-    #: The grains it starts with while it has none.
-    initial_grains: int
-    #: Steps per second of a grain up to one core.
+    #: Its units so far.
+    units: int
+    #: The units it starts with while it has none.
+    initial_units: int
+    #: Steps per second per core unit up to one core.
     unit_speed: float
-    #: The gain that each further grain must add, relative to that.
+    #: The gain that each further core unit must add, relative to that.
     min_gain: float = 0.0
 
 
 def distribute_spare(candidates: Sequence[CoreCandidate], free: int) -> dict[str, int]:
-    """Distribute free grains; returns the new grains by job."""
+    """Distribute free units; returns the new units by job."""
     allocated: dict[str, int] = {}
     queue = [
-        (-gain, each.grains, place, more)
+        (-gain, each.units, place, more)
         for place, each in enumerate(candidates)
-        for gain, more in [_next_gain(each, each.grains)]
+        for gain, more in [_next_gain(each, each.units)]
         if _gains_enough(each, gain)
     ]
     heapify(queue)
@@ -79,7 +79,7 @@ def distribute_spare(candidates: Sequence[CoreCandidate], free: int) -> dict[str
             heappop(queue)
             continue
         free -= more
-        current = allocated[candidate.job] = allocated.get(candidate.job, candidate.grains) + more
+        current = allocated[candidate.job] = allocated.get(candidate.job, candidate.units) + more
         gain, more = _next_gain(candidate, current)
         if _gains_enough(candidate, gain):
             heapreplace(queue, (-gain, current, place, more))
@@ -93,26 +93,26 @@ def _gains_enough(candidate: CoreCandidate, gain: float) -> bool:
 
 
 def _next_gain(candidate: CoreCandidate, current: int) -> tuple[float, int]:
-    """Return the gain per grain of the next useful step, and its grains."""
+    """Return the gain per core unit of the next useful step, and its units."""
     speed, rates = candidate.rates.speed, candidate.rates
-    if current >= rates.max_grains:
+    if current >= rates.max_units:
         return 0.0, 0
-    after = max(candidate.initial_grains, current + 1) if current == 0 else current + 1
-    after = min(after, rates.max_grains)
+    after = max(candidate.initial_units, current + 1) if current == 0 else current + 1
+    after = min(after, rates.max_units)
     if speed[after] <= speed[current]:  # the next number with which it is faster
         after = int(speed.searchsorted(speed[current], side="right"))
     return float(speed[after] - speed[current]) / ((after - current) * candidate.unit_speed), after - current
 
 
 def distribute_by_core_time(requests: Sequence[AllocationRequest], plan: Plan, free: int) -> dict[str, int]:
-    """Distribute free grains of the first slot where they save most core-time."""
+    """Distribute free units of the first slot where they save most core-time."""
     allocated: dict[str, int] = {}
     queue = []
     for place, request in enumerate(requests):
         used = plan.shares[request.job].by_slot
         current = int(used[0])
         cost = float(used @ np.diff(plan.edges))
-        after, then = _next_grains(request, plan, current)
+        after, then = _next_units(request, plan, current)
         if after > current:
             queue.append((-(cost - then) / (after - current), place, current, after, then))
     heapify(queue)
@@ -123,14 +123,14 @@ def distribute_by_core_time(requests: Sequence[AllocationRequest], plan: Plan, f
         free -= after - current
         request = requests[place]
         allocated[request.job] = after
-        following, then = _next_grains(request, plan, after)
+        following, then = _next_units(request, plan, after)
         if following > after:
             heappush(queue, (-(cost - then) / (following - after), place, after, following, then))
     return allocated
 
 
-def _next_grains(request: AllocationRequest, plan: Plan, current: int) -> tuple[int, float]:
-    """Return the next useful number of grains in the first slot, and the job's grain-seconds with it."""
+def _next_units(request: AllocationRequest, plan: Plan, current: int) -> tuple[int, float]:
+    """Return the next useful number of units in the first slot, and the job's unit-seconds with it."""
     speed = request.rates.speed
     after = int(speed.searchsorted(speed[current], side="right"))
     if after >= len(speed):
@@ -172,17 +172,17 @@ class Sharing:
             self._share_worker(worker)
         for name, spare in self._spare.items():
             records = self.context.records
-            idlest = max(records, key=lambda each: records[each].idle_grains, default=None)
-            if name in self._queue and idlest is not None and records[idlest].idle_grains >= spare.min_grains:
+            idlest = max(records, key=lambda each: records[each].idle_units, default=None)
+            if name in self._queue and idlest is not None and records[idlest].idle_units >= spare.min_units:
                 self.context.mark_changed(idlest)
                 self._share_worker(idlest)
         while self._queue:
             records, first = self.context.records, next(iter(self._queue.values()))
-            freest = max(records, key=lambda name: records[name].spare_grains, default=None)
+            freest = max(records, key=lambda name: records[name].spare_units, default=None)
             if (
                 freest is None
                 or freest in self.context.changed_workers
-                or records[freest].spare_grains < first.initial_grains
+                or records[freest].spare_units < first.initial_units
             ):
                 return
             self.context.mark_changed(freest)
@@ -206,16 +206,16 @@ class Sharing:
         )
         every = [*context.read_worker(worker), *self.admission.starting.get(worker, ())]
         names = [name for name in every if self._is_adjustable(name)]
-        had = {name: 0 if context.estimates[name].is_waiting else self._held_grains(name) for name in names}
-        fixed = sum(self._held_grains(name) for name in every if name not in had)
-        free = max(context.grains(worker) - fixed, 0)  # a host may have lost cores that a start was asked for
-        needed = self._needed_grains(plan, names, free)
+        had = {name: 0 if context.estimates[name].is_waiting else self._current_units(name) for name in names}
+        fixed = sum(self._current_units(name) for name in every if name not in had)
+        free = max(context.units(worker) - fixed, 0)  # a host may have lost cores that a start was asked for
+        needed = self._needed_units(plan, names, free)
         hopes = self._allocate_spare(
             [name for name in names if name not in needed], free - sum(needed.values())
         )
         needed |= hopes
         begins = self._choose_starts(worker, free - sum(needed.values()))
-        hopes |= {name: grains for name, grains in begins.items() if name in self._spare}
+        hopes |= {name: units for name, units in begins.items() if name in self._spare}
         needed |= hopes
         allocated = needed | self._distribute_rest(
             plan, needed, [*names, *begins], free - sum(needed.values())
@@ -234,8 +234,8 @@ class Sharing:
         record = WorkerRecord(
             context.workers[worker].capacity,
             promised_work=sum(float(share.by_slot @ np.diff(plan.edges)) for share in plan.shares.values()),
-            spare_grains=free - sum(allocated.values()),
-            idle_grains=free - sum(needed.values()),
+            spare_units=free - sum(allocated.values()),
+            idle_units=free - sum(needed.values()),
             changed_at=before.changed_at if worker in context.looked_at else context.now,
             wants_change=requests,
             is_blocked=len(names) < len(every),
@@ -252,34 +252,36 @@ class Sharing:
             return estimate.retry_at <= self.context.now
         return self.context.jobs[name].state is not JobState.MIGRATING
 
-    def _held_grains(self, name: str) -> int:
+    def _current_units(self, name: str) -> int:
         estimate = self.context.estimates[name]
         return (
-            estimate.requested_grains if estimate.is_waiting else round(estimate.cores / self.context.grain)
+            estimate.requested_units
+            if estimate.is_waiting
+            else round(estimate.cores / self.context.core_unit)
         )
 
-    def _needed_grains(self, plan: Plan, names: list[str], free: int) -> dict[str, int]:
-        """Return the grains of guaranteed jobs: those in time first, then those that would be late.
+    def _needed_units(self, plan: Plan, names: list[str], free: int) -> dict[str, int]:
+        """Return the units of guaranteed jobs: those in time first, then those that would be late.
 
         Jobs that have done all their steps come first, so that they are not stopped at their end.
         """
         needed: dict[str, int] = {}
         for name in (name for name in names if self.context.estimates[name].is_ending):
-            needed[name] = min(self._closing_grains(name, plan), free)
+            needed[name] = min(self._closing_units(name, plan), free)
             free -= needed[name]
         for name in (name for name in names if name in plan.shares and name not in needed):
-            needed[name] = self._useful_grains(name, min(int(plan.shares[name].by_slot[0]), free))
+            needed[name] = self._useful_units(name, min(int(plan.shares[name].by_slot[0]), free))
             free -= needed[name]
         for name in (name for name in plan.late if name in names and name not in needed):
-            needed[name] = self._useful_grains(name, free)
+            needed[name] = self._useful_units(name, free)
             free -= needed[name]
         return needed
 
-    def _closing_grains(self, name: str, plan: Plan) -> int:
-        """Return the grains of a job that has done all its steps."""
+    def _closing_units(self, name: str, plan: Plan) -> int:
+        """Return the units of a job that has done all its steps."""
         estimate = self.context.estimates[name]
-        share = self._useful_grains(name, int(plan.shares[name].by_slot[0])) if name in plan.shares else 0
-        return max(share, estimate.rates.min_grains, min(self._held_grains(name), estimate.initial_grains))
+        share = self._useful_units(name, int(plan.shares[name].by_slot[0])) if name in plan.shares else 0
+        return max(share, estimate.rates.min_units, min(self._current_units(name), estimate.initial_units))
 
     def _spare_allocations(self, names: Iterable[str]) -> dict[str, SpareAllocation]:
         """Return the allocations with which jobs without a guarantee may end in time."""
@@ -291,40 +293,40 @@ class Sharing:
         return {name: spare for name, spare in allocations.items() if spare is not None}
 
     def _allocate_spare(self, names: list[str], free: int) -> dict[str, int]:
-        """Return the grains of running jobs that may end in time without a guarantee, the fewest first."""
+        """Return the units of running jobs that may end in time without a guarantee, the fewest first."""
         allocated: dict[str, int] = {}
         hoping = self._spare_allocations(
             name for name in names if not self.context.estimates[name].is_waiting
         )
         for name, spare in sorted(hoping.items(), key=itemgetter(1)):
-            if spare.min_grains <= free:
-                allocated[name] = self._useful_grains(name, min(spare.enough_grains, free))
+            if spare.min_units <= free:
+                allocated[name] = self._useful_units(name, min(spare.enough_units, free))
                 free -= allocated[name]
         return allocated
 
-    def _useful_grains(self, name: str, grains: int) -> int:
-        """Return the part of these grains that a job can use."""
+    def _useful_units(self, name: str, units: int) -> int:
+        """Return the part of these units that a job can use."""
         rates = self.context.estimates[name].rates
-        return int(rates.useful[min(grains, rates.max_grains)])
+        return int(rates.useful[min(units, rates.max_units)])
 
     def _choose_starts(self, worker: str, free: int) -> dict[str, int]:
-        """Choose jobs to start on the remaining grains; returns their grains."""
+        """Choose jobs to start on the remaining units; returns their units."""
         starts: dict[str, int] = {}
         hoping = [name for name in self._spare if name in self._queue]
         for name in chain(hoping, (name for name in self._queue if name not in hoping)):
             estimate = self._queue[name]
-            spare = self._spare.get(name) or SpareAllocation(estimate.initial_grains, estimate.initial_grains)
+            spare = self._spare.get(name) or SpareAllocation(estimate.initial_units, estimate.initial_units)
             if free <= 0:
                 break
-            if spare.min_grains <= free and self.admission.has_memory(worker, estimate):
-                starts[name] = min(spare.enough_grains, free)
+            if spare.min_units <= free and self.admission.has_memory(worker, estimate):
+                starts[name] = min(spare.enough_units, free)
                 free -= starts[name]
         return starts
 
     def _distribute_rest(
         self, plan: Plan, needed: Mapping[str, int], names: list[str], free: int
     ) -> dict[str, int]:
-        """Distribute the grains that no guarantee needs."""
+        """Distribute the units that no guarantee needs."""
         allocated: dict[str, int] = {}
         if self.context.settings.spare == "core-time":
             estimate = self.context.estimates
@@ -337,33 +339,35 @@ class Sharing:
             [self._core_candidate(name, needed.get(name, 0)) for name in names], free
         )
 
-    def _core_candidate(self, name: str, grains: int) -> CoreCandidate:
+    def _core_candidate(self, name: str, units: int) -> CoreCandidate:
         estimate = self.context.estimates[name]
-        one = min(max(round(1.0 / self.context.grain), estimate.rates.min_grains), estimate.rates.max_grains)
+        one = min(
+            max(round(1.0 / self.context.core_unit), estimate.rates.min_units), estimate.rates.max_units
+        )
         worth = 0.0 if estimate.is_promised else self.context.settings.worth
         return CoreCandidate(
             name,
             estimate.rates,
-            grains,
-            estimate.initial_grains,
+            units,
+            estimate.initial_units,
             float(estimate.rates.speed[one]) / one,
             worth,
         )
 
-    def _assign(self, name: str, worker: str, grains: int) -> None:
+    def _assign(self, name: str, worker: str, units: int) -> None:
         context, estimate = self.context, self.context.estimates[name]
-        cores = grains * context.grain
+        cores = units * context.core_unit
         self.targets.append((context.jobs[name], worker, cores))
         estimate = estimate.with_cores(cores, context.now)
-        if estimate.is_waiting and grains:
-            estimate = estimate.after_start_request(worker, grains, context.now)
+        if estimate.is_waiting and units:
+            estimate = estimate.after_start_request(worker, units, context.now)
             self._queue.pop(name, None)
         context.estimates[name] = estimate
-        self.marks.append(self._make_mark(estimate, grains))
+        self.marks.append(self._make_mark(estimate, units))
 
-    def _make_mark(self, estimate: JobEstimate, grains: int) -> Mark:
+    def _make_mark(self, estimate: JobEstimate, units: int) -> Mark:
         """Return a job's mark with its expected finish time."""
-        ending = estimate.estimate_finish(grains, self.context.now, self.context.spread)
+        ending = estimate.estimate_finish(units, self.context.now, self.context.spread)
         ends, between = ending if ending is not None else (None, None)
         label = ("late" if estimate.is_late else "promised") if estimate.is_promised else "left over"
         promised = estimate.is_promised if estimate.deadline < inf else None
@@ -372,7 +376,7 @@ class Sharing:
     def _next_look(self, worker: str, plan: Plan, record: WorkerRecord, names: Sequence[str]) -> float:
         """Return when a worker is looked at next: at an interval, or earlier where the plan changes."""
         context, interval = self.context, self.context.settings.interval
-        if record.spare_grains == context.grains(worker):
+        if record.spare_units == context.units(worker):
             return inf
         time = context.now + min(
             max(_INTERVAL_GROWTH * (context.now - record.changed_at), interval), _MAX_INTERVALS * interval
@@ -402,12 +406,11 @@ class Sharing:
         for name, before in had.items():
             after = allocated.get(name, 0)
             if after < before:
-                lost = format_cores((before - after) * context.grain)
+                lost = format_cores((before - after) * context.core_unit)
                 context.explain("cores", f"{name} gives back {lost}{why}.", name, protects=float(len(gains)))
             elif after > before > 0:
-                text = (
-                    f"{name} has {format_cores(after * context.grain)} instead of {before * context.grain:g}."
-                )
+                had_cores = before * context.core_unit
+                text = f"{name} has {format_cores(after * context.core_unit)} instead of {had_cores:g}."
                 context.explain("cores", text, name)
         for name in had:
             estimate = context.estimates[name]
@@ -421,19 +424,19 @@ class Sharing:
     def _explain_spare(self, hopes: Mapping[str, int]) -> None:
         """Add reasons for jobs that may end in time without a guarantee."""
         for name, need in hopes.items():
-            cores = format_cores(need * self.context.grain)
+            cores = format_cores(need * self.context.core_unit)
             text = f"{name} is promised nothing, and may be in time all the same with {cores}."
             self.context.explain("hope", text, name)
 
-    def _lateness_text(self, name: str, grains: int) -> str:
-        """Return by how much a job would be late with these grains, as a clause."""
+    def _lateness_text(self, name: str, units: int) -> str:
+        """Return by how much a job would be late with these units, as a clause."""
         estimate = self.context.estimates[name]
         request = estimate.allocation_request(1.0, self.context.now)
-        if not grains or not request.rates.speed[min(grains, request.rates.max_grains)]:
+        if not units or not request.rates.speed[min(units, request.rates.max_units)]:
             return ""
         over = (
             self.context.now
-            + request.steps / request.rates.speed[min(grains, request.rates.max_grains)]
+            + request.steps / request.rates.speed[min(units, request.rates.max_units)]
             - request.last_deadline
         )
         return f" (else {format_duration(over)} too late)" if over > 0 else ""

@@ -1,6 +1,6 @@
 """The allocation of one worker's cores: read from the observation, changed by decisions.
 
-Decisions allocate cores in multiples of the grain. A paused job keeps its place and its memory, without
+Decisions allocate cores in multiples of the core unit. A paused job keeps its place and its memory, without
 cores.
 """
 
@@ -23,9 +23,9 @@ TINY = 1e-9
 _ORDER = attrgetter("order")
 
 
-def round_down(cores: float, grain: float) -> float:
-    """Return the largest multiple of `grain` that is not above `cores`."""
-    return floor(cores / grain + TINY) * grain
+def round_down(cores: float, core_unit: float) -> float:
+    """Return the largest multiple of `core_unit` that is not above `cores`."""
+    return floor(cores / core_unit + TINY) * core_unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class WorkerBook:
     #: Its cores.
     capacity: float
     #: The step of allocations, at most the worker's cores.
-    grain: float
+    core_unit: float
     #: Its jobs by name.
     holdings: dict[str, Holding]
     #: Unallocated cores.
@@ -135,7 +135,7 @@ class WorkerBook:
         return make_book(
             self.worker,
             self.capacity,
-            self.grain,
+            self.core_unit,
             {**self.holdings, **{each.claim.job: each for each in changed}},
         )
 
@@ -144,12 +144,12 @@ class WorkerBook:
         return self.with_holdings(*(replace(self.holdings[name], cores=each) for name, each in cores.items()))
 
 
-def make_book(worker: str, capacity: float, grain: float, holdings: dict[str, Holding]) -> WorkerBook:
+def make_book(worker: str, capacity: float, core_unit: float, holdings: dict[str, Holding]) -> WorkerBook:
     """Return the book of a worker's holdings."""
     active = [each for each in holdings.values() if not each.is_paused]
     free = max(0.0, capacity - sum(each.cores for each in active))
     return WorkerBook(
-        worker, capacity, min(grain, capacity), holdings, free, sum(each.claim.request for each in active)
+        worker, capacity, min(core_unit, capacity), holdings, free, sum(each.claim.request for each in active)
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from core.scheduling.actions import Reason
 from core.scheduling.forecasting import fit_step_time
 from core.scheduling.model import Trigger
-from core.scheduling.policies.elastic.allocation import Admission, move_grain, reassign_free_cores
+from core.scheduling.policies.elastic.allocation import Admission, move_core_unit, reassign_free_cores
 from core.scheduling.policies.elastic.book import TINY, Holding, WorkerBook, make_claim
 from core.scheduling.policies.elastic.context import QueuedJob, effective_priority, queue_key, requeue_paused
 from core.units import format_bytes, format_cores
@@ -100,7 +100,9 @@ class ElasticRound:
 
     def _has_enough(self, book: WorkerBook, first: QueuedJob) -> bool:
         """Return whether a worker has a job's entitlement without reclaiming."""
-        return book.free >= self.rule.entitled_cores(self._claim_on(first, book.worker), book.grain) - TINY
+        return (
+            book.free >= self.rule.entitled_cores(self._claim_on(first, book.worker), book.core_unit) - TINY
+        )
 
     def _claim_on(self, first: QueuedJob, name: str) -> Claim:
         """Return a job's claim on a worker that may be smaller than the largest."""
@@ -209,21 +211,22 @@ class ElasticRound:
         rule = self.settings.reassign
         for name in self.context.changed:
             book = self.books[name]
-            if book.free >= book.grain - TINY:
+            if book.free >= book.core_unit - TINY:
                 self._resize(
                     book, reassign_free_cores(book, rule, self._speeds(book) if rule == "speedup" else {})
                 )
 
     def move_cores(self) -> None:
-        """At an interval: move a grain where the gain clearly exceeds the loss."""
+        """At an interval: move a core unit where the gain clearly exceeds the loss."""
         if self.settings.reassign != "speedup" or self.context.observation.trigger is not Trigger.TICK:
             return
         for book in list(self.books.values()):
             if len(book.holdings) > 1:
                 dues = {
-                    each.claim.job: self.rule.entitled_cores(each.claim, book.grain) for each in book.running
+                    each.claim.job: self.rule.entitled_cores(each.claim, book.core_unit)
+                    for each in book.running
                 }
-                self._resize(book, move_grain(book, self._speeds(book), dues))
+                self._resize(book, move_core_unit(book, self._speeds(book), dues))
 
     def _resize(self, before: WorkerBook, after: WorkerBook) -> None:
         self.books[before.worker] = after

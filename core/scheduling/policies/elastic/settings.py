@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.scheduling.queueing import default_request_setting, grain_setting, memory_setting
+from core.scheduling.queueing import core_unit_setting, default_request_setting, memory_setting
 from core.settings_fields import setting
 
 ADMISSIONS = {
@@ -60,7 +60,7 @@ class ElasticSettings:
         unit="cores",
         help="Most that any job gets; 0: no cap.",
     )
-    grain: float = grain_setting(1.0)
+    grain: float = core_unit_setting(1.0)
     unasked: float = default_request_setting()
     ageing: float = setting(
         60.0,
