@@ -49,7 +49,7 @@ def _scenario() -> Scenario:
 def run() -> list[dict[str, object]]:
     """Measure both, processor time."""
     policy = POLICIES["deadline"]
-    engine = simulated(_scenario(), 1, hide_truth=False)
+    engine = simulated(_scenario(), 1, reveal_hidden=False)
     state, wake, came, times = policy.begin(policy.build_settings({}), 1), None, 0, []
     seen: Observation
     while came < _JOBS:

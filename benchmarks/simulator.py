@@ -42,7 +42,7 @@ def _whole(policy_name: str, scenario: Scenario, seed: int) -> tuple[float, int]
     """Processor seconds of a whole run, and how often the policy was asked."""
     policy = POLICIES[policy_name]
     begun = time.process_time()
-    engine = simulated(scenario, seed, hide_truth=policy.oracle)
+    engine = simulated(scenario, seed, reveal_hidden=policy.oracle)
     asked = sum(1 for _ in drive(engine, policy, policy.build_settings(), seed))
     return time.process_time() - begun, asked
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class SimulatedEngine:
     """`core.scheduling.ports.Engine` over a `core.simulation.world.World`."""
 
-    def __init__(self, world: World, *, hide_truth: bool = True) -> None:
-        self._world, self._hidden = world, hide_truth
+    def __init__(self, world: World, *, reveal_hidden: bool = True) -> None:
+        self._world, self._reveal_hidden = world, reveal_hidden
         self._number = 0
 
     @property
@@ -50,26 +50,26 @@ class SimulatedEngine:
     def observe(self) -> Observation:
         """Show everything that can be seen now; each reading, end and failure is shown once."""
         number, self._number = self._number, self._number + 1
-        return observe(self._world, number, hide_truth=self._hidden)
+        return observe(self._world, number, reveal_hidden=self._reveal_hidden)
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
         """Do what was decided, in order; what cannot be done is returned, and observed next time."""
         return perform(self._world, actions)
 
 
-def simulated(scenario: Scenario, seed: int, *, hide_truth: bool = True) -> SimulatedEngine:
+def simulated(scenario: Scenario, seed: int, *, reveal_hidden: bool = True) -> SimulatedEngine:
     """A simulated engine at time 0.
 
     Raises InputError if the seed is negative.
     """
     if seed < 0:
         raise InputError(f"The seed is {seed}.", "Give zero or a positive whole number.")
-    return SimulatedEngine(World(scenario, seed), hide_truth=hide_truth)
+    return SimulatedEngine(World(scenario, seed), reveal_hidden=reveal_hidden)
 
 
 def _open(request: RunRequest) -> Engine:
     policy = POLICIES[request.arm.policy]
-    engine = simulated(request.scenario, request.seed, hide_truth=policy.oracle)
+    engine = simulated(request.scenario, request.seed, reveal_hidden=policy.oracle)
     demands = {job.id: inf if job.demand is None else job.demand for job in request.scenario.jobs}
     return UsageWrapper(engine, demands) if policy.sees_use else engine
 

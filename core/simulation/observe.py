@@ -89,12 +89,12 @@ _ORDER: Final = (Trigger.ARRIVAL, Trigger.DEPARTURE, Trigger.OUTCOME)
 _SUBMITTED: Final = attrgetter("number")
 
 
-def observe(world: World, number: int, *, hide_truth: bool) -> Observation:
+def observe(world: World, number: int, *, reveal_hidden: bool) -> Observation:
     """Return an observation; each reading, end and failure appears once."""
     trigger = next(kind for kind in _ORDER if kind in world.happened) if world.happened else Trigger.TICK
     now = world.now
-    ended = tuple([_build_job(job.segment(number), now, now, number, hide_truth) for job in world.ended])
-    jobs = _observed_jobs(world, number, hide_truth)
+    ended = tuple([_build_job(job.segment(number), now, now, number, reveal_hidden) for job in world.ended])
+    jobs = _observed_jobs(world, number, reveal_hidden)
     observation = Observation(number, now, trigger, tuple(world.workers), jobs, ended, tuple(world.failures))
     world.happened.clear()
     world.ended.clear()
@@ -102,7 +102,7 @@ def observe(world: World, number: int, *, hide_truth: bool) -> Observation:
     return observation
 
 
-def _observed_jobs(world: World, number: int, hide_truth: bool) -> ObservedJobs:
+def _observed_jobs(world: World, number: int, reveal_hidden: bool) -> ObservedJobs:
     """Return all jobs; those that changed since the last observation get a new segment."""
     index, jobs, changed = world.index, world.jobs, world.changed_nodes
     lines, waiting = index.segments, index.waiting
@@ -123,7 +123,7 @@ def _observed_jobs(world: World, number: int, hide_truth: bool) -> ObservedJobs:
     world.stale.clear()
     changed.clear()
     since, world.shown, world.shown_at = world.shown_at, number, world.now
-    return ObservedJobs(world, since, number, hide_truth)
+    return ObservedJobs(world, since, number, reveal_hidden)
 
 
 class ObservedJobs(LazyTuple[Job], IndexedJobs):
@@ -132,7 +132,7 @@ class ObservedJobs(LazyTuple[Job], IndexedJobs):
     __slots__ = (
         "_all",
         "_counts",
-        "_hidden",
+        "_reveal_hidden",
         "_lines",
         "_now",
         "_number",
@@ -142,8 +142,8 @@ class ObservedJobs(LazyTuple[Job], IndexedJobs):
         "_waiting",
     )
 
-    def __init__(self, world: World, since: float, number: int, hide_truth: bool) -> None:
-        self._now, self._since, self._number, self._hidden = world.now, since, number, hide_truth
+    def __init__(self, world: World, since: float, number: int, reveal_hidden: bool) -> None:
+        self._now, self._since, self._number, self._reveal_hidden = world.now, since, number, reveal_hidden
         self._lines = tuple(world.index.segments.values())
         self._waiting = tuple(world.index.waiting.values())
         self._on, self._places = tuple(world.index.by_worker), world.places
@@ -189,8 +189,8 @@ class ObservedJobs(LazyTuple[Job], IndexedJobs):
         return self._counts
 
     def _build_jobs(self, lines: Sequence[LineSegment]) -> tuple[Job, ...]:
-        now, since, number, hide_truth = self._now, self._since, self._number, self._hidden
-        return tuple([line.value or _build_job(line, now, since, number, hide_truth) for line in lines])
+        now, since, number, reveal_hidden = self._now, self._since, self._number, self._reveal_hidden
+        return tuple([line.value or _build_job(line, now, since, number, reveal_hidden) for line in lines])
 
     def _values(self) -> tuple[Job, ...]:
         if self._all is None:
@@ -201,7 +201,7 @@ class ObservedJobs(LazyTuple[Job], IndexedJobs):
         return len(self._lines)
 
 
-def _build_job(line: LineSegment, now: float, since: float, number: int, hide_truth: bool) -> Job:
+def _build_job(line: LineSegment, now: float, since: float, number: int, reveal_hidden: bool) -> Job:
     job, passed = line.job, now - line.at
     spec, work = job.spec, line.done + line.rate * passed
     readings = line.readings(since, now, number)
@@ -221,7 +221,7 @@ def _build_job(line: LineSegment, now: float, since: float, number: int, hide_tr
         spec.request,
         line.can_migrate,
         spec.resizable,
-        Hidden(max(spec.work - work, 0.0)) if hide_truth else None,
+        Hidden(max(spec.work - work, 0.0)) if reveal_hidden else None,
         job.terms,
         line.step_seconds,
         line.memory_limit,

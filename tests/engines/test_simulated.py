@@ -44,7 +44,7 @@ def _started(scenario, **settings):
 
 def test_only_who_is_meant_to_sees_the_work_that_is_left():
     for hidden, left in ((True, 6.0), (False, None)):
-        engine = _started(_one(), hidden=hidden)
+        engine = _started(_one(), reveal_hidden=hidden)
         engine.wait(2.0)
         seen = engine.observe().jobs[0].hidden
         assert (None if seen is None else seen.work_left) == left

@@ -36,7 +36,7 @@ def experiment():
 
 def observations(experiment, seed, pace=None):
     policy = POLICIES["fewest"]
-    engine = simulated(scenario(experiment, seed), seed, hide_truth=False)
+    engine = simulated(scenario(experiment, seed), seed, reveal_hidden=False)
     return [entry.observation for entry in drive(engine, policy, policy.build_settings(), seed, pace)]
 
 
@@ -63,7 +63,7 @@ def test_what_cannot_be_fitted_is_named(experiment):
 def test_looking_more_often_changes_nothing_but_the_ledger(experiment):
     arm = experiment.arm("specon")
     plain = run_arm(experiment, arm, 3)
-    engine, policy = simulated(scenario(experiment, 3), 3, hide_truth=False), POLICIES["specon"]
+    engine, policy = simulated(scenario(experiment, 3), 3, reveal_hidden=False), POLICIES["specon"]
     entries = list(drive(engine, policy, policy.build_settings(), 3, pace=1.0))
     ends = {job.id: entry.observation.time for entry in entries for job in entry.observation.ended}
     assert ends == pytest.approx({job.id: job.ended for job in plain.jobs})
@@ -91,7 +91,7 @@ def test_threads_that_follow_are_predicted_from_ones_that_stay():
 
     def shown(seed):
         policy = POLICIES["free"]
-        engine = simulated(world(seed, static), seed, hide_truth=False)
+        engine = simulated(world(seed, static), seed, reveal_hidden=False)
         return [entry.observation for entry in drive(engine, policy, policy.build_settings(), seed, 2.0)]
 
     made = predict(asked, {seed: shown(seed) for seed in asked.seeds}, run_scenario)
