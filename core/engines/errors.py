@@ -23,7 +23,7 @@ class ContainerGone(NotFoundError):  # noqa: N818 - it says what happened
 
 
 class ChangeRefused(ConflictError):  # noqa: N818 - it says what happened
-    """The host refused a change, or made another one."""
+    """The host refused a change, or applied another one."""
 
 
 class NotOurs(ChangeRefused, RefusedError):  # noqa: N818 - it says what happened

@@ -1,4 +1,4 @@
-"""What PhaseDock asks of an engine: how it is reached, what is seen, what may be changed, how a run begins.
+"""The ports of an engine: connecting, observing, changing limits and starting a run.
 
 An engine is one value of `EngineKind` and one line in `core.engines.registry`. The rooms above know these
 ports and no engine, so whatever fulfils them is watched, steered, recorded and restored like every other.
@@ -78,7 +78,7 @@ class Container(Protocol):
 
     @property
     def command(self) -> tuple[str, ...]:
-        """Its command, given explicitly or by its image."""
+        """Its command, from its own settings or its image."""
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -180,7 +180,7 @@ class WatchedHost(Protocol):
         """Return the readings of a container's agent, or None if they are unreadable here."""
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close the connection."""
 
 
 class SteeredHost(WatchedHost, Protocol):

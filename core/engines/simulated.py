@@ -48,17 +48,17 @@ class SimulatedEngine:
         self._world.advance(until)
 
     def observe(self) -> Observation:
-        """Show everything that can be seen now; each reading, end and failure is shown once."""
+        """Return the present observation; each reading, end and failure appears once."""
         number, self._number = self._number, self._number + 1
         return observe(self._world, number, reveal_hidden=self._reveal_hidden)
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
-        """Do what was decided, in order; what cannot be done is returned, and observed next time."""
+        """Perform the actions in order; return the failed ones, which also appear in the next observation."""
         return perform(self._world, actions)
 
 
 def simulated(scenario: Scenario, seed: int, *, reveal_hidden: bool = True) -> SimulatedEngine:
-    """A simulated engine at time 0.
+    """Return a simulated engine at time 0.
 
     Raises InputError if the seed is negative.
     """

@@ -1,4 +1,4 @@
-"""Ports of an engine that runs submitted jobs, beside those of every engine (`ports`).
+"""Further ports of an engine that runs submitted jobs (`ports` has those of every engine).
 
 A submitted job belongs to no run: it waits until a policy starts it, its container outlives that policy, and
 the next one finds it by its label. So a job never has a second container, whatever crashes.

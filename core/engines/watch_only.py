@@ -25,7 +25,7 @@ class WatchOnly(EngineWrapper):
         """What would have been done, and when by the run's clock."""
 
     def observe(self) -> Observation:
-        """Show what the engine shows."""
+        """Return the engine's observation."""
         observation = self._engine.observe()
         self._time = observation.time
         return observation
@@ -37,7 +37,7 @@ class WatchOnly(EngineWrapper):
 
 
 class StartOnly(EngineWrapper):
-    """The same port over another engine; jobs begin, or are refused, and keep what they began with."""
+    """Engine wrapper that only starts or refuses jobs; they keep their first limits."""
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
         """Start and refuse jobs; nothing else is done, so nothing else fails."""

@@ -19,7 +19,7 @@ _EVERY = 0.5
 
 
 def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
-    """Attach; see `core.live.attach.policy_loop.PolicyLoop.run`. Cancelling it is how it is detached."""
+    """Attach; see `core.live.attach.policy_loop.PolicyLoop.run`. Cancel the task to detach the policy."""
     written = time.monotonic()
 
     def say(text: str) -> None:

@@ -41,7 +41,7 @@ def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str
 
 
 def _encoder(context: TaskContext[Workspace], params: Mapping[str, Any], traces: TraceSet) -> PhaseModel:
-    """A model whose codes are to be compared; how many phases it has does not matter."""
+    """Train the model whose codes are compared; its number of phases does not matter."""
     settings = PhaseSettings.from_dict({**(params.get("settings") or {}), "phases": 2})
     return fit(traces, settings, params.get("features"), scale_progress(context.progress, 0.0, _ENCODING))
 

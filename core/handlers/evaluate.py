@@ -29,7 +29,7 @@ def _outcome(_task: TaskInfo) -> str:
 
 
 def _link(task: TaskInfo) -> ResultLink | None:
-    """Show what was compared, unless single policies had settings of their own: no address has those."""
+    """Link to the comparison, unless a policy had its own settings: no address can express those."""
     params = task.params
     if "evaluation" not in (task.result or {}) or params.get("own_settings"):
         return None

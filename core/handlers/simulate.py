@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str, Any]:
-    """Run an experiment that was asked for."""
+    """Run the experiment of the request."""
     keep = Keep(params.get("keep", Keep.FIRST))
     run = context.workspace.runs.make(str(params["experiment"]), context.progress, keep, context.task)
     return {"experiment": run.id}

@@ -1,1 +1,1 @@
-"""What runs inside training containers: the programs, and the agent that talks to the scheduler."""
+"""The code inside training containers: the programs, and the agent that talks to the scheduler."""

@@ -47,7 +47,7 @@ class SupportsNewData(Protocol):
 
 @dataclass(frozen=True)
 class DataOptions:
-    """What the data pipeline does beside the training steps."""
+    """The data pipeline's options: work beside the training steps."""
 
     #: Thousands of images to read from files before training.
     load: int = 0

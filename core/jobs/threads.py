@@ -101,7 +101,7 @@ class ProcessorLimit:
         self._last_usage, self._used = read_usage(), dict[int, float]()
 
     def limit(self, count: int) -> None:
-        """Let all threads use `count` processors, or all where there are no more."""
+        """Limit all threads to `count` processors, or to all if there are no more."""
         self._update_usage()
         usable = self._usable_processors()
         self._limited = count < len(usable)

@@ -1,4 +1,4 @@
-"""Recordings: times of the history that are kept second by second and become trace sets.
+"""Recordings: stretches of the history kept second by second until they become trace sets.
 
 A recording only pins the history (`core.live.history.pins`); the watcher goes on writing what it samples. The
 task counts what there is, notices where nothing is sampled any more, and at the end cuts the trace set out
@@ -47,7 +47,7 @@ _PHASE = Feature("phase", Role.PHASE)
 
 
 class Recordings:
-    """Checks what is to be recorded and submits it; a worker does it."""
+    """Checks recordings and submits them to a worker."""
 
     def __init__(
         self, home: Path, engines: Engines, sessions: Sessions, tasks: TaskQueue, models: ModelLibrary
@@ -194,7 +194,7 @@ def record(
 
 
 def source_of(engines: Engines, engine: str) -> str:
-    """The source of a trace set in words; for the demo it names what is replayed."""
+    """Return the source of a trace set in words; for the demo, the replayed recordings."""
     demo = engine in engines.names and engines.is_demo(engine)
     return f"recorded from “{engines.kind(engine).title}”" if demo else f"recorded from {engine}"
 
@@ -206,7 +206,7 @@ def describe(pin: Pin, task: str) -> Recording:
 
 
 def _pinned(home: Path, params: Mapping[str, Any]) -> Pin:
-    """The pin of a task; that of one that was retried or is to be finished exists already."""
+    """Return the pin of a task; a retried or finishing task already has one."""
     ids = params.get("containers")
     new = Pin(
         id=str(params["recording"]),
@@ -242,7 +242,7 @@ def _is_sampled(files: LiveFiles) -> bool:
 
 
 class _Count(NamedTuple):
-    """How much a chunk has of a recording."""
+    """The samples of a recording in one chunk."""
 
     containers: frozenset[str]
     samples: int
@@ -284,7 +284,7 @@ class _Counter:
 
 
 def _count(stretches: Sequence[Stretch], pin: Pin) -> _Count:
-    """How much of some samples belongs to a recording, as raw records."""
+    """Count the samples that belong to a recording, as raw records."""
     recorded = [
         each
         for each in stretches
@@ -297,12 +297,12 @@ def _count(stretches: Sequence[Stretch], pin: Pin) -> _Count:
 
 
 def _with_earlier(home: Path, pin: Pin) -> Pin:
-    """A pin that counts the samples of an earlier version as well, where it has none of its own."""
+    """Return a pin that also counts the samples of an earlier version, if it has none of its own."""
     return pin if pin.samples else _Counter(home, pin).count()[0]
 
 
 def cut(home: Path, pin: Pin, models: ModelLibrary) -> TraceSet:
-    """The trace set of a recording, out of the history, with a column of phases if it has a model.
+    """Cut the trace set of a recording from the history, with a column of phases if it has a model.
 
     Raises ConflictError if there is no sample.
     """
@@ -335,7 +335,7 @@ _NO_PHASES = np.empty(0, np.int64)
 def _label(
     model: str, models: ModelLibrary, stretches: Mapping[str, Stretch]
 ) -> dict[str, npt.NDArray[np.int64]]:
-    """The phase of every sample, -1 where there is none, sample by sample; nothing if the model is gone."""
+    """Return the phase of every sample, -1 without one; empty if the model was removed."""
     try:
         tracker = PhaseTracker(models.load(model))
     except NotFoundError:
@@ -369,13 +369,13 @@ class EarlierSamples(NamedTuple):
 
     @property
     def end(self) -> float:
-        """The first moment after all of them."""
+        """The end of the last sample."""
         newest = max((float(each.time[-1]) for each in self.stretches.values()), default=-np.inf)
         return float(np.nextafter(newest, np.inf))
 
 
 def read_earlier(folder: Path) -> EarlierSamples:
-    """The samples in the folder of a recording that an earlier version began; none in one of this version."""
+    """Read the samples in the folder of a recording of an earlier version; none for this version's."""
     names = _earlier_fields(folder)
     kind = np.dtype([("container", "<i4"), ("phase", "<i4"), ("at", "<f8"), ("values", "<f4", (len(names),))])
     try:

@@ -1,4 +1,4 @@
-"""What is known of an engine now: the last sample, its last minutes, its policy and its recording.
+"""The present view of an engine: the last sample, its last minutes, its policy and its recording.
 
 Worker and web process exchange it through files:
 
@@ -134,7 +134,7 @@ def read_view(path: Path) -> LiveView | None:
 
 
 def read_attached(path: Path) -> tuple[AttachedPolicy, dict[str, tuple[str, float | None]]] | None:
-    """The attached policy, and each container's label and growth; None if nothing can be read."""
+    """Read the attached policy, and each container's label and growth; None if nothing can be read."""
     plain = _plain(path)
     try:
         entries = tuple(ActivityEntry(**each) for each in plain.pop("entries"))
@@ -209,7 +209,7 @@ class Sessions:
         return task if task is not None and task.params.get("mode") == Mode.CONTROL else None
 
     def failed(self, engine: str) -> TaskInfo | None:
-        """The policy that was to be attached to an engine last, if that failed within the last minutes."""
+        """Return the policy whose attaching to an engine failed within the last minutes."""
         tasks = self._tasks.list(_RECENT, kinds=(ATTACH,))
         last = next((task for task in tasks if task.params.get("engine") == engine), None)
         if last is None or last.state is not TaskState.FAILED or last.finished is None:
@@ -250,7 +250,7 @@ class Sessions:
             return  # it has just ended by itself
 
     def alive(self, tasks: Collection[str]) -> set[str]:
-        """Those of some tasks that wait or run."""
+        """Return the tasks that wait or run."""
         return {task.id for task in self._tasks.list(_MAX_TASKS, _ALIVE)} & set(tasks)
 
 
@@ -304,7 +304,7 @@ class ViewBuilder:
         return _with_tasks(view, files, sessions)
 
     def history(self, engine: str, ids: Sequence[str], seconds: float = 600.0) -> dict[str, History]:
-        """The last minutes of some containers, by id; those that were never sampled are left out.
+        """Return the last minutes of some containers, by id, without never sampled ones.
 
         Raises NotFoundError if the settings name no such engine.
         """
@@ -329,7 +329,7 @@ class ViewBuilder:
         return HistoryExtent(oldest(folder), size(folder))
 
     def totals_history(self, engine: str, seconds: float = 600.0) -> History:
-        """The last minutes of all containers of a view together, beside the size of the host.
+        """Return the summed last minutes of all containers of a view, beside the size of the host.
 
         Raises NotFoundError if the settings name no such engine.
         """
@@ -342,7 +342,7 @@ class ViewBuilder:
 
 
 def _with_tasks(view: LiveView, files: LiveFiles, sessions: dict[str, TaskInfo]) -> LiveView:
-    """A sample with the attached policy and the running recording, and the policy's lists in its rows."""
+    """Return a view with the attached policy, its labels in the rows, and the running recording."""
     attach, record = sessions.get(ATTACH), sessions.get(RECORD)
     if record is not None:
         view = replace(view, recording=_recording(record, files.home))

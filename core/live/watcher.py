@@ -85,7 +85,7 @@ class Watcher:
             thread.start()
 
     def stop(self, seconds: float = 5.0) -> None:
-        """End, and wait up to this long for the present sample to be finished."""
+        """Stop, and wait up to this long for the present sample."""
         self._stopping.set()
         for thread in self._threads:
             thread.join(seconds)

@@ -82,7 +82,7 @@ class Expression:
 
     @property
     def groups(self) -> int:
-        """How many groups it has."""
+        """The number of its groups."""
         return int(self._compiled.groups)
 
     def first_group(self, text: str) -> str | None:
@@ -120,7 +120,7 @@ def _too_large() -> str:
 
 
 def _error_reason(error: str) -> str:
-    """Say RE2's error in words."""
+    """Explain RE2's error in words."""
     if "too large" in error:
         return _too_large()
     what = shorten_expression(error.partition(": ")[2])
@@ -154,7 +154,7 @@ def _escape_in_re2(escape: str, spelling: dict[str, str]) -> str:
 
 
 class Goal(StrEnum):
-    """How E comes from the printed value."""
+    """The transformation from a printed value to E."""
 
     MIN = "min"
     MAX = "max"
@@ -205,7 +205,7 @@ _NAME = re.compile(r"[\w./ -]+")
 
 @dataclass(frozen=True, slots=True)
 class LabelledValue:
-    """How the value that a label asks for is found."""
+    """The reader of the value that a label names."""
 
     #: The number in a line as `last_written` returns it: NaN if it is not one, None if it is missing.
     find: Callable[[str], float | None]

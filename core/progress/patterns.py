@@ -52,7 +52,7 @@ class FoundValue:
 
 @dataclass(frozen=True, slots=True)
 class FoundSteps:
-    """Where a line says that its program is."""
+    """The position of a program according to one of its lines."""
 
     #: Steps done and in all; None where the line does not say.
     step: int | None = None

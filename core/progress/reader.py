@@ -20,7 +20,7 @@ _WINDOW: Final = 5.0
 
 
 class StepClock:
-    """Takes the moments at which steps were seen to be done."""
+    """Measures seconds per step from the times at which steps were completed."""
 
     def __init__(self) -> None:
         self._steps_by_time: deque[tuple[float, int]] = deque(maxlen=1000)
@@ -78,7 +78,7 @@ _NAMED = re.compile(r"(?<![\w./-])([\w./-]{4,84})[\"']?\s?[:=]")
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far a program is."""
+    """The position of a program."""
 
     #: Steps done and in all; epochs where it prints only those; None where it does not say.
     steps: int | None = None
@@ -150,7 +150,7 @@ class ProgressReader:
 
     @property
     def why(self) -> str | None:
-        """Why there is no E now and what to do, in one sentence; None where there is one."""
+        """Explain in one sentence why there is no E and what to do; None if there is E."""
         if self._no_number:
             return "Its last value is not a number (nan or inf): look at its learning rate and its data."
         if self._readings:

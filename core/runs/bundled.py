@@ -20,13 +20,13 @@ _LARGEST_TABLE = 20_000_000
 
 
 def names() -> tuple[str, ...]:
-    """Their names, smaller ones of a kind first."""
+    """Return their names, smaller ones of a kind first."""
     stems = [path.stem for path in _FOLDER.glob(f"*{_SUFFIX}")]
     return tuple(sorted(stems, key=_order))
 
 
 def text(name: str) -> str:
-    """One of them as it is written."""
+    """Return the text of one of them."""
     if name not in names():
         raise NotFoundError(
             f"There is no bundled experiment called “{name}”.", f"There are: {', '.join(names())}."

@@ -32,7 +32,7 @@ _ENDINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a run depends on."""
+    """The experiment, policy and seed that a run depends on."""
 
     #: The experiment that it belongs to.
     info: ExperimentInfo
@@ -85,7 +85,7 @@ class RunRecords:
             session.execute(delete(ExperimentRow).where(ExperimentRow.id == experiment))
 
     def find(self, key: str, with_ledger: bool) -> str | None:
-        """The id of a run that was made already and is done, or None."""
+        """Return the id of a stored, finished run, or None."""
         query = select(RunRow.id).where(RunRow.key == key, RunRow.state == RunState.DONE)
         if with_ledger:
             query = query.where(RunRow.entries > 0)
@@ -129,7 +129,7 @@ class RunRecords:
         return len(deleted)
 
     def ended(self, runs: Collection[str]) -> frozenset[str]:
-        """Those of some ids that are runs of this workspace and have ended."""
+        """Return the ids that are ended runs of this workspace."""
         query = select(RunRow.id).where(RunRow.id.in_(list(runs)), RunRow.state != RunState.RUNNING)
         with self._database.read() as session:
             return frozenset(session.scalars(query))
@@ -159,7 +159,7 @@ def _result_columns(result: RunResult | None) -> dict[str, Any]:
 
 
 def left_by_dead(session: Session) -> dict[str, RunState]:
-    """Abandoned runs with rows in state running, by id, with their real state."""
+    """Return the real state of abandoned runs whose row still says running, by id."""
     running = RunRow.state == RunState.RUNNING
     query = select(RunRow.id, RunRow.task, RunRow.created, TaskRow.state).outerjoin(
         TaskRow, RunRow.task == TaskRow.id

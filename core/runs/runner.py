@@ -230,7 +230,7 @@ def _kind(experiment: Experiment, arm: Arm, job: JobSpec) -> Kind:
 
 
 def _needed_cores(experiment: Experiment, first: str) -> dict[str, int]:
-    """Processors that an experiment needs on each host."""
+    """Return the processors that an experiment needs on each host."""
     needed: dict[str, int] = {}
     for group in experiment.workers:
         name = group.host or first

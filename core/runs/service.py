@@ -1,4 +1,4 @@
-"""Experiments and their runs: submitted as tasks, made and stored run by run, listed and replayed.
+"""Experiments and their runs: submitting as tasks, storing run by run, listing and replaying.
 
 A run depends on nothing but its scenario, its policy with settings, and its seed, so it is stored under the
 digest of these: an experiment that was stopped, or that shares arms with another, makes only what is missing.
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 def _has_ledger(experiment: Experiment, keep: Keep, seed: int) -> bool:
-    """Whether the ledger of a run is stored; those of real ones always are, for they cannot be repeated."""
+    """Whether the ledger of a run is stored; always true for a real run, which cannot be repeated."""
     if experiment.real:
         return True
     return keep is Keep.ALL or (keep is Keep.FIRST and seed == experiment.seeds[0])
@@ -87,7 +87,7 @@ class Runs:
         keep: Keep = Keep.FIRST,
         task: str | None = None,
     ) -> ExperimentInfo:
-        """Run an experiment here and now; runs that are stored already are not made again."""
+        """Run an experiment in this process; runs that are already stored are reused."""
         experiment_id = (
             experiment if isinstance(experiment, str) else self._records.add_experiment(experiment, task)
         )
@@ -132,7 +132,7 @@ class Runs:
         return self._records.delete_runs(runs)
 
     def count(self) -> int:
-        """How many experiments there are."""
+        """Return the number of experiments."""
         with self._database.read() as session:
             return session.scalars(select(func.count()).select_from(ExperimentRow)).one()
 
@@ -151,7 +151,7 @@ class Runs:
         return experiment_info(row, from_dict(row.facts))
 
     def delete_experiment(self, experiment: str) -> int:
-        """Remove an experiment and the runs that it made; returns how many runs there were."""
+        """Remove an experiment with its runs; return the number of runs."""
         info = self.experiment(experiment)
         runs = [run.id for run in self.list(1_000_000, experiment=info.id)]
         removed = self.delete(runs)
@@ -225,7 +225,7 @@ class Runs:
         say: Callable[[float], None],
         task: str | None,
     ) -> str:
-        """Make one run, or find it; returns its id."""
+        """Make a run unless it is stored; return its id."""
         say(0.0)
         key = run_key(info.experiment, arm, seed, info.id)
         stored = self._records.find(key, keep)

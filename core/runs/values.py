@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Keep(StrEnum):
-    """Which runs of an experiment keep their ledgers and time series."""
+    """The runs of an experiment that keep their ledgers and time series."""
 
     FIRST = "first"
     ALL = "all"

@@ -1,1 +1,1 @@
-"""What containers use, as policies and pages see it: engines, samples, rings, phases."""
+"""The usage of containers for policies and pages: engines, samples, rings, phases."""

@@ -119,14 +119,14 @@ class Engines:
         return self._probe(name).kind.demo
 
     def may_change(self, name: str) -> bool:
-        """Whether an engine's containers may be changed; those of the demo always may.
+        """Whether an engine's containers may be changed; always true for the demo.
 
         Raises NotFoundError if the settings name no such engine.
         """
         return self.control or self.is_demo(name)
 
     def key(self, name: str) -> EngineKey:
-        """Which engine is behind a name now; without an id while it does not answer.
+        """Return the key of the engine behind a name; without an id while it does not answer.
 
         Raises NotFoundError if the settings name no such engine.
         """
@@ -139,7 +139,7 @@ class Engines:
         return (name, *(each.name for each in others))
 
     def address(self, name: str) -> HostAddress:
-        """Where an engine is.
+        """Return the address of an engine.
 
         Raises NotFoundError if the settings name no such engine.
         """
@@ -155,7 +155,7 @@ class Engines:
         return self._probe(name).open(keeper, guard or (lambda _: False))
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close the connections."""
         for probe in self._probes.values():
             probe.close()
 

@@ -1,4 +1,4 @@
-"""What containers use of the GPUs of this machine, through NVIDIA's management library (NVML).
+"""The GPU usage of containers on this machine, through NVIDIA's management library (NVML).
 
 NVML knows processes, not containers; the control group of a process on this machine names its container. Per
 container: the share of its GPUs' time that its processes use (the mean over the GPUs that they are on), the
@@ -91,7 +91,7 @@ class GpuReader:
         self._devices = [_Device(handle) for handle in handles]
 
     def read(self, containers: Collection[str]) -> dict[str, GpuUse]:
-        """The GPU use of each container now, by its id; empty where there is no GPU."""
+        """Return the GPU usage of each container, by id; empty without a GPU."""
         if not self._devices:
             return {}
         uses_by_container: dict[str, list[_OnDevice]] = {name: [] for name in containers}
@@ -102,7 +102,7 @@ class GpuReader:
         return {name: _together(uses) for name, uses in uses_by_container.items()}
 
     def _on(self, device: _Device) -> dict[str | None, _OnDevice]:
-        """The use of a GPU by container; processes outside of containers are under None."""
+        """Return the usage of a GPU by container; processes outside containers are under None."""
         try:
             processes = self.nvml.nvmlDeviceGetComputeRunningProcesses(device.handle)
         except self.nvml.NVMLError:

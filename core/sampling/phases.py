@@ -100,7 +100,7 @@ class PhaseLabeller:
 
     @property
     def followed(self) -> Collection[str]:
-        """The containers that were seen lately."""
+        """The recently sampled containers."""
         return self._last_samples.keys()
 
     def label(self, at: float, means: Mapping[str, FloatArray], period: float) -> PeriodLabels:

@@ -86,7 +86,7 @@ _FOREIGN_SHOWN = 500
 
 
 class MarkedContainers(Protocol):
-    """Which containers a person picked, and which have limits that are not their original ones."""
+    """The containers that a person picked, and those with changed limits."""
 
     def picked(self, engine: str) -> Collection[str]:
         """The ids of the containers that a person picked."""
@@ -112,7 +112,7 @@ class Sampler:
         self._usage = UsageReader()
 
     def sample(self, phaser: PhaseTracker | None = None, model: str | None = None) -> tuple[LiveView, Rows]:
-        """Sample once: the view for pages, and the rows for the history.
+        """Sample once; return the view for pages and the rows for the history.
 
         Raises HostLost if the engine does not answer.
         """
@@ -156,7 +156,7 @@ class Sampler:
 
 
 def row_of(container: Container, usage: Usage | None, picked: bool, held: bool, at: float) -> ContainerRow:
-    """A container as the page shows it at a moment; None where nothing was measured."""
+    """Return a container's row for the page; None for values that were not measured."""
     limits = container.limits
     memory_limit = limits.memory_bytes
     return ContainerRow(
@@ -217,7 +217,7 @@ def sum_totals(rows: Sequence[ContainerRow], cores: float | None, memory: float 
 
 
 def count_labels(labels: Iterable[str | None]) -> tuple[tuple[str, int], ...]:
-    """How many containers are in each list, the largest first."""
+    """Count the containers by label, the largest count first."""
     counts: dict[str, int] = {}
     for label in labels:
         if label:

@@ -1,4 +1,4 @@
-"""What containers use, shown to a policy that steers by it: samples, averaged over its periods.
+"""Usage of containers for a policy that steers by it: samples averaged over its periods.
 
 Samples are those of the watcher, or a policy's own where no watcher samples.
 """
@@ -116,7 +116,7 @@ class UsageWrapper(EngineWrapper):
         return super().apply(actions)
 
     def observe(self) -> Observation:
-        """The engine's observation with the use of its jobs."""
+        """Return the engine's observation with the usage of its jobs."""
         observation = self._engine.observe()
         self._started = started = time.time() - observation.time if self._started is None else self._started
         containers = self._containers()

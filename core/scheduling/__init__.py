@@ -1,1 +1,1 @@
-"""Schedulers as pure functions: what they see, what they do, and the port through which every engine asks."""
+"""Schedulers as pure functions: observations, actions, and the port that every engine uses."""

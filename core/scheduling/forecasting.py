@@ -235,7 +235,7 @@ _MIN_INTERVAL = 0.5
 
 @dataclass(frozen=True, slots=True)
 class JobHistory:
-    """What a policy remembers of one job between observations."""
+    """The state of one job between observations."""
 
     #: All printed values.
     values: tuple[float, ...] = ()

@@ -1,4 +1,4 @@
-"""The printed values of the evaluation function E, kept as a few numbers per job.
+"""The printed values of the evaluation function E, summed up in a few numbers per job.
 
 An observation contains each printed value once. Policies need the first, the last and the largest value, and
 running sums for the mean over any interval. E is divided by the largest value so far, so that jobs with

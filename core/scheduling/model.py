@@ -1,4 +1,4 @@
-"""What a scheduler sees: workers and jobs at one moment, as frozen values.
+"""The observation of a scheduler: workers and jobs at one time, as frozen values.
 
 Times are seconds of the run's clock, which may be virtual; CPU is in cores and core-seconds. The simulator, a
 Docker host and a cluster fill in the same values. Usage is a cumulative counter, so a policy can take the
@@ -45,7 +45,7 @@ class JobState(StrEnum):
 
 
 class Trigger(StrEnum):
-    """Why the policy is asked."""
+    """The event that triggers a decision."""
 
     TICK = "tick"
     ARRIVAL = "arrival"
@@ -71,7 +71,7 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How fast earlier runs of this kind of job were."""
+    """The speed of earlier runs of this kind of job."""
 
     #: Measured (cores, seconds per step), by rising cores, each above zero.
     points: tuple[tuple[float, float], ...]
@@ -90,7 +90,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is known of a job before it starts: requests, priority, deadline, earlier runs."""
+    """The terms of a job before it starts: requests, priority, deadline, earlier runs."""
 
     #: The fewest and the most cores that it can run with, or None.
     min: float | None = None
@@ -135,7 +135,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """What no scheduler can know; only oracles read it."""
+    """The remaining work, which only oracles may read."""
 
     #: Core-seconds to completion.
     work_left: float
@@ -207,13 +207,13 @@ class Failure:
 @fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a policy sees at one moment."""
+    """The input of a policy at one time."""
 
     #: Counts the observations of a run from 0; a policy ignores one that is not newer than the last.
     number: int
     #: Seconds of the run's clock; never decreases.
     time: float
-    #: Why the policy is asked.
+    #: The event that triggers a decision.
     trigger: Trigger
     #: All workers, in a fixed order.
     workers: tuple[Worker, ...]

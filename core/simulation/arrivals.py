@@ -1,4 +1,4 @@
-"""When jobs are submitted: at fixed times or spacing, with normal gaps, uniform, Poisson, or as recorded.
+"""Arrival processes: fixed times or spacing, normal gaps, uniform, Poisson, or recorded.
 
 Each is a frozen value with ``times(n, seed)``, which gives n seconds in ascending order. Randomness comes
 from the seed alone. The thesis' "random" schedules are uniform: its jobs start at a moment drawn from 0 to
@@ -34,7 +34,7 @@ def _require_not_negative(what: str, *values: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FixedTimes:
-    """Given submission times."""
+    """Fixed submission times."""
 
     #: Seconds, in any order; at least as many as there are jobs.
     arrivals: tuple[float, ...]
@@ -125,7 +125,7 @@ class UniformIn:
         _require_not_negative("The interval of submissions", self.first, self.last - self.first)
 
     def times(self, n: int, seed: int) -> tuple[float, ...]:
-        """Draw n moments, sorted."""
+        """Draw n times, sorted."""
         arrivals = np.random.default_rng(seed).uniform(self.first, self.last, n)
         return tuple(np.sort(arrivals).tolist())
 

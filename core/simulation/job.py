@@ -208,7 +208,7 @@ class SimulatedJob:
 
     @property
     def next_turn_at(self) -> float:
-        """When its next turn comes at the present speed; infinite while it does not run."""
+        """Return the time of its next event at the present speed; infinite while it does not run."""
         return self.at + (self.next_turn - self.done) / self.rate if self.rate > 0 else inf
 
     def take_turn(self) -> bool:

@@ -132,12 +132,12 @@ class ObservedJobs(LazyTuple[Job], IndexedJobs):
     __slots__ = (
         "_all",
         "_counts",
-        "_reveal_hidden",
         "_lines",
         "_now",
         "_number",
         "_on",
         "_places",
+        "_reveal_hidden",
         "_since",
         "_waiting",
     )

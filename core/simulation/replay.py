@@ -44,7 +44,7 @@ class Recording:
 
     @property
     def steps(self) -> int:
-        """How many steps there are."""
+        """The number of steps."""
         return len(self.cores)
 
     @cached_property
@@ -177,7 +177,7 @@ class ReplayedJob:
         return recording.memory[min(len(self.left), recording.steps - 1)]
 
     def io_total(self, recording: Recording) -> float:
-        """Return the bytes that it has read and written."""
+        """Return the bytes read and written."""
         step = len(self.left)
         if step >= recording.steps:
             return recording.io_total[-1]
@@ -242,7 +242,7 @@ class Replay:
 
     @property
     def next_due(self) -> float:
-        """When the next job starts; infinite if none is due before another ends."""
+        """The time of the next start; infinite if no job is due before another ends."""
         return min(self.due, default=math.inf)
 
 

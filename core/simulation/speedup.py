@@ -1,4 +1,4 @@
-"""How fast a job computes with some cores and some threads.
+"""The speed of a job by its cores and threads.
 
 Its unit is the speed on one core with one thread. A job with `threads` cannot use more cores than that;
 below one core it is throttled in proportion. Threads beyond its cores wait for each other: measured on two
@@ -21,7 +21,7 @@ PENALTY: Final = 2.4
 
 
 class Scaling(Protocol):
-    """How a job's speed grows with its cores."""
+    """A model of a job's speed by its cores."""
 
     def speed(self, cores: float) -> float:
         """Speed on `cores`, 1 on one core."""

@@ -1,4 +1,4 @@
-"""How the tasks of a crashed worker end, derived by reading alone.
+"""The ends of a crashed worker's tasks, derived by reading alone.
 
 The answer depends only on what is stored, so every reader gets the same one, and it does not matter
 which process stores it in the end (`core.tasks.store.Tasks.reap`).
@@ -38,7 +38,7 @@ _LINUX = Path("/proc/self/stat").exists()
 
 
 def this_host() -> str:
-    """Name the machine, and the boot, whose process ids are meant."""
+    """Return an id of this machine and boot, the scope of process ids."""
     boot = Path("/proc/sys/kernel/random/boot_id")
     namespace = Path("/proc/self/ns/pid")
     parts = [socket.gethostname()]
@@ -85,7 +85,7 @@ INTERRUPTED = (
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """How a task ended."""
+    """The end of a task."""
 
     #: The arrow that it takes.
     move: Move
@@ -101,7 +101,7 @@ class Fate:
 
 
 def lost_tasks(session: Session) -> dict[str, Fate]:
-    """The running tasks whose worker is dead, by id, each with how it ended."""
+    """Return the end of each running task with a dead worker, by id."""
     query = (
         select(TaskRow, WorkerRow)
         .outerjoin(WorkerRow, TaskRow.worker == WorkerRow.id)
@@ -116,7 +116,7 @@ def lost_tasks(session: Session) -> dict[str, Fate]:
 
 
 def _fate(session: Session, task: TaskRow, worker: WorkerRow | None) -> Fate:
-    """A task that had stored its result is done; one that was asked to stop was cancelled."""
+    """Return a task's end: done if its result is stored, cancelled if a stop was requested."""
     ended = time.time() if worker is None else max(worker.beat, task.started or 0.0)
     values: dict[str, Any] = {"finished": ended}
     result = stored_result(session, task.id)
@@ -129,7 +129,7 @@ def _fate(session: Session, task: TaskRow, worker: WorkerRow | None) -> Fate:
 
 
 def stored_result(session: Session, task: str) -> dict[str, str] | None:
-    """The result that a task had stored before it ended; None if there is none."""
+    """Return the result that a task stored before it ended; None without one."""
     for key, table in (("trace_set", TraceSetRow), ("model", ModelRow)):
         result_id = session.scalars(select(table.id).where(table.task == task)).first()
         if result_id is not None:

@@ -1,4 +1,4 @@
-"""The definition of a kind of task: how it is run and shown, and what it can use while it runs.
+"""The definition of a kind of task: its run, its display, and the context of a running task.
 
 Work calls `TaskContext.progress` as often as it likes, thousands of times a second if need be; the database
 hears of it a few times a second. Every call may raise `Cancelled`: that is how work is stopped.
@@ -128,7 +128,7 @@ NOTHING_KEPT = "Nothing was saved; retry it if you like."
 
 @dataclass(frozen=True, slots=True)
 class ResultLink:
-    """Where the result of a task can be looked at; the application turns it into an address."""
+    """The place of a task's result; the application turns it into an address."""
 
     #: The page's name, such as ``"models"``.
     page: str
@@ -137,7 +137,7 @@ class ResultLink:
 
 
 def what_it_made(task: TaskInfo) -> ResultLink | None:
-    """The phases of a model that a task made, or the model, or else the trace set; None for other results."""
+    """Return a link to the phases of a task's model, the model, or its trace set; None for other results."""
     result = task.result or {}
     traces = result.get("trace_set") or task.params.get("trace_set")
     if "model" in result:

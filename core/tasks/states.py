@@ -64,7 +64,7 @@ ARROWS: Final[Mapping[Move, Arrow]] = {
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which of a row's optional columns are filled in a state; all others in `OPTIONAL` are empty."""
+    """The optional columns that are filled in each state; all others in `OPTIONAL` are empty."""
 
     #: Names of columns.
     always: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What a replayed job printed, for whoever follows it."""
+"""The replayed jobs as containers: their readings, limits and ids."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class DemoReadings:
-    """What one replayed job printed; each reading is given once."""
+    """The readings of one replayed job; each is returned once."""
 
     def __init__(self, printed: Callable[[], list[Reading]]) -> None:
         self._printed = printed
@@ -31,7 +31,7 @@ class DemoReadings:
 
 @dataclass(frozen=True, slots=True)
 class DemoLimits:
-    """What a replayed job may use."""
+    """The limits of a replayed job."""
 
     #: Cores at most, or None without a limit.
     cores: float | None = None

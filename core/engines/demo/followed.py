@@ -67,7 +67,7 @@ def perform(host: DemoHost, job: FollowedContainer, action: Action) -> None:
 
 
 def restore_container(host: DemoHost, job: FollowedContainer) -> str:
-    """Give a container back what it had; returns a sentence if that did not work."""
+    """Restore a container's limits; return a sentence if that failed."""
     try:
         if job.paused_here:
             host.unpause(job.container.id)

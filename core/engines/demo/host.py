@@ -184,7 +184,7 @@ class DemoHost:
         return limits
 
     def restore(self, container: str) -> bool:
-        """Restore and forget the saved limits; those of an ended container are only forgotten."""
+        """Restore and forget the saved limits; only forget them if the container has ended."""
         saved_limits = None if self._keeper is None else self._keeper.saved_limits(self.key(), container)
         if self._keeper is None or saved_limits is None:
             return False

@@ -1,4 +1,4 @@
-"""What is replayed: the bundled recordings of jobs that nothing held back, and the host that they run on.
+"""The demo's engine kind: the bundled recordings of jobs without contention, and the host that replays them.
 
 Of those that shared processors or had a limit nobody knows what they would have used, so only those that ran
 alone are replayed; most used two cores while they varied their images, and one while they trained. Eleven of
@@ -88,7 +88,7 @@ TITLE: Final = "Demo: recorded jobs, replayed"
 
 @dataclass(frozen=True, slots=True)
 class DemoAddress:
-    """Where the demo is: in a folder of the workspace."""
+    """The address of the demo: a folder of the workspace."""
 
     #: The folder.
     folder: Path

@@ -1,4 +1,4 @@
-"""The one replay that all processes see: a file that whoever looks brings up to date.
+"""The replay that all processes share: a file that each reader advances to the present.
 
 Web process, workers and commands open the demo as they open a Docker Engine, and have to find the same jobs
 and limits there. So the replay is in a file of the workspace, and every look locks it, lets the time pass
@@ -73,7 +73,7 @@ class DemoWorld:
 
     @property
     def plan(self) -> ReplayPlan:
-        """What is replayed on which host.
+        """The jobs, places and resources that are replayed.
 
         Raises HostLost if there is nothing to replay.
         """
@@ -81,11 +81,11 @@ class DemoWorld:
 
     @cached_property
     def _digest(self) -> str:
-        """What tells this plan from another, whose replay could not be gone on with."""
+        """A digest of the plan; a replay of another plan cannot be continued."""
         return sha256(repr(self.plan).encode()).hexdigest()
 
     def advance(self) -> ReplayMoment:
-        """The replay as it is now.
+        """Advance the replay to the present and return it.
 
         Raises HostLost if there is nothing to replay, or its file cannot be written.
         """
@@ -120,7 +120,7 @@ class DemoWorld:
         )
 
     def _read(self) -> ReplayMoment | None:
-        """What the file has; None where there is none that this version and plan can go on with."""
+        """Read the replay in the file; None if this version and plan cannot continue it."""
         try:
             plain = orjson.loads((self._folder / _FILE).read_bytes())
             replay = _replay(plain["replay"])

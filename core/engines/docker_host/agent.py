@@ -1,4 +1,4 @@
-"""A job's agent, seen from outside: requests to it, its reports and its readings, as files in a folder."""
+"""The interface to a job's agent: requests, reports and readings as files in a folder."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class AgentReport:
 
 
 class AgentFolder:
-    """One job's folder, seen from outside."""
+    """The folder through which one job's agent is controlled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""What to send so that a container's limits become others, given what Docker ignores and refuses.
+"""The requests that change a container's limits, given what Docker ignores and refuses.
 
 Seen on a real engine, and all of it matters for restoring limits exactly: an update ignores every field
 that is 0, so "not set" cannot be sent; a quota is removed with −1; a container that was created with
@@ -60,7 +60,7 @@ USUAL_WEIGHT: Final = {1: DEFAULT_SHARES, 2: 100}
 def update_request(
     now: Limits, target: Limits, cores: float, cgroup: int, resend: tuple[bool, bool] = (False, False)
 ) -> dict[str, int]:
-    """The body of Docker's update request; empty if there is nothing to change."""
+    """Return the body of Docker's update request; empty if there is nothing to change."""
     body: dict[str, int] = {}
     before, after = now.effect(cores), target.effect(cores)
     if resend[0] or before[0] != after[0]:
@@ -75,7 +75,7 @@ def update_request(
 
 
 def spelling_request(now: Limits, target: Limits) -> dict[str, int]:
-    """The body of a second request, where limits do what they should but are written otherwise than wanted.
+    """Return the body of a second request, for limits of the right effect but another spelling.
 
     It is sent separately from the first: a swap limit of −1 is refused beside a larger limit of memory.
     """

@@ -70,7 +70,7 @@ def parse_io_v1(text: str) -> tuple[int, int]:
 
 
 def parse_process_io(text: str) -> tuple[int, int]:
-    """Bytes that a process and its ended children made storage read and write, from ``/proc/PID/io``."""
+    """Return bytes read and written by a process and its ended children, from ``/proc/PID/io``."""
     return parse_field(text, "read_bytes:"), parse_field(text, "write_bytes:")
 
 
@@ -98,7 +98,7 @@ def parse_network(text: str) -> tuple[int, int]:
 
 
 def parse_stats(stats: Mapping[str, Any], time: float) -> Counters:
-    """A reading from the answer of Docker's API to ``stats``, of either version of control groups."""
+    """Return a reading from the answer of Docker's API to ``stats``, for both versions of control groups."""
     cpu, memory = stats["cpu_stats"], stats.get("memory_stats") or {}
     throttled = cpu.get("throttling_data") or {}
     stat = memory.get("stats") or {}
@@ -146,7 +146,7 @@ class ControlGroup:
 
 @dataclass(frozen=True, slots=True)
 class CpuLimits:
-    """What the kernel enforces: quota (None without one), period, and shares (v1) or weight (v2)."""
+    """CPU limits that the kernel enforces: quota (None without one), period, shares (v1) or weight (v2)."""
 
     quota: int | None
     period: int
@@ -155,7 +155,7 @@ class CpuLimits:
 
 @dataclass(frozen=True, slots=True)
 class MemoryLimits:
-    """What the kernel enforces, bytes: of memory, and of memory and swap together; None without a limit.
+    """Limits that the kernel enforces on memory, and on memory with swap, bytes; None without one.
 
     The second is None, too, where the kernel does not count swap.
     """
@@ -165,7 +165,7 @@ class MemoryLimits:
 
 
 def parse_mounts(mountinfo: str) -> dict[str, str]:
-    """Where each controller of version 1 is mounted, and version 2 under the empty name."""
+    """Return the mount point of each controller of version 1, and that of version 2 under the empty name."""
     mounts: dict[str, str] = {}
     for line in mountinfo.splitlines():
         mount, _, right = line.partition(" - ")
@@ -180,7 +180,7 @@ def parse_mounts(mountinfo: str) -> dict[str, str]:
 
 
 def find_group(membership: str, mounted: dict[str, str], container: str, net: str) -> ControlGroup | None:
-    """The group of a container's process, or None where it cannot be told."""
+    """Return the group of a container's process, or None if it cannot be determined."""
     paths: dict[str, str] = {}
     for line in membership.splitlines():
         _, controllers, path = line.split(":", 2)
@@ -214,7 +214,7 @@ class CgroupReader:
         return self._group(container) is not None
 
     def counters(self, container: Container) -> Counters | None:
-        """A reading of a running container, or None if it has just ended or is not of this machine."""
+        """Read a running container; None if it has just ended or runs on another machine."""
         group = self._group(container)
         if group is None:
             return None
@@ -345,7 +345,7 @@ class ContainerUsage:
         self._pool: ThreadPoolExecutor | None = None
 
     def counters(self, containers: Sequence[Container]) -> dict[str, Counters]:
-        """A reading of each running container by id.
+        """Return a reading of each running container, by id.
 
         Raises HostLost if the host had to be asked and does not answer.
         """

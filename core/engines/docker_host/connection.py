@@ -138,7 +138,7 @@ def open_route(address: Address, request_timeout: float) -> Route:
 
 
 class DialAdapter(HTTPAdapter):
-    """Requests over streams that `dial` opens; a few are kept open and used again."""
+    """Sends requests over streams that `dial` opens; keeps a few open for reuse."""
 
     def __init__(self, dial: Callable[[float | None], socket.socket]) -> None:
         self._dialled = _pool(dial)
@@ -153,7 +153,7 @@ class DialAdapter(HTTPAdapter):
         return str(request.path_url)
 
     def close(self) -> None:
-        """Close the streams that are kept."""
+        """Close the pooled streams."""
         super().close()
         self._dialled.close()
 
@@ -231,7 +231,7 @@ REQUEST_TIMEOUT: Final = 15.0
 
 
 class Connection:
-    """Requests to one Docker host; opened by the first of them, shared by threads."""
+    """Sends requests to one Docker host; opened by the first request, shared by threads."""
 
     def __init__(self, address: Address, request_timeout: float = REQUEST_TIMEOUT) -> None:
         self.address, self._request_timeout = address, request_timeout
@@ -244,7 +244,7 @@ class Connection:
         return self._open().remote
 
     def get(self, path: str, **params: Any) -> Any:
-        """The answer to a GET request; retried once where a kept-alive connection had been closed.
+        """Send a GET request and return the answer; retry once if a kept-alive connection was closed.
 
         Raises HostLost if the host does not answer; ContainerGone if there is nothing at `path`;
         ChangeRefused if the host answers with any other error.
@@ -279,7 +279,7 @@ class Connection:
         return self._request("GET", path, params, None, read_timeout, stream=True)
 
     def close(self) -> None:
-        """Close what is open; the next request opens it again."""
+        """Close the connection; the next request opens it again."""
         with self._opening:
             route, self._route = self._route, None
         if route is not None:
@@ -366,7 +366,7 @@ class Connection:
 
 
 def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error, what it came from, and what it carries: libraries wrap the system's own in several layers."""
+    """Yield an error and all errors that it wraps; libraries wrap system errors in several layers."""
     causes: list[BaseException | None] = [error]
     for cause in causes:
         if cause is not None:

@@ -18,7 +18,7 @@ _NEVER: Final = "0001-01-01"
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One container, as it was when Docker was last asked."""
+    """The state of one container at the last request to Docker."""
 
     #: Its full id.
     id: str
@@ -57,7 +57,7 @@ class Container:
 
 
 def parse_container(answer: Mapping[str, Any]) -> Container:
-    """A container from Docker's answer to ``inspect``."""
+    """Return the container in Docker's answer to ``inspect``."""
     state, config, host = answer["State"], answer["Config"], answer["HostConfig"]
     return Container(
         answer["Id"],
@@ -79,7 +79,7 @@ def parse_container(answer: Mapping[str, Any]) -> Container:
 
 
 def parse_host(name: str, answer: Mapping[str, Any], local: bool) -> HostInfo:
-    """A host from Docker's answer to ``info``."""
+    """Return the host in Docker's answer to ``info``."""
     return HostInfo(
         name,
         float(answer["NCPU"]),
@@ -92,7 +92,7 @@ def parse_host(name: str, answer: Mapping[str, Any], local: bool) -> HostInfo:
 
 
 def _make_engine_id(answer: Mapping[str, Any]) -> str:
-    """An id that tells an engine from every other; empty where it has none.
+    """Return an id that is unique to an engine; empty if Docker reports none.
 
     Docker 20.10 keeps its id in /etc/docker, so all engines of one machine have the same; newer releases keep
     it in their data folder, of which no two engines have the same.
@@ -106,7 +106,7 @@ def _make_engine_id(answer: Mapping[str, Any]) -> str:
 
 
 def parse_time(text: str) -> float:
-    """Unix seconds of one of Docker's times, which count nanoseconds; 0 for "never"."""
+    """Return the Unix seconds of one of Docker's times, which count nanoseconds; 0 for "never"."""
     if not text or text.startswith(_NEVER):
         return 0.0
     whole, dot, fraction = text.partition(".")
@@ -117,7 +117,7 @@ def parse_time(text: str) -> float:
 
 
 def parse_cpus(text: str, cores: int) -> frozenset[int]:
-    """The processors of a CPU set such as ``"0-2,5"``; an empty one has all of the machine's."""
+    """Return the processors of a CPU set such as ``"0-2,5"``; an empty set means all processors."""
     if not text.strip():
         return frozenset(range(cores))
     processors: set[int] = set()

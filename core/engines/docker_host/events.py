@@ -109,7 +109,7 @@ def _events(answer: requests.Response, host: str) -> Iterator[HostEvent]:
 
 
 def parse_event(message: Mapping[str, Any], host: str) -> HostEvent:
-    """An event from a line of Docker's ``/events``."""
+    """Return the event in a line of Docker's ``/events``."""
     actor = message.get("Actor") or {}
     kind = str(message.get("Action") or message.get("status") or "").partition(":")[0]
     return HostEvent(

@@ -1,4 +1,4 @@
-"""What programs of every library share: the order of the data, batches, random states that can be saved."""
+"""Shared by the programs of all libraries: order of the data, batches, saved random states."""
 
 from __future__ import annotations
 

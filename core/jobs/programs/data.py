@@ -68,7 +68,7 @@ def generate_digits(
 
 
 def draw_visible_rows(count: int, seed: int, *, held_out: bool = False) -> Labels:
-    """Return the number of visible rows of each image, from half of them to all."""
+    """Return the number of visible rows of each image, from half of the rows to all."""
     rng = np.random.default_rng([seed, int(held_out), SIDE])
     return rng.integers(SIDE // 2, SIDE + 1, size=count)
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class AttachedRun:
-    """A run that is written as it proceeds; a context manager that notes how it ended."""
+    """Writes a run while it proceeds; as a context manager, notes how it ended."""
 
     def __init__(
         self,

@@ -75,7 +75,7 @@ class UnsubmittedContainers(LearningEngine):
         self._containers, self._find_container = containers, find_container
 
     def observe(self) -> Observation:
-        """The engine's observation with profiles from earlier runs."""
+        """Return the engine's observation with profiles from earlier runs."""
         observation, containers = self._engine.observe(), self._containers()
         for job in observation.jobs:
             if job.id not in self._kinds:
@@ -141,7 +141,7 @@ class PauseRecorder(EngineWrapper):
         self._keeper = keeper
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
-        """Store pauses before they are done, since they have to be undone as limits are."""
+        """Save each pause before it happens, since it must be undone like a limit."""
         self._note(actions, Pause, paused=True)
         failures = self._engine.apply(actions)
         self._note(actions, Resume, paused=False)
@@ -227,7 +227,7 @@ class PolicyLoop:
             activity = ActivityLog(files, attached, since)
 
             def mine(container: Container) -> bool:
-                """Whether the policy may steer a container; those of a run are steered by that run."""
+                """Whether the policy may steer a container; a run steers its own containers."""
                 return RUN not in container.labels and may(container)
 
             def idle() -> None:
@@ -317,7 +317,7 @@ class _Samples:
         self._history, self._since = history, time.time()
 
     def __call__(self) -> Samples:
-        """The samples since the last call."""
+        """Return the samples since the last call."""
         samples = samples_since(self._history, self._since)
         if samples:
             self._since = samples[-1][0]

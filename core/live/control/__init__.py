@@ -1,1 +1,1 @@
-"""Changing limits by hand, and restoring what was there before."""
+"""Changing limits by hand, and restoring the earlier ones."""

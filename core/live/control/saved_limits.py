@@ -115,7 +115,7 @@ class SavedLimitsStore:
         return tuple(saved for saved in self.all() if saved.owner != BY_HAND and saved.owner not in tasks)
 
     def saved_containers(self, engine: EngineKey) -> frozenset[str]:
-        """The ids of containers of an engine whose limits are not their original ones."""
+        """Return the ids of an engine's containers with changed limits."""
         query = select(SavedLimitsRow.container).where(or_(_on(engine), SavedLimitsRow.engine_name.is_(None)))
         with self._database.read() as session:
             return frozenset(session.scalars(query))
@@ -162,7 +162,7 @@ def _on(engine: EngineKey) -> ColumnElement[bool]:
 
 
 def _of(engine: EngineKey, container: str, owner: str) -> tuple[ColumnElement[bool], ...]:
-    """One owner's record on a container that is known to be on this engine.
+    """One owner's record on a container of this engine.
 
     A container's id is never given twice, so a record that knows only a name is of this engine, too, whatever
     that name is or was.

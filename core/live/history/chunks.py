@@ -109,7 +109,7 @@ class Span(NamedTuple):
 
 
 def level_for(start: float, end: float, now: float) -> Level:
-    """The finest level that has kept all of a stretch of time, in at most some thousands of records."""
+    """Return the finest level that covers a stretch of time, in at most some thousands of records."""
     complete = [each for each in LEVELS if now - start <= each.retention + each.chunk / 2]
     short = [each for each in complete if (end - start) / each.seconds <= _MAX_RECORDS]
     return (short or complete or [LEVELS[-1]])[0]
@@ -121,7 +121,7 @@ def level_folder(folder: Path, level: Level) -> Path:
 
 
 def chunks_of(folder: Path, level: Level) -> dict[int, Path]:
-    """The chunks of a level, by when they begin; of one that is just being packed the packed form."""
+    """Return the chunks of a level by begin; the packed form of one that is just being packed."""
     level_dir, chunks = level_folder(folder, level), {}
     if level_dir.is_dir():
         paths = [path for path in level_dir.iterdir() if path.suffix in _SUFFIXES and path.stem.isdecimal()]
@@ -131,7 +131,7 @@ def chunks_of(folder: Path, level: Level) -> dict[int, Path]:
 
 
 def read(path: Path, ids: Collection[str] | None, since: float = -math.inf) -> list[Stretch]:
-    """The records of some containers in a chunk, or of all; none if it has just been removed.
+    """Return the records of some containers in a chunk, or of all; none if it has just been removed.
 
     Records before `since` may be left out.
     """
@@ -176,7 +176,7 @@ def raw_records(path: Path, since: float = -math.inf) -> tuple[npt.NDArray[Any],
 
 
 def newest_moment(path: Path) -> float:
-    """When the newest record of a chunk ended; minus infinity where it has none."""
+    """Return the end of a chunk's newest record; minus infinity without records."""
     if path.suffix == ".parquet":
         return max((float(each.time[-1]) for each in read(path, None)), default=-math.inf)
     kind = _kind_of(path)
@@ -342,7 +342,7 @@ def _unpack(table: pa.Table) -> list[Stretch]:
 
 
 def convert_earlier(folder: Path) -> None:
-    """Make raw chunks of this version of those of the version before; nothing is lost if it is killed."""
+    """Convert raw chunks of the previous version; a killed conversion loses nothing."""
     for path in folder.glob("*.open"):
         raw = path.with_suffix(".raw")
         records, _ = raw_records(path)
@@ -357,7 +357,7 @@ def convert_earlier(folder: Path) -> None:
 
 
 def bytes_of(path: Path) -> int:
-    """The size of a file; 0 if it has just been removed."""
+    """Return the size of a file; 0 if it has just been removed."""
     try:
         return path.stat().st_size
     except FileNotFoundError:

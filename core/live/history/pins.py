@@ -1,4 +1,4 @@
-"""Pins on the history: recordings, of which every second is kept until their trace set is made.
+"""Pins on the history: recordings that keep every second until their trace set is made.
 
 A pin is a small file, written when a recording starts, every two seconds while it runs, and when it stops. It
 holds what the recording is about and how much it has. The samples themselves lie in the history alone, whose
@@ -49,7 +49,7 @@ class Pin:
 
     @property
     def until(self) -> float:
-        """When it ends, or may have ended."""
+        """Its end, or the latest possible one."""
         return self.seen + GRACE if self.end is None else self.end
 
     def is_running(self, now: float) -> bool:
@@ -71,7 +71,7 @@ def folder_of(home: Path, pin: str) -> Path:
 
 
 def read_pin(home: Path, pin: str) -> Pin | None:
-    """A pin, or None where there is none that this version can read."""
+    """Read a pin; None if there is none, or this version cannot read it."""
     path = folder_of(home, pin) / ABOUT
     try:
         modified, plain = path.stat().st_mtime, orjson.loads(path.read_bytes())
@@ -91,7 +91,7 @@ def write_pin(home: Path, pin: Pin) -> None:
 
 
 def pins_of(home: Path, engine: str | None = None) -> tuple[Pin, ...]:
-    """Every pin on the history of an engine, or of all, the oldest first."""
+    """Return the pins on the history of an engine, or of all, the oldest first."""
     paths = (home / "live" / "recordings").glob(f"*/{ABOUT}")
     pins = (read_pin(home, path.parent.name) for path in paths)
     chosen = (pin for pin in pins if pin is not None and engine in (None, pin.engine))

@@ -59,14 +59,14 @@ class HistoryPoints:
 def read_points(
     folder: Path, ids: Collection[str], start: float, end: float, now: float, max_points: int = 600
 ) -> dict[str, HistoryPoints]:
-    """The history of some containers, by id, in at most so many points each."""
+    """Return the history of some containers by id, in at most `max_points` points each."""
     level = level_for(start, end, now)
     stretches = read_span(folder, level, ids, start, end)
     return {name: _thin(each, level.seconds, start, end, max_points) for name, each in stretches.items()}
 
 
 def read_tail(folder: Path, ids: Collection[str], seconds: float) -> dict[str, Stretch]:
-    """The last seconds before the newest sample, second by second, at most `TAIL` of them."""
+    """Return the last seconds before the newest sample, at most `TAIL`, second by second."""
     recent = list(chunks_of(folder, FINEST).items())[-2:]
     newest = max((newest_moment(path) for _, path in recent), default=-math.inf)
     start = newest - seconds
@@ -74,7 +74,7 @@ def read_tail(folder: Path, ids: Collection[str], seconds: float) -> dict[str, S
 
 
 def samples_since(folder: Path, since: float) -> Samples:
-    """The whole samples after a moment; one that is just being written is left out."""
+    """Return the complete samples after a time, without one that is just being written."""
     samples: dict[float, dict[str, tuple[float, ...]]] = {}
     newest_whole = -math.inf
     for begin, path in list(chunks_of(folder, FINEST).items())[-2:]:
@@ -91,7 +91,7 @@ def samples_since(folder: Path, since: float) -> Samples:
 
 
 def containers(folder: Path, start: float, end: float, now: float) -> tuple[RecordedContainer, ...]:
-    """The containers that have records between two moments, by name."""
+    """Return the containers with records between two times, by name."""
     stretches = read_span(folder, level_for(start, end, now), None, start, end)
     return tuple(
         sorted((each.container for each in stretches.values()), key=lambda each: (each.name, each.id))
@@ -99,7 +99,7 @@ def containers(folder: Path, start: float, end: float, now: float) -> tuple[Reco
 
 
 def oldest(folder: Path) -> float | None:
-    """When the history begins, seconds since 1970; None where only the last minutes are there."""
+    """Return the begin of the history, seconds since 1970; None if it has only the last minutes."""
     if not any(chunks_of(folder, level) for level in LEVELS[1:]):
         return None
     firsts = [next(iter(chunks_of(folder, level).values()), None) for level in LEVELS]
@@ -108,7 +108,7 @@ def oldest(folder: Path) -> float | None:
 
 
 def traces_of(folder: Path, ids: Collection[str] | None, start: float, end: float, now: float) -> TraceSet:
-    """A stretch of the history as a trace set, at the finest level that has all of it.
+    """Return a stretch of the history as a trace set, at the finest level that covers it.
 
     Raises NotFoundError if there is no record of them.
     """
@@ -185,7 +185,7 @@ def join(stretches: Sequence[Stretch], start: float, end: float) -> Stretch:
 
 
 def _thin(stretch: Stretch, seconds: float, start: float, end: float, max_points: int) -> HistoryPoints:
-    """At most so many points; each is the mean of an equal part of the time, where there was anything."""
+    """Return at most `max_points` points, each the mean of an equal part of the time that has samples."""
     if len(stretch.time) <= max_points:
         return HistoryPoints(stretch.container, seconds, *stretch[1:])
     width = max((end - start) / max_points, seconds)

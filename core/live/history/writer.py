@@ -1,4 +1,4 @@
-"""Writing the history: samples come once a second, coarser levels are made of them, and old chunks go."""
+"""Writing the history: a sample per second, coarser levels from those, and the removal of old chunks."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def prune(
     pins: Sequence[Span] = (),
     finest: float = FINEST.retention,
 ) -> None:
-    """Remove what is older than it is kept, and beyond `max_bytes` the oldest of the finest."""
+    """Remove expired chunks, and beyond `max_bytes` the oldest of the finest level."""
     pinned = 0
     for level, begin, path in _written(folder):
         expired = now - (begin + level.chunk) > (finest if level is FINEST else level.retention)

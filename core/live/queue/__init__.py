@@ -1,1 +1,1 @@
-"""Submitted jobs: their states, their store, and what policies make of them."""
+"""Submitted jobs: their states, their store, and their observation by policies."""

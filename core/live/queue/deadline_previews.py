@@ -66,7 +66,7 @@ class Answer:
 
 
 def preview_policy(task: TaskInfo | None, controls: bool) -> tuple[str, DeadlineSettings, bool]:
-    """The policy that decides, its settings, and whether it is attached in control."""
+    """Return the policy that would decide, its settings, and whether it is attached in control."""
     if task is not None:
         policy = str(task.params.get("policy", ""))
         policy_settings = POLICIES[policy].build_settings(task.params.get("settings") or {})
@@ -91,7 +91,7 @@ class Present:
     now: float
 
     def answer(self, name: str, spec: JobSpec, policy: tuple[str, DeadlineSettings, bool]) -> Answer:
-        """The outlook for a job under the deciding policy."""
+        """Return the outlook for a job under the deciding policy."""
         which, settings, attached = policy
         now, history = self.now, self.earlier.of(spec.kind)
         deadline = None if spec.deadline is None else max(spec.deadline - now, 0.0)
@@ -128,7 +128,7 @@ class Present:
         )
 
     def _containers(self) -> list[Job]:
-        """Containers that the policy steers beside submitted jobs, as far as they were seen lately."""
+        """Return the recently sampled containers that the policy steers beside submitted jobs."""
         snapshot, now = self.files.snapshot, self.now
         view = read_view(snapshot) if age(snapshot) < FRESH_FOR else None
         if view is None:
@@ -142,7 +142,7 @@ class Present:
 
 
 def sentences(answer: Answer, zone: str = "") -> list[str]:
-    """The outlook in sentences, the answer first."""
+    """Return the outlook in sentences, the answer first."""
     out, now = answer.outlook, answer.now
 
     def when(time: float) -> str:

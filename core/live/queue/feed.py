@@ -88,7 +88,7 @@ class FedEngine(EngineWrapper):
         self._engine.wait(until)
 
     def observe(self) -> Observation:
-        """The engine's observation; the states of submitted jobs are stored with it."""
+        """Return the engine's observation, and store the states of submitted jobs."""
         observation = self._engine.observe()
         ids = {fed.run_name: job for job, fed in self._fed.items()}
         self._measurements.add_observation(observation)

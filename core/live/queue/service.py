@@ -163,7 +163,7 @@ class JobQueue:
         return present.answer(name, spec, preview_policy(task, controls))
 
     def list(self, engine: str) -> tuple[QueuedJob, ...]:
-        """The jobs of an engine: those that are not over in order of submission, then the last that are.
+        """Return an engine's jobs: open ones in order of submission, then the last finished ones.
 
         Raises NotFoundError if the settings name no such engine.
         """
@@ -190,7 +190,7 @@ class JobQueue:
         return "" if task.state is TaskState.RUNNING else "The policy begins as soon as a worker runs."
 
     def cancel(self, engine: str, job: str) -> QueuedJob:
-        """Cancel a job: one that waits at once, one that runs is ended and its container removed.
+        """Cancel a job: a waiting one at once; a running one ends, and its container is removed.
 
         Raises ConflictError if control is off, the job is over, or its engine does not answer; NotFoundError
         if there is no such engine or job.
@@ -213,7 +213,7 @@ class JobQueue:
         return self.store.find(key, queued.id)
 
     def remove(self, engine: str, job: str) -> None:
-        """Take a job that is over off the list, and remove its container and its folder.
+        """Remove a finished job with its container and its folder.
 
         Raises ConflictError if control is off, the job is not over, or its engine does not answer;
         NotFoundError if there is no such engine or job.
@@ -228,7 +228,7 @@ class JobQueue:
         self.store.remove(queued.id)
 
     def end(self, engine: str, job: str, *, remove: bool) -> QueuedJob:
-        """Cancel a job, or remove it if it is over or then is. Errors as of both."""
+        """Cancel a job, or remove it if it is finished, with the errors of `cancel` and `remove`."""
         queued = self.find(engine, job)
         if not (remove and queued.state.over):
             queued = self.cancel(engine, queued.id)
@@ -244,7 +244,7 @@ class JobQueue:
         return self.store.find(self._engines.key(engine), job)
 
     def set_priority(self, engine: str, job: str, priority: int) -> QueuedJob:
-        """Give a job that waits another priority.
+        """Change the priority of a waiting job.
 
         Raises ConflictError if the job does not wait; InputError if the priority is not from 0 to 9;
         NotFoundError if there is no such engine or job.
@@ -281,7 +281,7 @@ class JobQueue:
         return FedEngine(over, queueing, key, self.store, self.earlier_on(engine), standings, starts=starts)
 
     def let_go(self, engine: str) -> None:
-        """Bring the jobs of an engine up to date whose policy has just let go of it."""
+        """Update the jobs of an engine after its policy was detached."""
         if self.takes_jobs(engine):
             with contextlib.suppress(PhaseDockError):  # an engine that is lost: a worker tries again
                 self._settle(engine)
@@ -294,20 +294,20 @@ class JobQueue:
 
     @contextlib.contextmanager
     def _host(self, engine: str, *jobs: QueuedJob) -> Any:
-        """The host of an engine, of which only the containers of these jobs may be changed."""
+        """Return the host of an engine with permission to change only these jobs' containers."""
         names = {job.container_name for job in jobs}
         with self._engines.host(engine, None, lambda each: each.name in names) as host:
             yield cast("JobHost", host)
 
     def _attached(self, engine: str) -> TaskInfo | None:
-        """The policy of an engine, under whatever name it was attached; no other engine is waited for."""
+        """Return the policy attached to an engine under any of its names; waits for no other engine."""
         this = self._engines.key(engine).id
         same = [info.name for info in self._engines.last() if this and info.id == this]
         tasks = (self._sessions.of(name).get(ATTACH) for name in dict.fromkeys([engine, *same]))
         return next((task for task in tasks if task is not None), None)
 
     def _ranks(self, engine: str) -> bool:
-        """Whether the policy of an engine, if it has one, goes by priorities."""
+        """Whether the policy of an engine, if any, orders jobs by priority."""
         task = self._attached(engine)
         if task is None or (name := str(task.params.get("policy", ""))) not in POLICIES:
             return False

@@ -1,4 +1,4 @@
-"""What was asked for as a job that can be run, or what is wrong with it, field by field."""
+"""Validation of a submitted form: a job that can run, or an error for each wrong field."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class JobSpec:
 
     @property
     def kind(self) -> Kind:
-        """The kind of job that it is, whose earlier runs tell how fast it will be."""
+        """The kind of job; earlier runs of the kind predict its speed."""
         return Kind(self.image, self.command, self.data)
 
     def to_dict(self) -> dict[str, Any]:

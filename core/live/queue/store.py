@@ -1,4 +1,4 @@
-"""Where submitted jobs are: one row each, on the disk before its submission is acknowledged."""
+"""The store of submitted jobs: one row each, written before its submission is acknowledged."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class SubmittedJobs:
             return tuple(queued_job(row) for row in rows)
 
     def active(self, engine: EngineKey | None = None) -> tuple[QueuedJob, ...]:
-        """The jobs of an engine, or of all, that are not over, in order of submission."""
+        """Return the unfinished jobs of an engine, or of all, in order of submission."""
         query = select(SubmittedJobRow)
         with self._database.read() as session:
             rows = session.scalars(_active(query if engine is None else query.where(_on(engine))))
@@ -97,7 +97,7 @@ class SubmittedJobs:
             return _changed(session, job, from_, state=to, **values)
 
     def claim(self, job: str) -> bool:
-        """Note that a job which waits is about to be started; False if it has been cancelled meanwhile."""
+        """Record that a waiting job is about to start; False if it was cancelled meanwhile."""
         started = {"started": time.time(), "container": "", "why": ""}
         return self.move(job, QueueState.RUNNING, (QueueState.WAITING,), **started)
 
@@ -106,7 +106,7 @@ class SubmittedJobs:
         self._update(job, (QueueState.WAITING,), why=why)
 
     def note_cores(self, job: str, cores: float | None) -> None:
-        """Write down how many cores a job was given."""
+        """Store the cores of a job."""
         self._update(job, (QueueState.RUNNING, QueueState.PAUSED), cores=cores)
 
     def note_promise(self, job: str, promised: bool) -> None:
@@ -118,7 +118,7 @@ class SubmittedJobs:
         return self._update(job, (QueueState.WAITING,), priority=priority)
 
     def ask_cancel(self, job: str) -> bool:
-        """Note that a job that runs is to be ended and removed; False if it is over."""
+        """Record that a running job is to be ended and removed; False if it has ended."""
         return self._update(job, (QueueState.RUNNING, QueueState.PAUSED), cancel_asked=True)
 
     def remove(self, job: str) -> bool:

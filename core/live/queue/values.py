@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class QueueState(StrEnum):
-    """Where a submitted job is in its life."""
+    """The state of a submitted job."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -88,7 +88,7 @@ class Standing:
 
 
 def standing(job: Job, mark: Mark | None, now: float, shift: float) -> Standing:
-    """How a job stands; `shift` is between the run's clock and seconds since 1970."""
+    """Return the standing of a job; `shift` is between the run's clock and seconds since 1970."""
     progress = (job.steps, job.total_steps, job.step_seconds)
     if mark is None:
         return Standing(now, *progress)
@@ -98,7 +98,7 @@ def standing(job: Job, mark: Mark | None, now: float, shift: float) -> Standing:
 
 
 def write_standings(path: Path, standings: Mapping[str, Standing]) -> None:
-    """Write how jobs stand, by their ids."""
+    """Write the standing of jobs, by their ids."""
     write_atomically(path, orjson.dumps(dict(standings)), sync=False)
 
 

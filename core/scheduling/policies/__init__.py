@@ -43,5 +43,5 @@ for _policies in (
 
 
 def display_name(name: str) -> str:
-    """A policy's name as its authors write it; unchanged if there is no such policy."""
+    """Return a policy's name as its authors write it; unchanged if there is no such policy."""
     return (POLICIES[name].title if name in POLICIES else "") or name

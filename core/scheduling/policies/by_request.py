@@ -189,7 +189,7 @@ def try_backfill(
 
 @dataclass(frozen=True, slots=True)
 class QueueRule:
-    """How one of these policies differs from the others."""
+    """The distinguishing rule of one of these policies."""
 
     #: The policy's name.
     name: str

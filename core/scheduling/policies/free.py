@@ -21,14 +21,14 @@ __all__ = ["DEFAULT_SCHEDULERS", "FREE", "POLICIES", "FreeSettings"]
 
 @dataclass(frozen=True)
 class FreeSettings:
-    """What can be chosen where nothing is limited."""
+    """The settings of a policy that limits nothing."""
 
     placement: str = placement_setting()
 
 
 @dataclass(frozen=True, slots=True)
 class FreeState:
-    """The last observation's number, when it wants to be asked again, and the default scheduler."""
+    """The last observation's number, the next wake-up time, and the default scheduler."""
 
     number: int
     wake: float | None

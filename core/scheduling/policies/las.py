@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LasSettings:
-    """How often service is compared."""
+    """The interval of comparing attained service."""
 
     quantum: float = quantum_setting()
     placement: str = placement_setting()

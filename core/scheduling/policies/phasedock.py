@@ -111,7 +111,7 @@ def milestones_of(remaining: RemainingWork, weights: Sequence[float]) -> tuple[t
 
 @dataclass(frozen=True, slots=True)
 class PhaseDockState:
-    """What the policy remembers between two observations."""
+    """The state of the policy between two observations."""
 
     #: As configured.
     settings: PhaseDockSettings

@@ -32,7 +32,7 @@ _MIN_SECONDS = 1e-6
 
 @dataclass(frozen=True)
 class SlaqSettings:
-    """How often gains are measured, and how finely a worker is divided."""
+    """The interval of measuring gains, and the units that a worker is divided into."""
 
     quantum: float = quantum_setting()
     units: int = setting(
@@ -42,7 +42,7 @@ class SlaqSettings:
 
 
 class Gain(NamedTuple):
-    """What is known of a job's loss against its processor time."""
+    """The last measurement of a job's loss, and its reduction per core-second."""
 
     #: Core-seconds and E (raw) when it was last measured.
     cpu_seconds: float

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SrptSettings:
-    """How often what is left is compared."""
+    """The interval of comparing remaining work."""
 
     quantum: float = quantum_setting()
     placement: str = placement_setting()

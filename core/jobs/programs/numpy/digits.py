@@ -67,7 +67,7 @@ class DigitProgram(NumpyProgram):
         return float(np.mean(losses))
 
     def evaluate(self) -> dict[str, float]:
-        """Return the loss of images made of digits never seen, and a classifier's accuracy on them."""
+        """Return the loss on images of held-out digits, and a classifier's accuracy on them."""
         output = forward(self.parameters, self._test_x)[-1]
         loss, _ = self.loss(output, self._test_x, self._test_labels)
         return {"val_loss": loss} | self.extra_metrics(output)

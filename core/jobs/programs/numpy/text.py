@@ -114,7 +114,7 @@ class Elman(NumpyProgram):
         return float(-np.log(np.maximum(target, 1e-12)).mean()), chances / np.float32(codes.size)
 
     def _learn(self, codes: Codes, target: Codes, h: Array) -> tuple[float, dict[str, Array], Array]:
-        """Return the loss of guessing (time, lanes) from what is seen, the gradients, and the last units."""
+        """Return the loss of predicting `target` (time, lanes), the gradients, and the last units."""
         p, hidden = self.parameters, self._run(codes, h)
         loss, error = self._cross_entropy(hidden[1:], target)
         gradients = {name: np.zeros_like(value) for name, value in p.items()}

@@ -175,7 +175,7 @@ class BidirectionalRNN(Recogniser):
         return weights | draw_dense("told", 2 * UNITS, 10, self.rng)
 
     def scores(self, *inputs: Any) -> Any:
-        """Return a score for each digit, from what was read by then in either direction."""
+        """Return a score for each digit from the rows read in both directions."""
         output = tf.reshape(inputs[0], [-1, SIDE, SIDE])
         for layer in "12":
             down = run_layer(self.variables, f"down{layer}", "plain", output)
@@ -186,7 +186,7 @@ class BidirectionalRNN(Recogniser):
 
 
 class DynamicRNN(Recogniser):
-    """Reads digits of which only the first 8 to 16 rows are visible, each for as long as it lasts."""
+    """Reads digits with only their first 8 to 16 rows visible, each to its last row."""
 
     default_examples = 16_000
 

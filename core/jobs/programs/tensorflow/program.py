@@ -1,4 +1,4 @@
-"""What the TensorFlow programs share: named variables, Adam, a compiled step, checkpoints without pickles.
+"""Shared by the TensorFlow programs: named variables, Adam, a compiled step, checkpoints without pickles.
 
 Everything random is drawn with NumPy and given to the compiled step as data: initial weights, order and
 noise. So the variables, Adam's moments, one generator's state and the order are all that the next step
@@ -182,7 +182,7 @@ def _start(U: Any, kind: str, projected: Any) -> tuple[Any, ...]:
 
 
 def _advance(kind: str, projected: Any, state: tuple[Any, ...], U: Any) -> tuple[Any, ...]:
-    """Return the state after what is given, x W + b.
+    """Return the next state of a recurrent layer; `projected` is x W + b.
 
     Plain: Elman 1990. LSTM: Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000.
     GRU: Cho et al. 2014, with the reset gate after the product, so that one product serves all gates.

@@ -44,7 +44,7 @@ class RNN(TensorFlowProgram):
         return f"{len(text)} characters"
 
     def inputs(self, chosen: Indices) -> tuple[npt.NDArray[Any], ...]:
-        """Return what is seen of the chosen stretches, and what comes next."""
+        """Return the noisy characters of the chosen stretches, and the characters that follow each."""
         stretches = self._stretches[chosen % len(self._stretches)]
         codes = stretches[:, :-1]
         misread = self.rng.integers(LETTERS, size=codes.shape)

@@ -98,7 +98,7 @@ class BidirectionalRNN(Recogniser):
         return {"rows": rows, "told": nn.Linear(320, 10)}
 
     def scores(self, x: Any) -> Any:
-        """Return a score for each digit, from what was read by then in either direction."""
+        """Return a score for each digit from the rows read in both directions."""
         outputs, _ = self.model["rows"](x.squeeze(1))
         return self.model["told"](torch.cat([outputs[:, -1, :160], outputs[:, 0, 160:]], dim=1))
 
@@ -138,7 +138,7 @@ DYNAMIC_UNITS = 192
 
 
 class DynamicRNN(TorchDigits):
-    """Classifies digits of which only the first 8 to 16 rows are visible; reads each to its last row.
+    """Classifies digits with only their first 8 to 16 rows visible; reads each to its last row.
 
     A plain recurrent layer (Elman 1990) on packed sequences; what it has read at the end of each decides.
     """

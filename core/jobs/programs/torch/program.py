@@ -1,4 +1,4 @@
-"""What the PyTorch programs share: a model of named parts, Adam, and checkpoints without code.
+"""Shared by the PyTorch programs: a model of named parts, Adam, and checkpoints without code.
 
 Everything that the next step depends on goes into a checkpoint: parameters, Adam's moments, the states of
 both generators, the order of the data and the position in it. With one number of threads a seed gives the

@@ -37,7 +37,7 @@ _UNITS = {Resource.CPU: Unit.CORES, Resource.MEMORY: Unit.BYTES}
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a policy is fitted on."""
+    """The inputs of fitting a policy."""
 
     #: The provisioning policy's name.
     policy: str

@@ -1,4 +1,4 @@
-"""Steering by phases as a scheduling policy: asked at each sample, with a ledger that replays.
+"""Steering by phases as a scheduling policy: a decision at each sample, with a ledger that replays.
 
 Usage arrives with the observation (`core.scheduling.model.Use`); limits leave as actions like those of every
 scheduler, so engines verify, refuse, save and restore them as usual.
@@ -106,7 +106,7 @@ class _FreeResources:
         return min(job.request or self._unasked, self._largest)
 
     def place(self, job: Job, avoids: str | None) -> str | None:
-        """Return the freest worker on which a job fits; another than that of a failed start if possible."""
+        """Return the freest worker that fits a job, avoiding the worker of a failed start if possible."""
         able = [
             name
             for name, free in self._free.items()
@@ -231,13 +231,13 @@ class _SteeringRound:
 
     @property
     def wake(self) -> float:
-        """When the next sample is available."""
+        """The time of the next sample."""
         last = max((each.last_seen for each in self.containers.values()), default=-inf)
         coming = last + SAMPLE_SECONDS + _SAMPLE_DELAY
         return coming if self._now < coming < inf else self._now + SAMPLE_SECONDS
 
     def _reset_refused(self, action: Action) -> None:
-        """What was refused is asked for again at the next sample."""
+        """Reset the limits of a refused action, so that the next sample requests them again."""
         container = self.containers.get(action.job)
         if container is None:
             return
@@ -284,7 +284,7 @@ class _SteeringRound:
         limit: float | None,
         before: MemoryState | None = None,
     ) -> tuple[CpuState | None, MemoryState | None]:
-        """A container's states at its first sample under a policy, with the memory limit that it has."""
+        """Return a container's states at its first sample under a policy, with its present memory limit."""
         settings, clock = self._settings, fitted.clock
         cores = bytes_ = None
         if fitted.cpu is not None:
@@ -296,7 +296,7 @@ class _SteeringRound:
     def _update_familiarity(
         self, job: Job, container: SteeredContainer, use: Use, worker: str
     ) -> SteeredContainer:
-        """Whether the model has seen anything like a container; if not, the reactive rule steers it."""
+        """Let the reactive rule steer a container that does not resemble the model's training data."""
         fallback = self._fitted.fallback
         if fallback is None or use.phase < 0:
             return container
@@ -353,7 +353,7 @@ class _SteeringRound:
     def _request_limits(
         self, job: Job, worker: str, container: SteeredContainer, why: tuple[str, str], why_bytes: str
     ) -> SteeredContainer:
-        """Ask for what a container is to have, where that is something else than was asked for last."""
+        """Request a container's target limits if they differ from the last requested ones."""
         cores, bytes_ = container.requested_limits
         if container.cpu is not None and container.cpu.target != cores:
             requested = replace(job, limit=cores)  # in watch it has another limit than what was decided
@@ -374,7 +374,7 @@ class _SteeringRound:
         return replace(container, requested_limits=Limits(cores, bytes_))
 
     def _leave_alone(self, job: Job, container: SteeredContainer, worker: str) -> SteeredContainer:
-        """Give a container back the limits that it had, and steer it no more: it ran out of memory."""
+        """Restore the limits of a container that ran out of memory, and stop steering it."""
         initial = container.initial_limits
         if not container.is_left_alone:
             text = f"{job.id} ran out of memory. It has the limits back that it had, and is left alone."
@@ -387,7 +387,7 @@ class _SteeringRound:
 
 
 def is_same_limit(limit: float | None, requested: float | None) -> bool:
-    """Whether a limit is the one that was asked for, as far as engines round."""
+    """Whether a limit equals the requested one within the rounding of engines."""
     return (
         limit is not None and requested is not None and abs(limit - requested) <= _LIMIT_TOLERANCE * requested
     )

@@ -1,4 +1,4 @@
-"""What steers containers, and how carefully."""
+"""The settings of the autopilot, and its fitted policies."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ UNKNOWN_GROWTH = Growth(np.zeros(1), np.ones(1), -inf)
 
 
 def measure_growth(demand: Demand) -> Growth:
-    """What a fleet's recorded memory shows, for the ages at which it is asked."""
+    """Measure how much a fleet's recorded peak memory still grew after each age."""
     fleet = demand.fleet
     pairs = list(zip(fleet.offsets[:-1].tolist(), fleet.offsets[1:].tolist(), strict=True))
     until = max(float(fleet.time[end - 1] - fleet.time[begin]) for begin, end in pairs)
@@ -76,7 +76,7 @@ class Clock(NamedTuple):
 @serializable
 @dataclass(frozen=True)
 class FittedPolicy:
-    """What steers, and by which clock."""
+    """A policy fitted on recorded containers, and its clock."""
 
     #: The policy's.
     name: str
@@ -106,7 +106,7 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True)
 class AutopilotSettings:
-    """What steers, and what keeps containers from harm (design: live phase autoscaling)."""
+    """The choice of policy and its safety margins (design: live phase autoscaling)."""
 
     policy: str = setting(
         "phasedock",
@@ -163,7 +163,7 @@ class AutopilotSettings:
 
 @dataclass(frozen=True)
 class ReadySettings(AutopilotSettings):
-    """The same with what the policy learned; whoever starts a run fits it."""
+    """The settings with the fitted policy; the starter of a run fits it."""
 
     #: What steers. Without it every container keeps what it asked for.
     fitted: FittedPolicy | None = None

@@ -61,7 +61,7 @@ class ContainerAccount(NamedTuple):
     def after(
         self, seconds: float, use: Use, target: Limits, unsteered: Limits, *, short: float
     ) -> ContainerAccount:
-        """Also with a sample."""
+        """Return the account with one more sample."""
         cores, memory = unsteered.cores or 0.0, unsteered.memory or 0.0
         mine = cores if target.cores is None else target.cores
         bytes_ = memory if target.memory is None else target.memory
@@ -252,7 +252,7 @@ class Evidence:
 
 
 def sum_evidence(accounts: Mapping[str, ContainerAccount], lasted: float, alive: Collection[str]) -> Evidence:
-    """Sum up all containers."""
+    """Sum up the evidence of all containers."""
     every = accounts.values()
     seconds = sum(each.seconds for each in every)
     if seconds <= 0:

@@ -1,4 +1,4 @@
-"""``deadline``: meet as many deadlines as possible, and keep every guarantee that was given."""
+"""``deadline``: meet as many deadlines as possible, and keep every guarantee."""
 
 from __future__ import annotations
 

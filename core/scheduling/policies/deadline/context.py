@@ -30,7 +30,7 @@ _ROUNDING = 1e-9
 
 
 class WorkerRecord(NamedTuple):
-    """What the policy remembers of a worker."""
+    """The state of a worker between decisions."""
 
     #: Its cores at the last look.
     capacity: float

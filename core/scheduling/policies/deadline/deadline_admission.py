@@ -233,7 +233,7 @@ class DeadlineAdmission:
         return bool(used + estimate.memory <= self.context.settings.memory * there.memory)
 
     def _unpromised(self, names: Iterable[str]) -> list[JobEstimate]:
-        """Return those of these jobs without a guarantee and with a deadline ahead, the least work first."""
+        """Return the jobs without a guarantee and with a deadline ahead, the least work first."""
         now, every = self.context.now, (self.context.estimates[name] for name in names)
         unpromised = [
             each

@@ -45,7 +45,7 @@ class SpareAllocation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JobEstimate:
-    """What is known and expected of one job."""
+    """The measured and predicted state of one job."""
 
     #: Its name.
     job: str
@@ -107,7 +107,7 @@ class JobEstimate:
     def allocation_request(
         self, general: float, now: float, early: float = 0.0, *, grace: bool = False
     ) -> AllocationRequest:
-        """Return what it needs to end in time, with a reserve for prediction errors; only if predictable.
+        """Return its request to end in time, with a reserve for prediction errors; only if predictable.
 
         It ends at least `early` seconds before its deadline where that is possible, so that it is not stopped
         at its end; with `grace`, it may end slightly later, so that nearly finished work is not abandoned.
@@ -284,7 +284,7 @@ def _predicted_steps(
 
 
 def _steps_left(job: Job, progress: float) -> float | None:
-    """Return the steps left; without printed steps, those of earlier runs."""
+    """Return the steps left; without printed steps, the number from earlier runs."""
     profile = job.terms_or_default.profile
     if job.total_steps is not None and job.steps is not None:
         return job.total_steps - progress

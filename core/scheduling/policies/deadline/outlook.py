@@ -1,4 +1,4 @@
-"""What ``deadline`` would decide about a job that is not submitted yet, and its cost for the others.
+"""Previews of ``deadline``'s decision about a job before its submission, and of its cost for other jobs.
 
 The policy decides twice, with the job and without it, so the answer is its decision and not a separate
 estimate. The state of the other jobs is rebuilt from the observation and their guarantees.

@@ -10,7 +10,7 @@ from core.settings_fields import setting
 
 @dataclass(frozen=True)
 class DeadlineSettings:
-    """How deadlines are guaranteed, and what happens to other jobs."""
+    """The settings of guarantees, and of jobs without one."""
 
     interval: float = setting(
         30.0,

@@ -38,7 +38,7 @@ class Admission:
     factor: float = 1.0
 
     def try_admit(self, claim: Claim, book: WorkerBook) -> AdmissionResult | None:
-        """Return the cores that a job starts with; None if it has to wait."""
+        """Return the cores that a job starts with; None if it must wait."""
         shares = self._equal_shares(claim, book) if self.rule == "equal" else None
         if self.rule == "equal" and shares is None:
             return None
