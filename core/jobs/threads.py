@@ -67,7 +67,7 @@ class ProcessorUsage:
     #: Seconds of a monotonic clock.
     at: float
     #: Processor seconds that this process has used.
-    own: float
+    process_seconds: float
     #: Hundredths of seconds that each processor was busy.
     busy: Mapping[int, int]
 
@@ -83,7 +83,7 @@ class ProcessorUsage:
     def used_by_others_since(self, before: ProcessorUsage, allowed: Collection[int]) -> dict[int, float]:
         """Return the share of each processor, 0 to 1, used by other processes since `before`."""
         seconds = self.at - before.at
-        share = (self.own - before.own) / max(1, len(allowed))
+        share = (self.process_seconds - before.process_seconds) / max(1, len(allowed))
         busy = {one: (ticks - before.busy.get(one, 0)) / 100 for one, ticks in self.busy.items()}
         return {one: (used - (share if one in allowed else 0)) / seconds for one, used in busy.items()}
 

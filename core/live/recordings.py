@@ -261,7 +261,7 @@ class _Counter:
         self._earlier = _count(list(earlier.stretches.values()), pin)
 
     def count(self) -> tuple[Pin, float]:
-        """The pin with its present counts, and the moment of its newest sample."""
+        """Return the pin with its present counts, and the time of its newest sample."""
         chunks = chunks_of(self._folder, FINEST).items()
         paths = [path for begin, path in chunks if begin + FINEST.chunk >= self._start]
         counts = [self._earlier, *map(self._count_chunk, paths)]

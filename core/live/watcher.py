@@ -46,7 +46,7 @@ _IDLE_PERIOD = 5.0
 _AGAIN_AFTER = 2.0
 _UNWANTED_AGAIN_AFTER = 60.0
 MAX_BYTES = 2 * GIB
-"""Bytes that the history of one engine may take, beside what is pinned."""
+"""The maximum bytes of one engine's history, beside pinned chunks."""
 _LOG = logging.getLogger("phasedock.watcher")
 
 
@@ -153,7 +153,7 @@ class _Watch:
             period = PERIOD if view.rows or self.files.is_wanted() else _IDLE_PERIOD
             due += period
             late = time.monotonic() - due
-            # a moment that was missed is left out; nothing is caught up with
+            # missed samples are left out, not caught up with
             due += max(0.0, late // period + 1.0) * period if late > 0 else 0.0
             self._pause(due, period)
         _LOG.info("samples of %s are not wanted any more", host.name)

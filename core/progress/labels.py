@@ -199,7 +199,7 @@ class GoalReader:
 
 
 LABEL = "phasedock.loss"
-"""The container label that names what is read."""
+"""The container label with the name or expression of the value to read."""
 _NAME = re.compile(r"[\w./ -]+")
 
 

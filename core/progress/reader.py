@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 _WINDOW: Final = 5.0
-"""Seconds that are looked back, or to the step before where that is longer ago."""
+"""Seconds of the averaging window; longer if the step before is older."""
 
 
 class StepClock:
@@ -26,7 +26,7 @@ class StepClock:
         self._steps_by_time: deque[tuple[float, int]] = deque(maxlen=1000)
 
     def note(self, time: float, steps: int | None) -> None:
-        """Add the number of steps at a moment; starts anew where it falls."""
+        """Add the number of steps at a time; start anew if it falls."""
         if steps is None or (self._steps_by_time and steps == self._steps_by_time[-1][1]):
             return
         if self._steps_by_time and (steps < self._steps_by_time[-1][1] or time <= self._steps_by_time[-1][0]):

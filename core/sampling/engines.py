@@ -1,7 +1,7 @@
 """The configured engines, and whether each can be reached.
 
-An engine that does not answer must not hold up a page: it is asked in a thread of its own, waited for only a
-moment, and its answer holds for a few seconds.
+An engine that does not answer must not delay a page: a separate thread sends the request, the page waits only
+briefly, and an answer is reused for a few seconds.
 """
 
 from __future__ import annotations

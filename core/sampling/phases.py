@@ -79,9 +79,9 @@ class PeriodLabels(NamedTuple):
 
     #: By container.
     phases: Mapping[str, int]
-    #: By container; empty unless all was asked for.
+    #: By container; empty unless the labeller also computes these.
     codes: Mapping[str, tuple[float, ...]]
-    #: Those that it has seen nothing like; empty unless all was asked for.
+    #: The out-of-distribution containers; empty unless the labeller also computes these.
     strange: frozenset[str]
 
 

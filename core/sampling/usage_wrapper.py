@@ -1,6 +1,6 @@
 """Usage of containers for a policy that steers by it: samples averaged over its periods.
 
-Samples are those of the watcher, or a policy's own where no watcher samples.
+The samples are the watcher's, or the policy's own if no watcher runs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 Samples: TypeAlias = "Callable[[], list[tuple[float, Rows]]]"
-"""Gives the samples since it was last called, each with its moment in seconds since 1970, oldest first."""
+"""Returns the samples since the last call, each with its time in seconds since 1970, oldest first."""
 
 _EVERY = 1.0
 _EARLY = 0.05
@@ -86,9 +86,9 @@ def with_usage(
 class UsageWrapper(EngineWrapper):
     """Adds to each job its recent use and its phase.
 
-    The phase is that of what they would use: a phase that asks for more than a limit of this run would else
-    look like the one that the limit was made for. Other people's limits are part of what a model has learned.
-    Raises MismatchError if the model reads something that is not sampled of running containers.
+    The phase is computed from the unlimited usage: a phase with more demand than a limit of this run would
+    otherwise look like the phase before. Limits of owners are part of the model's training data.
+    Raises MismatchError if the model needs a feature that is not sampled from running containers.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class UsageWrapper(EngineWrapper):
 
 
 def _unlimited_values(values: FloatArray, capacity: float | None) -> FloatArray:
-    """A sample as it would be without the limit of this run, if there is one on a worker of so many cores."""
+    """Return a sample corrected for a limit of this run on a worker of `capacity` cores, if there is one."""
     if capacity is None:
         return values
     unlimited = values.copy()

@@ -68,7 +68,7 @@ class AttachedPolicy:
     settings: Mapping[str, Any] = field(default_factory=dict)
     #: When it began.
     since: float = 0.0
-    #: When it is asked next at the latest, or None where it is asked only on events.
+    #: The time of its next decision at the latest, or None if it decides only on events.
     next_wake: float | None = None
     #: How many limits it has changed, or would have.
     resizes: int = 0
@@ -259,7 +259,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class LiveView:
-    """Everything that the page of running containers shows at one moment."""
+    """All values of the page of running containers at one time."""
 
     #: The engine and its state.
     engine: EngineInfo

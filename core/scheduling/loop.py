@@ -67,8 +67,8 @@ def drive(
     seed
         Seeds the policy's own random choices.
     pace
-        Look at least every so many seconds, whatever the policy asks for, so that a ledger of real time says
-        what was used between events; None looks only when something happens or the policy wants it.
+        Observe at least every `pace` seconds, so that a ledger of real time has the usage between events;
+        None observes only at events and at the policy's wake-up times.
     """
     state, wake = policy.begin(settings, seed), None
     while not engine.finished:

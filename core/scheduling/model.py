@@ -144,7 +144,7 @@ class Hidden:
 @fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A training job at one moment."""
+    """A training job at one time."""
 
     #: Its name, unique in a run.
     id: str

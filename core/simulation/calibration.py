@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 _BUSY_SHARE: Final = (
-    0.85  # of a worker's cores in use: below, nobody waited for another; the host takes some, too
+    0.85  # of a worker's cores in use: below, no job waited for another; the host takes some, too
 )
 _WHOLE_SHARE: Final = 0.995  # of a worker's cores: from there on the rest is rounding
 _MIN_IDLE_SHARE: Final = (
@@ -54,7 +54,7 @@ class _Stretch(NamedTuple):
     """A job between two observations: its usage and its neighbours."""
 
     until: float
-    begun: float
+    begin: float
     usage: float
     crowd: float
     excess: float = 0.0
@@ -194,7 +194,7 @@ def _stretches(
 def _build_trace(job: Job, lines: Sequence[_Stretch], readings: Sequence[Reading]) -> JobTrace:
     """Return a job's trace; its stretches are split where training began and ended."""
     read_at = np.array([when for when, _ in readings])
-    edges = np.array([lines[0].begun, *(line.until for line in lines)])
+    edges = np.array([lines[0].begin, *(line.until for line in lines)])
     # its first value took as long as its second
     begin, end = (2 * read_at[0] - read_at[1], read_at[-1]) if len(read_at) > 1 else (edges[-1], edges[-1])
     time = np.union1d(edges, np.clip([begin, end], edges[0], edges[-1]))
@@ -396,10 +396,10 @@ def _fit_costs(used: Sequence[JobTrace], crowds: bool, exceeds: bool) -> Costs:
         best = golden_section(lambda each: _unevenness(used, Costs(each, penalty)), 0.0, _MAX_GAMMA)
         return best if best > _MIN_GAMMA else 0.0
 
-    def left(penalty: float) -> float:
+    def unevenness(penalty: float) -> float:
         return _unevenness(used, Costs(gamma(penalty), penalty))
 
-    penalty = golden_section(left, 0.0, _MAX_PENALTY, _PENALTY_STEPS) if exceeds else PENALTY
+    penalty = golden_section(unevenness, 0.0, _MAX_PENALTY, _PENALTY_STEPS) if exceeds else PENALTY
     return Costs(gamma(penalty), penalty)
 
 

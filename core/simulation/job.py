@@ -71,7 +71,7 @@ class LineSegment:
     rate: float
     #: Values shown before or in `news`.
     printed: int
-    #: Values that the first observation shows besides those of this segment.
+    #: Further values of the first observation, from before this segment.
     news: tuple[Reading, ...]
     #: Seconds per training step; None while it does not run or prints no steps.
     step_seconds: float | None

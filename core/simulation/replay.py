@@ -186,7 +186,7 @@ class ReplayedJob:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A replay at one moment."""
+    """A replay at one time."""
 
     #: Seconds of its own time.
     at: float

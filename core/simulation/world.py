@@ -209,8 +209,8 @@ class World:
     def _run_due_events(self) -> None:
         due = True
         while due:
-            _, _, happen, whom, _ = heappop(self._events)
-            happen(self, whom)
+            _, _, stage, job, _ = heappop(self._events)
+            stage(self, job)
             self.share_cores()
             due = self._next_event_time() <= self.now + NANOSECOND
 

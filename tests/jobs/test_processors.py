@@ -76,8 +76,8 @@ def test_a_limit_holds_for_threads_of_before_and_after():
 
 
 def test_what_others_use_is_what_is_left_of_a_processors_use():
-    before = ProcessorUsage(at=10.0, own=5.0, busy={0: 1000, 1: 0, 2: 0})
-    after = ProcessorUsage(at=12.0, own=7.0, busy={0: 1180, 1: 100, 2: 50})
+    before = ProcessorUsage(at=10.0, process_seconds=5.0, busy={0: 1000, 1: 0, 2: 0})
+    after = ProcessorUsage(at=12.0, process_seconds=7.0, busy={0: 1180, 1: 100, 2: 50})
     assert after.used_by_others_since(before, {0, 1}) == pytest.approx({0: 0.4, 1: 0.0, 2: 0.25})
 
 
@@ -101,7 +101,7 @@ def test_it_leaves_a_processor_that_another_process_uses():
 def test_the_counters_of_this_machine_grow_with_its_work():
     before = ProcessorUsage.now()
     assert set(before.busy) >= ALL
-    while time.process_time() < before.own + 0.3:
+    while time.process_time() < before.process_seconds + 0.3:
         pass
     after = ProcessorUsage.now()
     assert after.at > before.at

@@ -1,7 +1,7 @@
 """The demo's engine kind: the bundled recordings of jobs without contention, and the host that replays them.
 
-Of those that shared processors or had a limit nobody knows what they would have used, so only those that ran
-alone are replayed; most used two cores while they varied their images, and one while they trained. Eleven of
+The full usage of jobs that shared processors or had a limit is unknown, so only jobs that ran alone are
+replayed; most used two cores while they varied their images, and one while they trained. Eleven of
 them use 14 cores on average, of the 22 that they would have to reserve; sixteen leave few short for long.
 """
 
@@ -45,7 +45,7 @@ _PLACES: Final = tuple(
     StartingPlace(cores=1.0 if at in (2, 7) else None, memory=_ALLOWED, first=7.0 * at, labelled=at != 11)
     for at in range(12)
 )
-"""Two places give one core, as an owner might; the containers of the last one are nobody's to change."""
+"""Two places have a limit of one core from their owner; the containers of the last are unlabelled."""
 
 
 @lru_cache(maxsize=1)

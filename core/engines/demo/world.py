@@ -1,11 +1,10 @@
 """The replay that all processes share: a file that each reader advances to the present.
 
-Web process, workers and commands open the demo as they open a Docker Engine, and have to find the same jobs
-and limits there. So the replay is in a file of the workspace, and every look locks it, lets the time pass
-that has passed since the last look, and writes it back: a millisecond. No process has to run for it, none is
-asked, and one that is killed leaves the file of before or of after. Where nobody has looked for a minute the
-host stood still, as a laptop does that was closed: nobody has to be told of jobs that came and went unseen,
-and a limit that a killed process had set is restored to the job that has it.
+The web process, workers and commands open the demo like a Docker Engine, and find the same jobs and limits
+there. So the replay is a file of the workspace; each access locks it, advances it by the time since the
+last access, and writes it back within a millisecond. No process runs for it, and a killed one leaves either
+the old file or the new one. A replay without access for a minute stood still meanwhile, like a closed laptop:
+no jobs have come and gone, and a limit of a killed process can be restored to the same job.
 """
 
 from __future__ import annotations

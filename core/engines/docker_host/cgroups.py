@@ -1,9 +1,9 @@
 """Parsing a container's cumulative usage counters (CPU, memory, I/O).
 
-Three sources say the same: the control groups of version 1, those of version 2, and the answer of Docker's
-API, which is all that a remote host has. Everything counts up from a container's start; a rate
-needs two readings. Memory is the working set: what is charged to the container without the inactive file
-pages that the kernel would reclaim first, as ``docker stats`` and Kubernetes show it.
+Three sources have the same values: control groups of version 1, of version 2, and Docker's API, the only
+source for a remote host. Counters rise from a container's start; a rate needs two readings. Memory is the
+working set: the charged bytes without the inactive file pages that the kernel would reclaim first, as in
+``docker stats`` and Kubernetes.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class ControlGroup:
 
     #: 1 or 2.
     version: int
-    #: Folders of its controllers (all the same in version 2); `usage` is that of ``cpuacct``.
+    #: Folders of its controllers (all the same in version 2); `usage` is the folder of ``cpuacct``.
     cpu: str
     usage: str
     memory: str

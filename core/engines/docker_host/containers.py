@@ -95,7 +95,7 @@ def _make_engine_id(answer: Mapping[str, Any]) -> str:
     """Return an id that is unique to an engine; empty if Docker reports none.
 
     Docker 20.10 keeps its id in /etc/docker, so all engines of one machine have the same; newer releases keep
-    it in their data folder, of which no two engines have the same.
+    it in their data folder, which is unique to each engine.
     """
     engine_id = str(answer.get("ID") or "")
     return (

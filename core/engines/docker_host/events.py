@@ -55,7 +55,7 @@ class EventStream:
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread; waits a moment for it."""
+        """End the thread, waiting briefly for it."""
         self._closing.set()
         stream = self._stream
         if stream is not None:

@@ -1,4 +1,4 @@
-"""Docker as the register of engines has it: its hosts, and how a run of an experiment begins there."""
+"""Docker as an entry of the register of engines: its hosts, and starting a run of an experiment there."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class LimitRestorer:
     def _one(self, saved: SavedLimits) -> tuple[str, str]:
         saved = saved if saved.engine.id else self._tied(saved)
         keeper = self._saved_limits.keeper(saved.owner)
-        # what has saved limits was ours to change, whether or not it is still picked
+        # a container with saved limits was changed by PhaseDock, whether or not it is still picked
         with self._engines.host(self._where(saved), keeper, lambda each: each.id == saved.container) as host:
             key = host.key()
             if saved.engine.id not in ("", key.id):

@@ -1,13 +1,12 @@
 """Containers' original limits, saved before they are changed, so that no crash loses them.
 
-A record is committed before the first change that it stands for, and removed only after the exact restore was
-verified. So whatever is killed at whatever moment, either nothing was changed or the record is there, and
-the next process can restore the limits. Each owner (a task, or a person, whose name is empty) has records
-of its own: ending a policy that was attached after a person set a limit goes back to that person's limit,
-and releasing everything goes back to what was there first.
+A record is committed before the first change to a container, and removed only after the exact restore was
+verified. So after a kill at any time, either nothing was changed or the record exists, and the next process
+can restore the limits. Each owner has its own records: a task, or a person (with an empty name). Detaching a
+policy restores the limit that a person had set before; releasing everything restores the original limits.
 
-A record belongs to an engine by that engine's own id. What the settings call it may change, two names may
-reach the same one, and a name may come to mean another one.
+A record belongs to an engine by the engine's own id, because names in the settings may change, two names may
+reach the same engine, and a name may later mean another one.
 """
 
 from __future__ import annotations

@@ -45,12 +45,12 @@ class Pin:
     executions: int = 0
     bytes: int = 0
     #: When it was last written.
-    seen: float = 0.0
+    modified: float = 0.0
 
     @property
     def until(self) -> float:
         """Its end, or the latest possible one."""
-        return self.seen + GRACE if self.end is None else self.end
+        return self.modified + GRACE if self.end is None else self.end
 
     def is_running(self, now: float) -> bool:
         """Whether samples are still needed for it."""
@@ -62,7 +62,7 @@ class Pin:
         return Span(self.start, self.until, None if self.containers is None else frozenset(self.containers))
 
 
-_STORED = tuple(each.name for each in fields(Pin) if each.name not in ("id", "seen"))
+_STORED = tuple(each.name for each in fields(Pin) if each.name not in ("id", "modified"))
 
 
 def folder_of(home: Path, pin: str) -> Path:
@@ -78,7 +78,7 @@ def read_pin(home: Path, pin: str) -> Pin | None:
         plain = {"start": modified, **{name: plain[name] for name in _STORED if name in plain}}
         containers = plain.get("containers")
         plain["containers"] = None if containers is None else tuple(containers)
-        return Pin(id=pin, seen=modified, **plain)
+        return Pin(id=pin, modified=modified, **plain)
     except (OSError, ValueError, TypeError):
         return None
 

@@ -44,8 +44,8 @@ _PEAKS = [FIELDS.index(name) for name in PEAKS]
 class HistoryWriter:
     """Takes samples as they come; one process writes an engine's history at a time.
 
-    Without `remembers` only the finest level is written, and kept for `TAIL` seconds. `pins` gives the times
-    of which every second is needed at present; `max_bytes` limits what the history takes beside these.
+    Without `remembers` only the finest level is written, and kept for `TAIL` seconds. `pins` returns the
+    spans that keep every second; `max_bytes` limits the size of the history beside these.
     """
 
     def __init__(

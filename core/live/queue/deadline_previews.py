@@ -1,7 +1,7 @@
 """Whether a deadline can be met, before a job is submitted: with how many cores, and which jobs give way.
 
-The attached policy is asked as it is set, or `deadline` as it comes where none that promises is attached.
-What it would do is computed here from what is known of the engine and its jobs; nothing is changed.
+The attached policy decides with its settings, or `deadline` with its defaults if no attached policy gives
+guarantees. Its decision is computed from the present jobs of the engine, without changing anything.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from core.workspace.records import TaskInfo
 
 PROMISING: Final = "deadline"
-"""The policy that is asked where none that promises is attached."""
+"""The policy that decides if no attached policy gives guarantees."""
 
 _STATES: Final = {
     QueueState.WAITING: JobState.WAITING,
@@ -41,20 +41,20 @@ _STATES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The outlook for a job that is submitted now; moments are seconds since 1970."""
+    """The outlook for a job that is submitted now; times are seconds since 1970."""
 
-    #: When it was asked, and when it has to be done, or None.
+    #: The time of the request, and the job's deadline or None.
     now: float
     deadline: float | None
-    #: The policy that was asked.
+    #: The policy that decided.
     policy: str
-    #: Whether that one is attached in control, so that it is what will happen.
+    #: Whether the policy is attached in control, so that this will happen.
     attached: bool
-    #: How many earlier runs of its kind are known, and whether with more than one number of cores, so that
+    #: The number of earlier runs of its kind, and whether they had more than one number of cores, so that
     #: its speed with others is more than a guess.
     runs: int
     profiled: bool
-    #: What the policy says; its moments are seconds since 1970, too.
+    #: The policy's outlook; its times are seconds since 1970, too.
     outlook: Outlook
 
     def to_dict(self) -> dict[str, Any]:

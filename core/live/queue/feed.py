@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from core.workspace.earlier_runs import EarlierRuns
 
 _EVERY: Final = 0.4
-"""Seconds between two looks at what was submitted, cancelled or changed."""
+"""Seconds between two reads of submitted, cancelled and changed jobs."""
 
 _ENDS: Final = {
     JobState.DONE: QueueState.ENDED,

@@ -78,7 +78,7 @@ class Standing:
     step_seconds: float | None = None
     #: Whether its deadline is promised; None of a policy that promises nothing.
     promised: bool | None = None
-    #: The list that the policy has it in.
+    #: The policy's list that contains it.
     label: str = ""
     #: When it is expected to end with the cores that it has, and between which moments eight times out of
     #: ten; None where that is not known.

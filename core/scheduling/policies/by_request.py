@@ -128,7 +128,7 @@ class RequestContext:
         before, worker = self.pending_starts.get(job.id), job.worker
         if job.state is JobState.WAITING:
             if before is not None and before.wait_until > self.now:
-                if before.worker in self.free:  # its start was asked for and not confirmed
+                if before.worker in self.free:  # its start was requested and is not confirmed
                     self.free[before.worker] -= self.request(job)
                     self.memory[before.worker] -= job.terms_or_default.memory or 0.0
                 return
@@ -228,7 +228,7 @@ def decide(rule: QueueRule, state: RequestState, observation: Observation) -> De
         return Decision(state, wake=state.wake)
     context = RequestContext(state, observation)
     queue = list(context.jobs)
-    if not rule.preempts:  # whoever runs keeps its cores
+    if not rule.preempts:  # running jobs keep their cores
         for job in queue:
             if job.state is JobState.RUNNING and job.worker in context.free:
                 context.run_job(job, job.worker, rule.name)

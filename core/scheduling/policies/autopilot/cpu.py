@@ -27,8 +27,8 @@ MAX_GAP_PERIODS = 3.0
 # The advice for the next sample.
 #
 # A policy advises for a sample when that arrives and the length of the previous one is known
-# (`core.provisioning.advice`). Here it is asked twice: with the sample that arrived, so that its state equals
-# that of an evaluation on the recording; and for the next one, which is expected one period later.
+# (`core.provisioning.advice`). Here it advises twice: with the sample that arrived, so that its state equals
+# the state in an evaluation of the recording; and for the next one, which is expected one period later.
 
 
 def begin_advice(adviser: Adviser, use: Use, value: float, period: float) -> tuple[Any, float]:
@@ -112,15 +112,15 @@ def step_cpu(
     clock
         Its period and cycle.
     settings
-        How carefully.
+        The safety margins.
     state
-        As it was returned last.
+        The last returned state.
     use
         The sample.
     capacity
         Cores of its worker, which it never gets more than.
     limited
-        Whether its limit is what was wanted, so that being held back is this policy's doing.
+        Whether its limit is the target, so that this policy causes the throttling.
 
     Returns
     -------

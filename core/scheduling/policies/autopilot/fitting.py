@@ -59,7 +59,7 @@ def fit_to_steer(
     NotFoundError
         If there is no such policy.
     InputError
-        If the policy looks into the future or needs what is not there, or the traces do not say how many
+        If the policy looks into the future or needs missing inputs, or the traces do not say how many
         cores were used.
     MismatchError
         If the model does not fit the traces.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 PEAK_SECONDS = 600.0
-"""Seconds for which the most that was used is remembered; who was seen for so long showed what it needs."""
+"""Seconds for which peaks count; a container sampled for that long has shown its peak demand."""
 
 
 # By how much the memory of a container may still grow, as recorded containers of its age did.
@@ -34,7 +34,7 @@ class Growth:
 
     #: Seconds since a container's first sample, increasing, shape (n,).
     ages: Floats
-    #: From each of these ages on: the most that it used in its life over the most that it had used by then;
+    #: From each of these ages on: its peak usage in life over its peak until then;
     #: at least 1, never increasing, shape (n,).
     factors: Floats
     #: The age of the oldest recorded container, seconds.
@@ -83,12 +83,12 @@ class FittedPolicy:
     #: Seconds of a rescaling cycle, and between the samples that it was fitted on.
     cycle: float
     period: float
-    #: What says how many cores and bytes a container is given; None where it was not fitted on these.
+    #: The advisers for cores and bytes; None where the policy was not fitted on these.
     cpu: Adviser | None
     memory: Adviser | None
-    #: The reactive rule for containers that the phase model has seen nothing like, or None.
+    #: The reactive rule for containers unlike the phase model's training data, or None.
     fallback: FittedPolicy | None = None
-    #: By how much the memory of recorded containers still grew; None where it was not fitted on bytes.
+    #: The later growth of recorded containers' memory; None where it was not fitted on bytes.
     growth: Growth | None = None
 
     @property

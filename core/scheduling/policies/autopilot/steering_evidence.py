@@ -91,14 +91,12 @@ class _FollowedContainer:
 
 
 class EvidenceBook:
-    """Adds up what a run of a policy shows, entry by entry; of a recorded ledger as of a running one.
+    """Adds up the evidence of a policy's run, entry by entry, from a recorded ledger or a running one.
 
-    What a container would have without being steered is the limit that it had when it was first seen; without
-    one the cores and bytes that its owner asked for, and without these the most that it used so far. It
-    is short while it would use more than it would have had, in watch as in control; what it would use is what
-    it uses, and what its quota withheld while that is the one that was decided (`would_use`).
-    What was not seen for more than three periods is a gap; now and then two samples come sooner than a second
-    after each other, which makes no period shorter.
+    An unsteered container would have its limit at the first sample; without one its owner's request; without
+    that its peak usage so far. It is short while its unlimited usage exceeds its target, in watch as in
+    control; the unlimited usage is the usage plus the cores withheld by a quota of this policy. More than
+    three periods without a sample are a gap; two samples less than a second apart make no period shorter.
     """
 
     def __init__(self) -> None:

@@ -148,11 +148,11 @@ def _next_units(request: AllocationRequest, plan: Plan, current: int) -> tuple[i
 
 _INTERVAL_GROWTH: Final = 0.05
 _MAX_INTERVALS: Final = 20
-"""The interval between looks grows with the time since the last event, up to so many intervals."""
+"""The interval between decisions grows with the time since the last event, up to so many intervals."""
 _UNKNOWN_SPEED_INTERVAL: Final = 10.0
-"""Seconds between looks at a job with a deadline and unknown speed,"""
+"""Seconds between decisions on a job with a deadline and unknown speed,"""
 _UNKNOWN_SPEED_SECONDS: Final = 60.0
-"""for so many seconds after its start."""
+"""Seconds after its start for which that holds."""
 
 
 class Sharing:

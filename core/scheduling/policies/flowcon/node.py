@@ -294,7 +294,7 @@ class NodeState:
 
 
 class NodeSnapshot(NamedTuple):
-    """One worker at one moment."""
+    """One worker at one time."""
 
     #: The machine.
     worker: Worker

@@ -52,8 +52,8 @@ class PendingMigration(NamedTuple):
     to: str
     #: When it was requested, seconds.
     since: float
-    #: True once the container was seen migrating.
-    begun: bool = False
+    #: True once the container was observed migrating.
+    is_migrating: bool = False
 
 
 def update_migrations(
@@ -70,7 +70,7 @@ def update_migrations(
         job = jobs.get(name)
         end = _migration_end(job, move, failed.get((name, move.to)), observation.time)
         if job is not None and end is None:
-            open_[name] = move._replace(begun=move.begun or job.state is JobState.MIGRATING)
+            open_[name] = move._replace(is_migrating=move.is_migrating or job.state is JobState.MIGRATING)
         elif end is not None:
             reasons.append(Reason(end[0], f"{name} {end[1]}", name, move.to))
     return open_, tuple(reasons)
@@ -88,7 +88,7 @@ def _migration_end(
         return None
     if job.worker == move.to:
         return "Migration done", f"goes on on {move.to}."
-    if move.begun or now - move.since > MIGRATION_TIMEOUT:
+    if move.is_migrating or now - move.since > MIGRATION_TIMEOUT:
         return "Migration failed", f"goes on on {job.worker}; it never came to {move.to}."
     return None
 
