@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PREFIX: Final = "phasedock."
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(B|KiB|MiB|GiB|TiB)?")
-_MOST_CORES: Final = 4096.0
+_MAX_CORES: Final = 4096.0
 
 
 class LabelTerms(NamedTuple):
@@ -54,32 +54,32 @@ def read_terms(labels: Mapping[str, str], created: float) -> LabelTerms:
             wrong[PREFIX + name] = str(error)
             return None
 
-    request, lowest, highest = (read(name, _cores) for name in ("request", "min", "max"))
+    request, lowest, highest = (read(name, _parse_cores) for name in ("request", "min", "max"))
     if lowest is not None and highest is not None and lowest > highest:
         wrong[PREFIX + "min"] = f"It is above {PREFIX}max."
         lowest = highest = None
-    terms = Terms(lowest, highest, read("memory", _memory), read("priority", _priority) or 0)
+    terms = Terms(lowest, highest, read("memory", _parse_memory), read("priority", _parse_priority) or 0)
     return LabelTerms(request, terms, read("deadline", lambda text: read_deadline(text, created)), wrong)
 
 
-def _cores(text: str) -> float:
+def _parse_cores(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not 0 < value <= _MOST_CORES:
+    if not 0 < value <= _MAX_CORES:
         raise ValueError(f"“{text[:40]}” is not a number of cores. Try 1.5.")
     return value
 
 
-def _memory(text: str) -> float:
+def _parse_memory(text: str) -> float:
     match = _SIZE.fullmatch(text)
     if match is None or float(match[1]) <= 0:
         raise ValueError(f"“{text[:40]}” is not a size. Try 2 GiB.")
     return float(match[1]) * SUFFIX_FACTORS[Unit.BYTES][(match[2] or "B").lower()]
 
 
-def _priority(text: str) -> int:
+def _parse_priority(text: str) -> int:
     if not text.isdecimal() or int(text) > HIGHEST_PRIORITY:
         raise ValueError(f"“{text[:40]}” is not a priority. Use 0 to {HIGHEST_PRIORITY}.")
     return int(text)

@@ -29,7 +29,7 @@ def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str
     if params.get("model"):
         model, encoding_share = workspace.models.load(str(params["model"])), 0.0
     else:
-        model, encoding_share = _encoder(context, params, traces), _ENCODING
+        model, encoding_share = _train_encoder(context, params, traces), _ENCODING
     progress = scale_progress(context.progress, encoding_share, 1.0)
     choice = choose_k_for_model(model, traces, seed=int(params.get("seed", 0)), progress=progress)
     return {
@@ -40,7 +40,9 @@ def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str
     }
 
 
-def _encoder(context: TaskContext[Workspace], params: Mapping[str, Any], traces: TraceSet) -> PhaseModel:
+def _train_encoder(
+    context: TaskContext[Workspace], params: Mapping[str, Any], traces: TraceSet
+) -> PhaseModel:
     """Train the model whose codes are compared; its number of phases does not matter."""
     settings = PhaseSettings.from_dict({**(params.get("settings") or {}), "phases": 2})
     return fit(traces, settings, params.get("features"), scale_progress(context.progress, 0.0, _ENCODING))

@@ -37,7 +37,7 @@ def _outcome(_task: TaskInfo) -> str:
     return "The model is trained and stored."
 
 
-def _epochs(params: Mapping[str, Any]) -> int | None:
+def _count_epochs(params: Mapping[str, Any]) -> int | None:
     """Only a CRBM learns in epochs."""
     values = {field.name: field.default for field in fields(PhaseSettings)} | (params.get("settings") or {})
     return int(values["epochs"]) if values["encoder"] == "crbm" else None
@@ -50,5 +50,5 @@ KIND = Kind(
     run=_run,
     outcome=_outcome,
     gives=("model",),
-    curve=_epochs,
+    curve=_count_epochs,
 )

@@ -20,50 +20,50 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one program and return the exit code."""
-    chosen = _parser().parse_args(arguments)
+    chosen = _make_parser().parse_args(arguments)
     if chosen.threads.isdigit():
         fix_pools(int(chosen.threads))
-    agent = Agent.from_environment(_threads(chosen.threads))
+    agent = Agent.from_environment(_thread_handler(chosen.threads))
     try:
         program = make(chosen.name, chosen.seed, chosen.size)
     except ImportError as error:
         agent.finish("failed")
         image = f"phasedock-jobs:{CATALOGUE[chosen.name].image}"
-        _say(f"{chosen.name} needs {error.name}, which this image lacks. Use {image}.")
+        _print_line(f"{chosen.name} needs {error.name}, which this image lacks. Use {image}.")
         return 2
     checkpoint = chosen.checkpoint
     if checkpoint is None and agent.folder is not None:
         checkpoint = agent.folder / f"checkpoint{program.suffix}"
     options = DataOptions(chosen.load, chosen.augment, chosen.renew, chosen.judge, chosen.second)
     try:
-        run(program, Plan(chosen.steps, checkpoint, chosen.every, options, chosen.seed), agent, _say)
+        run(program, Plan(chosen.steps, checkpoint, chosen.every, options, chosen.seed), agent, _print_line)
     except ValueError as error:
         if options.is_default:
             raise
-        _say(str(error))
+        _print_line(str(error))
         return 2
     return 0
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
-def _threads(chosen: str) -> Callable[[int | None], int]:
+def _thread_handler(chosen: str) -> Callable[[int | None], int]:
     """Return the handler of requests for threads: follow them, ignore them or keep a fixed number."""
     if chosen == "follow":
         return set_threads
     return lambda _: set_threads(int(chosen) if chosen.isdigit() else None)
 
 
-def _thread_choice(text: str) -> str:
+def _parse_thread_choice(text: str) -> str:
     if text in {"follow", "static"} or (text.isdigit() and int(text) > 0):
         return text
     raise argparse.ArgumentTypeError("use follow, static or a number above 0")
 
 
-def _whole(low: int) -> Callable[[str], int]:
+def _whole_number_parser(low: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         if not text.isdecimal() or int(text) < low:
             raise argparse.ArgumentTypeError(f"“{text}” is not a whole number from {low}")
@@ -72,7 +72,7 @@ def _whole(low: int) -> Callable[[str], int]:
     return read
 
 
-def _size(text: str) -> float:
+def _parse_size(text: str) -> float:
     with suppress(ValueError):
         if 0 < float(text) < math.inf:
             return float(text)
@@ -86,7 +86,7 @@ def _share(text: str) -> float:
     raise argparse.ArgumentTypeError(f"“{text}” is not a share above 0")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python3 -m phasedock_jobs",
         description="Train a model, print its loss, keep a checkpoint and let threads follow cores.",
@@ -94,29 +94,46 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", choices=CATALOGUE, metavar="NAME", help="the program, see below")
-    parser.add_argument("--seed", type=_whole(0), default=1, help="seed of all random numbers")
-    parser.add_argument("--steps", type=_whole(1), default=200, help="printed steps (200)")
-    parser.add_argument("--size", type=_size, default=1.0, help="amount of data, and of work per step (1)")
+    parser.add_argument("--seed", type=_whole_number_parser(0), default=1, help="seed of all random numbers")
+    parser.add_argument("--steps", type=_whole_number_parser(1), default=200, help="printed steps (200)")
     parser.add_argument(
-        "--every", type=_whole(0), default=20, help="steps between the program's own checkpoints (20)"
+        "--size", type=_parse_size, default=1.0, help="amount of data, and of work per step (1)"
+    )
+    parser.add_argument(
+        "--every",
+        type=_whole_number_parser(0),
+        default=20,
+        help="steps between the program's own checkpoints (20)",
     )
     parser.add_argument(
         "--threads",
-        type=_thread_choice,
+        type=_parse_thread_choice,
         default="follow",
         help="follow the cores (default), static, or a number",
     )
     parser.add_argument(
-        "--load", type=_whole(0), default=0, help="thousands of images read from files before training (0)"
+        "--load",
+        type=_whole_number_parser(0),
+        default=0,
+        help="thousands of images read from files before training (0)",
     )
     parser.add_argument(
-        "--augment", type=_whole(0), default=0, help="processes that vary the images before epochs (0)"
+        "--augment",
+        type=_whole_number_parser(0),
+        default=0,
+        help="processes that vary the images before epochs (0)",
     )
     parser.add_argument(
-        "--renew", type=_whole(1), default=1, help="epochs that learn from the same variation (1)"
+        "--renew",
+        type=_whole_number_parser(1),
+        default=1,
+        help="epochs that learn from the same variation (1)",
     )
     parser.add_argument(
-        "--judge", type=_whole(0), default=0, help="thousands of images looked at after each epoch (as usual)"
+        "--judge",
+        type=_whole_number_parser(0),
+        default=0,
+        help="thousands of images looked at after each epoch (as usual)",
     )
     parser.add_argument(
         "--second",

@@ -183,14 +183,14 @@ def set_threads(count: int | None) -> int:
     TensorFlow keeps its initial threads, but all of them together may use at most `count` processors. Must
     be called from the computing thread, because OpenMP counts by thread.
     """
-    in_use = _linear_algebra(count)
+    in_use = _set_library_threads(count)
     torch = sys.modules.get("torch")
     if torch is not None:
         if count is not None:
             torch.set_num_threads(count)
         in_use = int(torch.get_num_threads())
     if "tensorflow" in sys.modules:
-        in_use = _tensorflow(count)
+        in_use = _limit_tensorflow(count)
     return in_use
 
 
@@ -199,7 +199,7 @@ def count_usable_cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _linear_algebra(count: int | None) -> int:
+def _set_library_threads(count: int | None) -> int:
     with suppress(ImportError):
         import threadpoolctl  # noqa: PLC0415 - a program without it keeps its threads
 
@@ -209,9 +209,9 @@ def _linear_algebra(count: int | None) -> int:
     return 1
 
 
-def _tensorflow(count: int | None) -> int:
+def _limit_tensorflow(count: int | None) -> int:
     """Limit TensorFlow's processors and return how many of its threads can compute at the same time."""
-    pool = _pool_size()
+    pool = _read_pool_size()
     if count is None:
         _PROCESSORS.move_if_crowded()
     else:
@@ -220,6 +220,6 @@ def _tensorflow(count: int | None) -> int:
 
 
 @cache
-def _pool_size() -> int:
+def _read_pool_size() -> int:
     size = os.environ.get(POOLS[0], "")
     return int(size) if size.isdecimal() and int(size) > 0 else count_usable_cores()

@@ -176,7 +176,7 @@ def record(
 
     Raises ConflictError if nothing was recorded, or the engine was not sampled for half a minute.
     """
-    pin = _pinned(home, params)
+    pin = _pin_of_task(home, params)
     if not params.get("finish"):
         if pin.model is not None:
             PhaseTracker(models.load(pin.model))
@@ -205,7 +205,7 @@ def describe(pin: Pin, task: str) -> Recording:
     return Recording(task, pin.name, pin.start, pin.samples, pin.executions, pin.bytes, unfinished)
 
 
-def _pinned(home: Path, params: Mapping[str, Any]) -> Pin:
+def _pin_of_task(home: Path, params: Mapping[str, Any]) -> Pin:
     """Return the pin of a task; a retried or finishing task already has one."""
     ids = params.get("containers")
     new = Pin(
@@ -376,7 +376,7 @@ class EarlierSamples(NamedTuple):
 
 def read_earlier(folder: Path) -> EarlierSamples:
     """Read the samples in the folder of a recording of an earlier version; none for this version's."""
-    names = _earlier_fields(folder)
+    names = _read_earlier_fields(folder)
     kind = np.dtype([("container", "<i4"), ("phase", "<i4"), ("at", "<f8"), ("values", "<f4", (len(names),))])
     try:
         data, text = (folder / "samples.bin").read_bytes(), (folder / "containers.jsonl").read_bytes()
@@ -398,7 +398,7 @@ def read_earlier(folder: Path) -> EarlierSamples:
     return EarlierSamples(stretches, phases)
 
 
-def _earlier_fields(folder: Path) -> tuple[str, ...]:
+def _read_earlier_fields(folder: Path) -> tuple[str, ...]:
     """The fields of its records; while an upgrade has not replaced them, they are the oldest ones."""
     if (folder / "samples.upgraded").exists():
         return _EARLIER_FIELDS

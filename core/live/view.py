@@ -121,7 +121,7 @@ def read_view(path: Path) -> LiveView | None:
         totals = plain["totals"]
         labels = tuple((label, n) for label, n in totals["labels"])
         return LiveView(
-            engine=_engine(plain["engine"]),
+            engine=_parse_engine(plain["engine"]),
             at=plain["at"],
             rows=tuple(ContainerRow(**row) for row in plain["rows"]),
             others=plain["others"],
@@ -135,7 +135,7 @@ def read_view(path: Path) -> LiveView | None:
 
 def read_attached(path: Path) -> tuple[AttachedPolicy, dict[str, tuple[str, float | None]]] | None:
     """Read the attached policy, and each container's label and growth; None if nothing can be read."""
-    plain = _plain(path)
+    plain = _read_object(path)
     try:
         entries = tuple(ActivityEntry(**each) for each in plain.pop("entries"))
         marks = {name: (label, growth) for name, label, growth in plain.pop("marks")}
@@ -159,11 +159,11 @@ def _replace(path: Path, data: bytes) -> None:
     write_atomically(path, data, sync=False)
 
 
-def _engine(plain: dict[str, Any]) -> EngineInfo:
+def _parse_engine(plain: dict[str, Any]) -> EngineInfo:
     return EngineInfo(**{**plain, "state": EngineState(plain["state"])})
 
 
-def _plain(path: Path) -> dict[str, Any]:
+def _read_object(path: Path) -> dict[str, Any]:
     data = _read(path)
     try:
         plain = orjson.loads(data) if data else {}
@@ -345,12 +345,12 @@ def _with_tasks(view: LiveView, files: LiveFiles, sessions: dict[str, TaskInfo])
     """Return a view with the attached policy, its labels in the rows, and the running recording."""
     attach, record = sessions.get(ATTACH), sessions.get(RECORD)
     if record is not None:
-        view = replace(view, recording=_recording(record, files.home))
+        view = replace(view, recording=_read_recording(record, files.home))
     if attach is None:
         return view
     stored = read_attached(files.attached)
     if stored is None or stored[0].task != attach.id:
-        return replace(view, attached=_attaching(attach))
+        return replace(view, attached=_pending_policy(attach))
     policy = stored[0].policy
     phases = policy in POLICIES and POLICIES[policy].sees_use
     rows = mark_rows(view.rows, stored[1], phases=phases)
@@ -358,7 +358,7 @@ def _with_tasks(view: LiveView, files: LiveFiles, sessions: dict[str, TaskInfo])
     return replace(view, attached=stored[0], rows=rows, totals=totals)
 
 
-def _attaching(task: TaskInfo) -> AttachedPolicy:
+def _pending_policy(task: TaskInfo) -> AttachedPolicy:
     """A policy that has not written its state yet."""
     params = task.params
     return AttachedPolicy(
@@ -370,7 +370,7 @@ def _attaching(task: TaskInfo) -> AttachedPolicy:
     )
 
 
-def _recording(task: TaskInfo, home: Path) -> Recording:
+def _read_recording(task: TaskInfo, home: Path) -> Recording:
     pin = read_pin(home, str(task.params.get("recording")))
     if pin is None:
         return Recording(task.id, str(task.params.get("name", "")), task.created.timestamp())

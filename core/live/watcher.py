@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from core.workspace.models import ModelLibrary
 
 PERIOD = 1.0
-_LOOK_EVERY = 0.5
+_CHECK_INTERVAL = 0.5
 _IDLE_PERIOD = 5.0
 """Seconds between two samples of an engine without labelled containers that no page shows."""
-_AGAIN_AFTER = 2.0
-_UNWANTED_AGAIN_AFTER = 60.0
+_RETRY_DELAY = 2.0
+_IDLE_RETRY_DELAY = 60.0
 MAX_BYTES = 2 * GIB
 """The maximum bytes of one engine's history, beside pinned chunks."""
 _LOG = logging.getLogger("phasedock.watcher")
@@ -116,7 +116,7 @@ class _Watch:
     def run(self) -> None:
         """Sample whenever it is wanted or remembered, whatever fails."""
         due = 0.0
-        while not self._stopping.wait(_LOOK_EVERY):
+        while not self._stopping.wait(_CHECK_INTERVAL):
             is_wanted = self.files.is_wanted()
             if not is_wanted and not (self._remembers and time.monotonic() >= due):
                 continue
@@ -129,8 +129,8 @@ class _Watch:
             except Exception:  # noqa: BLE001 - whatever it is, the next attempt may do better
                 _LOG.exception("sampling %s failed", self.files.engine)
             # an engine that no page shows and that does not answer is not asked all the time
-            due = time.monotonic() + _UNWANTED_AGAIN_AFTER
-            self._stopping.wait(_AGAIN_AFTER - _LOOK_EVERY)
+            due = time.monotonic() + _IDLE_RETRY_DELAY
+            self._stopping.wait(_RETRY_DELAY - _CHECK_INTERVAL)
 
     def _sample_while_wanted(self) -> None:
         host = self._engines.host(self.files.engine)
@@ -144,7 +144,7 @@ class _Watch:
         self.files.remove_earlier()
         history, due = _History(self.files, remembers=self._remembers), time.monotonic()
         while (self._remembers or self.files.is_wanted()) and not self._stopping.is_set():
-            model, phaser = self._chosen()
+            model, phaser = self._chosen_model()
             view, rows = sampler.sample(phaser, model)
             if view.at is not None:
                 history.add(view.at, view, rows)
@@ -164,7 +164,7 @@ class _Watch:
             if time.monotonic() >= due or (period > PERIOD and self.files.is_wanted()):
                 return
 
-    def _chosen(self) -> tuple[str | None, PhaseTracker | None]:
+    def _chosen_model(self) -> tuple[str | None, PhaseTracker | None]:
         """The model that the page wants phases by, loaded once; an unusable one is not tried again."""
         model = self.files.model()
         if model is None:
@@ -198,7 +198,7 @@ class _History:
         try:
             if self._writer is None:
                 self._writer = HistoryWriter(
-                    self._files.history, MAX_BYTES, remembers=self._remembers, pins=self._pins
+                    self._files.history, MAX_BYTES, remembers=self._remembers, pins=self._read_pins
                 )
             self._writer.add(at, rows, containers)
             self._failed = False
@@ -208,7 +208,7 @@ class _History:
                 _LOG.exception("samples of %s cannot be stored", view.engine.name)
             self._failed = True
 
-    def _pins(self) -> list[Span]:
+    def _read_pins(self) -> list[Span]:
         return [pin.span for pin in pins_of(self._files.home, self._files.engine)]
 
 

@@ -60,7 +60,7 @@ _REASONS = (
 # Both are bounded here, and what RE2 cannot do (lookarounds, backreferences) is refused by name.
 #
 # What both engines can do gives the same match as Python's ``re`` with ``re.ASCII``, apart from a repeated
-# group that may itself be empty. `_in_re2` lists what they spell differently.
+# group that may itself be empty. `_convert_to_re2` lists what they spell differently.
 
 
 class UnusableExpression(ValueError):  # noqa: N818 - a finding about a text, which its reader turns into a sentence
@@ -78,19 +78,19 @@ class Expression:
             raise UnusableExpression(f"is longer than {LONGEST_EXPRESSION} characters")
         if _ONLY_RE2.intersection(_ESCAPES.findall(text)):
             raise UnusableExpression("has an escape of RE2 that is refused here (“\\C”, “\\Q”, “\\E”)")
-        self._compiled = _compiled(_in_re2(text))
+        self._compile = _compile(_convert_to_re2(text))
 
     @property
     def groups(self) -> int:
         """The number of its groups."""
-        return int(self._compiled.groups)
+        return int(self._compile.groups)
 
     def first_group(self, text: str) -> str | None:
         """Return what the first group of the first match holds."""
         if len(text) > LONGEST_LINE:
             return None
         encoded = text.encode("utf-8", "replace")  # half a surrogate pair is not a character
-        match = self._compiled.search(encoded) if len(encoded) <= MOST_BYTES else None
+        match = self._compile.search(encoded) if len(encoded) <= MOST_BYTES else None
         group = None if match is None else match[1]
         return None if group is None else group.decode("utf-8", "replace")
 
@@ -100,7 +100,7 @@ def shorten_expression(text: str) -> str:
     return text if len(text) <= _QUOTED else text[:_QUOTED] + "…"
 
 
-def _compiled(text: str) -> re2._Regexp:
+def _compile(text: str) -> re2._Regexp:
     options = re2.Options()
     options.max_mem = _MEMORY
     options.log_errors = False
@@ -111,18 +111,18 @@ def _compiled(text: str) -> re2._Regexp:
     except re2.error as error:
         raise UnusableExpression(_error_reason(error.args[0].decode("utf-8", "replace"))) from None
     if compiled.programsize > MOST_STEPS:
-        raise UnusableExpression(_too_large())
+        raise UnusableExpression(_size_reason())
     return compiled
 
 
-def _too_large() -> str:
+def _size_reason() -> str:
     return f"is too large with its repetitions written out (at most {MOST_STEPS} steps: use * for {{…}})"
 
 
 def _error_reason(error: str) -> str:
     """Explain RE2's error in words."""
     if "too large" in error:
-        return _too_large()
+        return _size_reason()
     what = shorten_expression(error.partition(": ")[2])
     reason = next((words for pattern, words in _REASONS if re.match(pattern, error)), None)
     return (
@@ -130,7 +130,7 @@ def _error_reason(error: str) -> str:
     )
 
 
-def _in_re2(text: str) -> str:
+def _convert_to_re2(text: str) -> str:
     r"""Return an expression in RE2's syntax.
 
     RE2's ``\s`` lacks the vertical tab, it knows neither ``\Z`` nor ``\u0041``, and takes ``{,3}`` for

@@ -157,9 +157,9 @@ class ProgressReader:
             return None
         if not self._lines:
             return "It has printed nothing yet: wait, or start it unbuffered (PYTHONUNBUFFERED=1)."
-        return self._why_not_found()
+        return self._missing_loss_reason()
 
-    def _why_not_found(self) -> str:
+    def _missing_loss_reason(self) -> str:
         lines = "its only line" if self._lines == 1 else f"its {self._lines} lines"
         if self._long == self._lines:
             return f"Every line is too long (over {self._longest} characters): print losses on their own."
@@ -195,7 +195,7 @@ class _StepCounter:
     def take(self, now: FoundSteps) -> None:
         last = self._last
         if now.step is not None:
-            begun_anew = last.step is not None and now.step < last.step and self._in_another_epoch(now)
+            begun_anew = last.step is not None and now.step < last.step and self._is_new_epoch(now)
             self._within_epoch |= now.bar or begun_anew
         self._last = FoundSteps(
             last.step if now.step is None else now.step,
@@ -204,7 +204,7 @@ class _StepCounter:
             last.epochs if now.epoch is None else now.epochs or last.epochs,
         )
 
-    def _in_another_epoch(self, now: FoundSteps) -> bool:
+    def _is_new_epoch(self, now: FoundSteps) -> bool:
         return now.epoch is not None and now.epoch != self._last.epoch
 
     def position(self) -> Position:

@@ -50,12 +50,12 @@ def load(source: str) -> Experiment:
             f"Bundled experiments: {', '.join(names())}.",
         ) from None
     try:
-        return read_experiment(written, partial(_table, path.parent))
+        return read_experiment(written, partial(_read_table, path.parent))
     except InputError as error:
         raise InputError(f"{path.name}: {error.message}", error.hint) from None
 
 
-def _table(folder: Path, name: str) -> str:
+def _read_table(folder: Path, name: str) -> str:
     """The text of a table beside an experiment's file."""
     try:
         with (folder / name).open(encoding="utf-8-sig", newline="") as file:

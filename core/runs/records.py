@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from core.runs.values import ExperimentInfo
     from core.workspace.database import Database
 
-_FORGOTTEN = 3600.0
+_ABANDONED_AFTER = 3600.0
 _ENDINGS = {
     TaskState.FAILED.value: RunState.FAILED,
     TaskState.CANCELLED.value: RunState.CANCELLED,
@@ -169,7 +169,7 @@ def left_by_dead(session: Session) -> dict[str, RunState]:
     states = {}
     for run, task, created, stored in rows:
         if task is None:
-            if time.time() - created > _FORGOTTEN:
+            if time.time() - created > _ABANDONED_AFTER:
                 states[run] = RunState.INTERRUPTED
             continue
         now = lost[task].state if task in lost else stored

@@ -91,9 +91,9 @@ class Stages:
 
     def simulated(self, experiment: Experiment, arm: Arm, seed: int) -> Stage:
         """The simulator at time 0, with the policy's fitted model."""
-        return replace(simulated_stage(experiment, arm, seed), ready=self._ready(arm))
+        return replace(simulated_stage(experiment, arm, seed), ready=self._build_settings(arm))
 
-    def _ready(self, arm: Arm) -> Any:
+    def _build_settings(self, arm: Arm) -> Any:
         return self._fitted.ready(POLICIES[arm.policy].build_settings(arm.settings))
 
     def check(self, experiment: Experiment) -> None:
@@ -105,7 +105,7 @@ class Stages:
                 "This experiment starts and steers containers, and PHASEDOCK_CONTROL is off.",
                 "Start PhaseDock with PHASEDOCK_CONTROL=on, or choose the simulator.",
             )
-        for name, cores in _needed_cores(experiment, self._first(experiment)).items():
+        for name, cores in _needed_cores(experiment, self._default_host(experiment)).items():
             info = self._engines.get(name)
             if info.state != "ready":
                 raise ConflictError(info.message, info.hint)
@@ -129,9 +129,9 @@ class Stages:
             self._remove_dead()
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             folder.mkdir(parents=True, exist_ok=True)
-            yield self._real(stack, experiment, arm, seed, run, folder, idle)
+            yield self._open_real(stack, experiment, arm, seed, run, folder, idle)
 
-    def _real(
+    def _open_real(
         self,
         stack: ExitStack,
         experiment: Experiment,
@@ -142,19 +142,19 @@ class Stages:
         idle: Callable[[], None],
     ) -> Stage:
         hosts: dict[str, SteeredHost] = {}
-        for name in _needed_cores(experiment, self._first(experiment)):
+        for name in _needed_cores(experiment, self._default_host(experiment)):
             hosts[name] = self._engines.host(name, None, lambda each: each.labels.get(RUN) == run)
             stack.callback(hosts[name].close)
         jobs_scenario = scenario(experiment, seed)
-        kinds = {job.id: _kind(experiment, arm, job) for job in jobs_scenario.jobs}
+        kinds = {job.id: _job_kind(experiment, arm, job) for job in jobs_scenario.jobs}
         jobs_scenario = replace(
             jobs_scenario,
-            jobs=tuple(self._profiled(experiment, job, kinds[job.id]) for job in jobs_scenario.jobs),
+            jobs=tuple(self._with_profile(experiment, job, kinds[job.id]) for job in jobs_scenario.jobs),
         )
         request = RunRequest(experiment, arm, seed, jobs_scenario, run, hosts, folder, idle, stack.callback)
         engine = begin(experiment.engine, request)
         profiles = {job.id: job.profile for job in jobs_scenario.jobs}
-        learning, ready = LearningEngine(engine, kinds, profiles, self._earlier), self._ready(arm)
+        learning, ready = LearningEngine(engine, kinds, profiles, self._earlier), self._build_settings(arm)
 
         def containers() -> Mapping[str, str]:
             return engine.containers if isinstance(engine, ShowsContainers) else {}
@@ -165,14 +165,14 @@ class Stages:
             observed_engine, Truth(models={job.id: job.model for job in jobs_scenario.jobs}), _PACE, ready
         )
 
-    def _profiled(self, experiment: Experiment, job: JobSpec, kind: Kind) -> JobSpec:
+    def _with_profile(self, experiment: Experiment, job: JobSpec, kind: Kind) -> JobSpec:
         """A job with the profile of earlier runs of its kind, or else the measured speeds of its file."""
         if job.profile is None:
             return job
         measured = job.profile if experiment.kinds[job.model].throughput else None
         return replace(job, profile=self._earlier.profile(kind) or measured)
 
-    def _first(self, experiment: Experiment) -> str:
+    def _default_host(self, experiment: Experiment) -> str:
         """The host of machines without one."""
         return self._engines.of_kind(experiment.engine)[0]
 
@@ -223,7 +223,7 @@ def exclusive(lock: Path, idle: Callable[[], None], every: float = 0.5) -> Itera
         yield
 
 
-def _kind(experiment: Experiment, arm: Arm, job: JobSpec) -> Kind:
+def _job_kind(experiment: Experiment, arm: Arm, job: JobSpec) -> Kind:
     kind, docker = experiment.kinds[job.model], experiment.docker
     steps = ("--steps", str(kind.steps)) if kind.steps else ()
     return Kind(kind.image or docker.image, (*kind.command(arm.threads or docker.threads), *steps))

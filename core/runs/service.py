@@ -52,7 +52,7 @@ def _has_ledger(experiment: Experiment, keep: Keep, seed: int) -> bool:
     return keep is Keep.ALL or (keep is Keep.FIRST and seed == experiment.seeds[0])
 
 
-def _part(progress: Progress | None, at: int, n: int, what: str) -> Callable[[float], None]:
+def _part_progress(progress: Progress | None, at: int, n: int, what: str) -> Callable[[float], None]:
     def say(fraction: float) -> None:
         if progress is not None:
             progress((at + fraction) / n, f"{what} ({at + 1:,} of {n:,})")
@@ -190,7 +190,7 @@ class Runs:
         plan = [(arm, seed) for seed in experiment.seeds for arm in experiment.policies]
         runs: list[tuple[str, int, str]] = []
         for at, (arm, seed) in enumerate(plan, 1):
-            say = _part(progress, at - 1, len(plan), f"{arm.label}, seed {seed}")
+            say = _part_progress(progress, at - 1, len(plan), f"{arm.label}, seed {seed}")
             with_ledger = _has_ledger(experiment, keep, seed)
             runs.append((arm.label, seed, self._run(info, arm, seed, with_ledger, say, task)))
             if at % len(experiment.policies) == 0:
@@ -202,9 +202,11 @@ class Runs:
         for label, seed, run in runs:
             results[label][seed] = self.result(run)
         comparison = compare(results, experiment.baseline)
-        return {"comparison": comparison, "baseline": experiment.baseline} | self._predicted(experiment, runs)
+        return {"comparison": comparison, "baseline": experiment.baseline} | self._predict_runs(
+            experiment, runs
+        )
 
-    def _predicted(self, experiment: Experiment, runs: Sequence[tuple[str, int, str]]) -> dict[str, Any]:
+    def _predict_runs(self, experiment: Experiment, runs: Sequence[tuple[str, int, str]]) -> dict[str, Any]:
         """The simulator's prediction of real runs, fitted to the baseline's; nothing for simulated ones."""
         if not experiment.real:
             return {}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from core.engines.ports import Container, EngineKind, HostAddress, Keeper, LiveEngine, SteeredHost
     from core.engines.values import HostInfo
 
-_HOLDS_FOR = 5.0
+_MAX_AGE = 5.0
 _WAIT = 2.0
 _REQUEST_TIMEOUT = 5.0
 
@@ -189,7 +189,7 @@ class _Probe:
     def begin(self) -> Future[EngineInfo] | None:
         """Ask, unless the last answer still holds or one is on its way."""
         with self._lock:
-            if self._last is not None and time.monotonic() - self._at < _HOLDS_FOR:
+            if self._last is not None and time.monotonic() - self._at < _MAX_AGE:
                 return None
             if self._asking is None:
                 self._asking = self._pool.submit(self._ask)

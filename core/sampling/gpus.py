@@ -96,12 +96,12 @@ class GpuReader:
             return {}
         uses_by_container: dict[str, list[_OnDevice]] = {name: [] for name in containers}
         for device in self._devices:
-            for name, use in self._on(device).items():
+            for name, use in self._use_by_container(device).items():
                 if name in uses_by_container:
                     uses_by_container[name].append(use)
-        return {name: _together(uses) for name, uses in uses_by_container.items()}
+        return {name: _sum_uses(uses) for name, uses in uses_by_container.items()}
 
-    def _on(self, device: _Device) -> dict[str | None, _OnDevice]:
+    def _use_by_container(self, device: _Device) -> dict[str | None, _OnDevice]:
         """Return the usage of a GPU by container; processes outside containers are under None."""
         try:
             processes = self.nvml.nvmlDeviceGetComputeRunningProcesses(device.handle)
@@ -109,8 +109,8 @@ class GpuReader:
             return {}
         owners = {each.pid: self.container_of(each.pid) for each in processes}
         alone = len(set(owners.values())) == 1
-        used = self._used(device, alone)
-        power = self._watts(device) if alone else math.nan
+        used = self._share_by_process(device, alone)
+        power = self._read_power(device) if alone else math.nan
         table: dict[str | None, _OnDevice] = {}
         for owner in set(owners.values()):
             owned = [each for each in processes if owners[each.pid] == owner]
@@ -119,7 +119,7 @@ class GpuReader:
             table[owner] = _OnDevice(min(share, 1.0), sum(memory), power)
         return table
 
-    def _used(self, device: _Device, alone: bool) -> dict[int, float] | float:
+    def _share_by_process(self, device: _Device, alone: bool) -> dict[int, float] | float:
         """The share of the GPU's time by process; of all together where the driver cannot tell them apart."""
         try:
             samples = self.nvml.nvmlDeviceGetProcessUtilization(device.handle, device.since)
@@ -138,14 +138,14 @@ class GpuReader:
         except self.nvml.NVMLError:
             return math.nan
 
-    def _watts(self, device: _Device) -> float:
+    def _read_power(self, device: _Device) -> float:
         try:
             return self.nvml.nvmlDeviceGetPowerUsage(device.handle) / 1000
         except self.nvml.NVMLError:
             return math.nan
 
 
-def _together(uses: list[_OnDevice]) -> GpuUse:
+def _sum_uses(uses: list[_OnDevice]) -> GpuUse:
     if not uses:
         return GpuUse()
     share = sum(each.share for each in uses) / len(uses)

@@ -62,12 +62,12 @@ class PeriodMeans:
         if at < self._due - 0.5:
             return None
         self._due = max(self._due + self.period, at)
-        means = {name: _mean(samples) for name, samples in self._waiting.items()}
+        means = {name: _mean_row(samples) for name, samples in self._waiting.items()}
         self._waiting.clear()
         return means
 
 
-def _mean(rows: Sequence[Sequence[float]]) -> FloatArray:
+def _mean_row(rows: Sequence[Sequence[float]]) -> FloatArray:
     values = np.array(rows, np.float64)
     zero = list(_ZERO)
     values[:, zero] = np.where(np.isnan(values[:, zero]), 0.0, values[:, zero])
@@ -93,7 +93,9 @@ class PhaseLabeller:
 
     def __init__(self, model: PhaseModel, *, whole: bool = False) -> None:
         names = [feature.name for feature in LIVE_FEATURES]
-        self._columns = [names.index(name) for name in match_features(model.features, _blank(), model.scaler)]
+        self._columns = [
+            names.index(name) for name in match_features(model.features, _empty_traces(), model.scaler)
+        ]
         self._detector = OnlineDetector(model)
         self._whole = whole
         self._last_samples: dict[str, float] = {}
@@ -151,6 +153,6 @@ class PhaseTracker:
         return {name: self._phases[name] for name in rows if self._phases.get(name, WARM_UP) != WARM_UP}
 
 
-def _blank() -> TraceSet:
+def _empty_traces() -> TraceSet:
     empty = np.empty(0)
     return TraceSet(LIVE_FEATURES, (empty,) * len(LIVE_FEATURES), empty, (), np.zeros(1, np.int64), 1.0)

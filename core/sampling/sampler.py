@@ -82,7 +82,7 @@ def usage_between(before: Counters | None, now: Counters) -> Usage:
 Rows: TypeAlias = "dict[str, tuple[float, ...]]"
 """Values of `FIELDS` by container id, and those of the host (`TOTALS`) last."""
 
-_FOREIGN_SHOWN = 500
+_MAX_FOREIGN = 500
 
 
 class MarkedContainers(Protocol):
@@ -106,7 +106,7 @@ class Sampler:
         gpus: GpuReader | None = None,
     ) -> None:
         self._host = host
-        self._marked = marked_containers
+        self._with_label = marked_containers
         self._losses = losses
         self._gpus = gpus
         self._usage = UsageReader()
@@ -117,7 +117,7 @@ class Sampler:
         Raises HostLost if the engine does not answer.
         """
         name, info = self._host.name, self._host.info()
-        picked, changed = self._marked.picked(name), self._marked.saved_containers(info.key)
+        picked, changed = self._with_label.picked(name), self._with_label.saved_containers(info.key)
         containers = self._host.containers()
         ours = [each for each in containers if has_label(each) or each.id in picked]
         usage = self._usage.take(self._host.counters(ours))
@@ -148,7 +148,7 @@ class Sampler:
             at=at,
             rows=listed,
             others=len(others),
-            foreign=tuple(_foreign(others[:_FOREIGN_SHOWN])),
+            foreign=tuple(_foreign_rows(others[:_MAX_FOREIGN])),
             totals=totals,
             model=model,
         )
@@ -184,7 +184,7 @@ def field_values(row: ContainerRow) -> tuple[float, ...]:
     """A row's values of `FIELDS`, NaN where one is not known."""
     return tuple(
         map(
-            _number,
+            _nan_if_missing,
             (
                 row.cpu,
                 row.cpu_limit,
@@ -229,10 +229,10 @@ def mark_rows(
     rows: Iterable[ContainerRow], marks: Mapping[str, tuple[str, float | None]], *, phases: bool = False
 ) -> tuple[ContainerRow, ...]:
     """Rows with an attached policy's labels and growth; with `phases` the labels are phases."""
-    return tuple(_marked(row, *marks[row.id], phases=phases) if row.id in marks else row for row in rows)
+    return tuple(_with_label(row, *marks[row.id], phases=phases) if row.id in marks else row for row in rows)
 
 
-def _marked(row: ContainerRow, label: str, growth: float | None, *, phases: bool) -> ContainerRow:
+def _with_label(row: ContainerRow, label: str, growth: float | None, *, phases: bool) -> ContainerRow:
     phase = phase_of(label) if phases else WARM_UP
     if phase != WARM_UP:
         return _with(row, phase=phase, growth=growth)
@@ -245,7 +245,7 @@ def _with(row: ContainerRow, **values: object) -> ContainerRow:
     return ContainerRow(**{**plain, **values})
 
 
-def _foreign(containers: Iterable[Container]) -> Iterable[ContainerRow]:
+def _foreign_rows(containers: Iterable[Container]) -> Iterable[ContainerRow]:
     for each in containers:
         yield ContainerRow(each.id, each.name, each.image, state=each.state)
 
@@ -253,14 +253,14 @@ def _foreign(containers: Iterable[Container]) -> Iterable[ContainerRow]:
 def _totals_row(totals: Totals) -> tuple[float, ...]:
     nan = math.nan
     values = (totals.cpu, totals.cores, totals.memory, totals.memory_total, None, totals.throttled)
-    return (*map(_number, values), *[nan] * (len(FIELDS) - len(values)))
+    return (*map(_nan_if_missing, values), *[nan] * (len(FIELDS) - len(values)))
 
 
 def _finite_or_none(number: float) -> float | None:
     return None if math.isnan(number) else number
 
 
-def _number(value: float | None) -> float:
+def _nan_if_missing(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
@@ -287,7 +287,7 @@ class LossReader:
         Raises HostLost if the host does not answer.
         """
         sources = self._sources
-        self._sources = {each.id: sources.get(each.id) or self._source(each) for each in containers}
+        self._sources = {each.id: sources.get(each.id) or self._open_source(each) for each in containers}
         logs = []
         for source in self._sources.values():
             if isinstance(source, _FromAgent):
@@ -301,7 +301,7 @@ class LossReader:
                 break
         return {name: (source.value, source.why) for name, source in self._sources.items()}
 
-    def _source(self, container: Container) -> _FromAgent | _FromLog:
+    def _open_source(self, container: Container) -> _FromAgent | _FromLog:
         readings = self._host.readings(container)
         if readings is not None:
             return _FromAgent(readings, container.labels.get(GOAL, ""))

@@ -277,10 +277,10 @@ def _fit_families(x: Floats, values: Floats) -> Iterator[CurveFit]:
     yield _search_shape("exponential", Exponential, 0.05, 300.0, x, values)
     yield _search_shape("hyperbolic", Hyperbolic, 0.01, 5000.0, x, values)
     for shape in _WEIBULL_SHAPES:
-        yield _search_shape("weibull", partial(_weibull, shape), 1e-4, 10.0, x, values)
+        yield _search_shape("weibull", partial(_make_weibull, shape), 1e-4, 10.0, x, values)
 
 
-def _weibull(shape: float, scale: float, final: float) -> LossCurve:
+def _make_weibull(shape: float, scale: float, final: float) -> LossCurve:
     return Weibull(scale, shape, final)
 
 
@@ -417,11 +417,13 @@ def _is_usable(one: JobTrace) -> bool:
 def _unevenness(histories: Sequence[JobTrace], costs: Costs) -> float:
     """Return the mean square distance of printed values from even positions."""
     return float(
-        np.mean(np.concatenate([_offsets(one.work_at(one.read_at, costs)) for one in histories]) ** 2)
+        np.mean(
+            np.concatenate([_offsets_from_even(one.work_at(one.read_at, costs)) for one in histories]) ** 2
+        )
     )
 
 
-def _offsets(work: Floats) -> Floats:
+def _offsets_from_even(work: Floats) -> Floats:
     whole = float(work[-1] - work[0])
     places = (work - work[0]) / whole if whole > 0 else np.zeros_like(work)
     return np.asarray(places - np.linspace(0, 1, len(work)))

@@ -276,7 +276,7 @@ def advance_replay(plan: ReplayPlan, now: Replay, until: float) -> Replay:
 def share_cores(plan: ReplayPlan, now: Replay) -> list[tuple[ReplayedJob, float]]:
     """Return the cores of each running job."""
     running = [job for job in now.jobs if job.runs]
-    caps = [_capped(demand_of(plan, job), job.limit) for job in running]
+    caps = [_cap(demand_of(plan, job), job.limit) for job in running]
     filled = water_fill(plan.cores, caps, [job.weight for job in running])
     return list(zip(running, filled, strict=True))
 
@@ -286,18 +286,18 @@ def demand_of(plan: ReplayPlan, job: ReplayedJob) -> float:
     return plan.recording(job).cores[len(job.left)]
 
 
-def _capped(demand: float, limit: float | None) -> float:
+def _cap(demand: float, limit: float | None) -> float:
     return demand if limit is None else min(demand, limit)
 
 
-def _pace(plan: ReplayPlan, job: ReplayedJob, share: float) -> float:
+def _step_rate(plan: ReplayPlan, job: ReplayedJob, share: float) -> float:
     """Return steps per second."""
     recording, demand = plan.recording(job), demand_of(plan, job)
     return (share / demand if demand > 0 else 1.0) / recording.period
 
 
 def _step_ends(plan: ReplayPlan, job: ReplayedJob, at: float, share: float) -> float:
-    pace = _pace(plan, job, share)
+    pace = _step_rate(plan, job, share)
     return at + max(1.0 - job.part, 0.0) / pace if pace > 0 else inf
 
 
@@ -330,7 +330,7 @@ def _work_job(
     return replace(
         job,
         left=job.left if over is None else (*job.left, over),
-        part=job.part + _pace(plan, job, share) * seconds if over is None else 0.0,
+        part=job.part + _step_rate(plan, job, share) * seconds if over is None else 0.0,
         used=job.used + share * seconds,
         limited=job.limited + limited,
         held_back=job.held_back + (seconds if binds else 0.0),

@@ -109,13 +109,13 @@ def lost_tasks(session: Session) -> dict[str, Fate]:
     )
     running = session.execute(query).all()
     return {
-        task.id: _fate(session, task, worker)
+        task.id: _decide_fate(session, task, worker)
         for task, worker in running
         if worker is None or not is_alive(worker)
     }
 
 
-def _fate(session: Session, task: TaskRow, worker: WorkerRow | None) -> Fate:
+def _decide_fate(session: Session, task: TaskRow, worker: WorkerRow | None) -> Fate:
     """Return a task's end: done if its result is stored, cancelled if a stop was requested."""
     ended = time.time() if worker is None else max(worker.beat, task.started or 0.0)
     values: dict[str, Any] = {"finished": ended}

@@ -91,7 +91,7 @@ def transition(
     Raises ValueError if a column that the new state always has is neither given nor filled already.
     """
     arrow = ARROWS[move]
-    changed = _stamps(arrow.target) | values
+    changed = _time_stamps(arrow.target) | values
     missing = _to_fill(arrow) - {name for name, value in changed.items() if value is not None}
     if missing:
         raise ValueError(f"{move} needs {', '.join(sorted(missing))}")
@@ -109,7 +109,7 @@ def _to_fill(arrow: Arrow) -> set[str]:
     }
 
 
-def _stamps(state: TaskState) -> dict[str, Any]:
+def _time_stamps(state: TaskState) -> dict[str, Any]:
     """The columns that follow from the new state alone."""
     if not state.ended:
         return {"state": state, "started": time.time()}
@@ -124,10 +124,10 @@ def contradictions(row: TaskRow) -> list[str]:
     columns = COLUMNS[TaskState(row.state)]
     filled = {name for name in OPTIONAL if getattr(row, name) is not None}
     sentences = [
-        f"It is {row.state} but has no {_called(name)}." for name in columns.always if name not in filled
+        f"It is {row.state} but has no {_column_name(name)}." for name in columns.always if name not in filled
     ]
     extra = [name for name in OPTIONAL if name in filled - {*columns.always, *columns.sometimes}]
-    sentences += [f"It is {row.state} but has a {_called(name)} already." for name in extra]
+    sentences += [f"It is {row.state} but has a {_column_name(name)} already." for name in extra]
     if not 0.0 <= row.progress <= 1.0:
         sentences.append(f"Its progress is {row.progress:g}, not between 0 and 1.")
     if (row.attempt > 1) != (row.retry_of is not None):
@@ -137,7 +137,7 @@ def contradictions(row: TaskRow) -> list[str]:
     return sentences
 
 
-def _called(column: str) -> str:
+def _column_name(column: str) -> str:
     return {
         "started": "time of its start",
         "finished": "time of its end",
@@ -152,7 +152,7 @@ def printed() -> str:
         for move, arrow in ARROWS.items()
     ]
     states = [
-        f"| {state} | {_listed(columns.always)} | {_listed(columns.sometimes)} |"
+        f"| {state} | {_format_columns(columns.always)} | {_format_columns(columns.sometimes)} |"
         for state, columns in COLUMNS.items()
     ]
     return "\n".join(
@@ -168,5 +168,5 @@ def printed() -> str:
     )
 
 
-def _listed(columns: tuple[str, ...]) -> str:
+def _format_columns(columns: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in columns) or "–"

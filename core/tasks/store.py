@@ -73,7 +73,7 @@ class WorkQueue:
 
         # huey names a task by the module of its function, which must be the same in all processes
         def do(task: str) -> None:
-            (work or _nobody)(task)
+            (work or _refuse_task)(task)
 
         self._put = {lane: lane.task(name="work")(do) for lane in (self.ordinary, self.brief)}
 
@@ -104,7 +104,7 @@ class WorkQueue:
             lane.storage.close()
 
 
-def _nobody(task: str) -> None:
+def _refuse_task(task: str) -> None:
     raise RuntimeError(f"task {task} was given to a process that does no work")
 
 
@@ -117,7 +117,7 @@ def shown_as(states: set[str], fates: Mapping[str, Fate]) -> ColumnElement[bool]
 
 def task_info(row: TaskRow, fate: Fate | None = None) -> TaskInfo:
     """A task as its row has it, or with a fate that its row does not have yet."""
-    info = _as_stored(row)
+    info = _stored_info(row)
     if fate is None:
         return info
     now = fate.values
@@ -138,7 +138,7 @@ def _error(message: str | None, hint: str | None) -> tuple[str, str] | None:
     return None if message is None else (message, hint or "")
 
 
-def _as_stored(row: TaskRow) -> TaskInfo:
+def _stored_info(row: TaskRow) -> TaskInfo:
     running = row.state == TaskState.RUNNING
     seconds_left = (
         max(0.0, row.expected_end - time.time()) if running and row.expected_end is not None else None

@@ -76,10 +76,10 @@ class Worker:
         self._stopping = threading.Event()
         self._queue = WorkQueue(workspace.settings, self.work)
         self._consumers = (
-            _consumer(self._queue.ordinary, threads or workspace.settings.task_threads),
-            _consumer(self._queue.brief, 1),
+            _make_consumer(self._queue.ordinary, threads or workspace.settings.task_threads),
+            _make_consumer(self._queue.brief, 1),
         )
-        self._beating = threading.Thread(target=self._beat, name="beat", daemon=True)
+        self._beating = threading.Thread(target=self._write_heartbeat, name="beat", daemon=True)
         self._lasting: list[threading.Thread] = []
         self._lasting_lock = threading.Lock()
         self._unwritten: dict[str, tuple[Move, dict[str, Any]]] = {}
@@ -106,8 +106,8 @@ class Worker:
         deadline = time.monotonic() + grace
         # first those that begin lasting tasks, so that none is begun after they were counted
         threads = [thread for consumer in self._consumers for _, thread in consumer.worker_threads]
-        ended = _joined(threads, deadline)
-        ended = _joined(self._lasting_threads(), deadline) and ended
+        ended = _join_threads(threads, deadline)
+        ended = _join_threads(self._lasting_threads(), deadline) and ended
         self._watcher.stop(max(0.0, deadline - time.monotonic()))
         self._beating.join(BEAT_EVERY)
         self._write_ends()
@@ -146,9 +146,9 @@ class Worker:
         if row is None:
             return
         if row.kind not in self._kinds or not self._kinds[row.kind].lasting:
-            self._do(task, row)
+            self._run_task(task, row)
             return
-        thread = threading.Thread(target=self._do, args=(task, row), name=row.kind, daemon=True)
+        thread = threading.Thread(target=self._run_task, args=(task, row), name=row.kind, daemon=True)
         with self._lasting_lock:
             self._lasting = [*(each for each in self._lasting if each.is_alive()), thread]
             thread.start()
@@ -157,7 +157,7 @@ class Worker:
         with self._lasting_lock:
             return list(self._lasting)
 
-    def _do(self, task: str, row: TaskRow) -> None:
+    def _run_task(self, task: str, row: TaskRow) -> None:
         context = TaskContext(self._workspace, task, self._stopping)
         try:
             result = self._kinds[row.kind].run(context, row.params)
@@ -215,7 +215,7 @@ class Worker:
         with self._workspace.database.write() as session:
             session.add(row)
 
-    def _beat(self) -> None:
+    def _write_heartbeat(self) -> None:
         tidied = time.monotonic()
         while not self._stopping.wait(BEAT_EVERY):
             try:
@@ -230,7 +230,7 @@ class Worker:
                 _LOG.warning("tidying up is postponed", exc_info=True)
 
 
-def _consumer(lane: Any, threads: int) -> Any:
+def _make_consumer(lane: Any, threads: int) -> Any:
     """Threads that take tasks from a lane of the queue."""
     consumer = lane.create_consumer(
         workers=threads,
@@ -245,7 +245,7 @@ def _consumer(lane: Any, threads: int) -> Any:
     return consumer
 
 
-def _joined(threads: Sequence[threading.Thread], deadline: float) -> bool:
+def _join_threads(threads: Sequence[threading.Thread], deadline: float) -> bool:
     """Wait for threads until a moment of the monotonic clock; True when all have ended."""
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))

@@ -94,7 +94,7 @@ class SubmittedJobs:
         job = self._entries[name].job
         first = DemoLimits(None, job.memory)
         return host.start(
-            _as_submission(job, host.world.plan), first.with_cores(limit).with_weight(weight), first
+            _make_submission(job, host.world.plan), first.with_cores(limit).with_weight(weight), first
         )
 
     def _as_observed(self, name: str, state: JobState) -> Job:
@@ -103,7 +103,7 @@ class SubmittedJobs:
         return Job(name, state, None, entry.arrived, request=request, can_migrate=False, terms=terms)
 
 
-def _as_submission(job: SubmittedJob, plan: ReplayPlan) -> Submitted:
+def _make_submission(job: SubmittedJob, plan: ReplayPlan) -> Submitted:
     """Choose the recording to replay for a job: its program's, else one by the job's id."""
     names = [each.name for each in plan.recordings]
     any_ = int.from_bytes(sha256(job.id.encode()).digest()[:4]) % len(names)
@@ -193,7 +193,7 @@ class DemoEngine:
         failed = []
         for action in actions:
             try:
-                self._do(action)
+                self._perform(action)
             except ActionRefused as refused:
                 failed.append(Failure(action, str(refused)))
             except PhaseDockError as error:
@@ -201,7 +201,7 @@ class DemoEngine:
         self._failures += failed
         return tuple(failed)
 
-    def _do(self, action: Action) -> None:
+    def _perform(self, action: Action) -> None:
         if not self._submitted.waits(action.job):
             perform(self._host, refusals.find_job(self._jobs, action.job), action)
         elif isinstance(action, Refuse):

@@ -113,9 +113,9 @@ class DemoHost:
         """Return a reading of each running container, by id."""
         replay = self.advance().replay
         replayed_jobs = ((each.id, self.job(each)) for each in containers)
-        return {key: self._counted(replay, job) for key, job in replayed_jobs if job is not None}
+        return {key: self._count_usage(replay, job) for key, job in replayed_jobs if job is not None}
 
-    def _counted(self, replay: Replay, job: ReplayedJob) -> Counters:
+    def _count_usage(self, replay: Replay, job: ReplayedJob) -> Counters:
         recording = self.world.plan.recording(job)
         return Counters(
             replay.at,
@@ -170,9 +170,9 @@ class DemoHost:
 
     def set_limits(self, container: str, limits: DemoLimits) -> DemoLimits:
         """Save a container's limits, then change them."""
-        now = self._mine(container)
+        now = self._require_selected(container)
         if self._keeper is None:
-            raise self._refused(now)
+            raise self._selection_error(now)
         if now.limits != limits:
             self._refuse_too_little(now, limits)
             self._keeper.keep(self.key(), now.id, now.limits.to_dict())
@@ -198,15 +198,15 @@ class DemoHost:
 
     def pause(self, container: str) -> None:
         """Pause a container's job."""
-        self._edit(self._mine(container), paused=True)
+        self._change_job(self._require_selected(container), paused=True)
 
     def unpause(self, container: str) -> None:
         """Resume a container's job."""
-        self._edit(self._mine(container), paused=False)
+        self._change_job(self._require_selected(container), paused=False)
 
     def stop(self, container: str) -> None:
         """End a container's job."""
-        self._change(self._mine(container), self._stopped)
+        self._change(self._require_selected(container), self._stop_job)
 
     def remove(self, container: str) -> None:
         """Stop a container by id or name and forget it; does nothing if it is gone."""
@@ -266,12 +266,14 @@ class DemoHost:
         return present
 
     def _give(self, container: DemoContainer, limits: DemoLimits) -> None:
-        self._edit(container, limit=limits.cores, memory_limit=limits.memory_bytes, weight=limits.weight)
+        self._change_job(
+            container, limit=limits.cores, memory_limit=limits.memory_bytes, weight=limits.weight
+        )
 
-    def _edit(self, container: DemoContainer, **values: Any) -> None:
+    def _change_job(self, container: DemoContainer, **values: Any) -> None:
         self._change(container, lambda replay, number: replay.changed(number, **values))
 
-    def _stopped(self, replay: Replay, number: int) -> Replay:
+    def _stop_job(self, replay: Replay, number: int) -> Replay:
         return replay.stopped(self.world.plan, number, STOPPED)
 
     def _change(self, container: DemoContainer, edit: Callable[[Replay, int], Replay]) -> None:
@@ -298,13 +300,13 @@ class DemoHost:
                 "Set a limit above the memory that it holds.",
             )
 
-    def _mine(self, container: str) -> DemoContainer:
+    def _require_selected(self, container: str) -> DemoContainer:
         selected = self.inspect(container)
         if not self._guard(selected):
-            raise self._refused(selected)
+            raise self._selection_error(selected)
         return selected
 
-    def _refused(self, container: DemoContainer) -> NotOurs:
+    def _selection_error(self, container: DemoContainer) -> NotOurs:
         return NotOurs(
             f"PhaseDock may not change the container {container.name} on {self.name}.",
             f"Select it on the Live page; it does not carry the label {MANAGED}.",

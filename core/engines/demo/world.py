@@ -96,8 +96,8 @@ class DemoWorld:
         Raises HostLost if its file cannot be written.
         """
         try:
-            with self._locked():
-                now = self._now()
+            with self._lock_file():
+                now = self._advance_saved()
                 after = ReplayMoment(edit(now), now.world, now.seen)
                 self._write(after)
                 return after
@@ -107,7 +107,7 @@ class DemoWorld:
                 "Make room there, or let this user write to it.",
             ) from error
 
-    def _now(self) -> ReplayMoment:
+    def _advance_saved(self) -> ReplayMoment:
         saved, clock = self._read(), self._clock()
         if saved is None:
             replay = advance_replay(self.plan, Replay.start(self.plan), self._before)
@@ -122,7 +122,7 @@ class DemoWorld:
         """Read the replay in the file; None if this version and plan cannot continue it."""
         try:
             plain = orjson.loads((self._folder / _FILE).read_bytes())
-            replay = _replay(plain["replay"])
+            replay = _parse_replay(plain["replay"])
             saved = ReplayMoment(replay, str(plain["world"]), float(plain["seen"]))
             fits = (plain["version"], plain["plan"]) == (_VERSION, self._digest)
         except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
@@ -138,7 +138,7 @@ class DemoWorld:
         draft.replace(self._folder / _FILE)
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock_file(self) -> Iterator[None]:
         self._folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(self._folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -148,13 +148,13 @@ class DemoWorld:
             os.close(handle)
 
 
-def _replay(plain: dict[str, Any]) -> Replay:
-    jobs = tuple(_job(job) for job in plain["jobs"])
+def _parse_replay(plain: dict[str, Any]) -> Replay:
+    jobs = tuple(_parse_job(job) for job in plain["jobs"])
     due = tuple(float("inf") if at is None else float(at) for at in plain["due"])
     return Replay(float(plain["at"]), due, jobs, int(plain["begun"]))
 
 
-def _job(plain: dict[str, Any]) -> ReplayedJob:
+def _parse_job(plain: dict[str, Any]) -> ReplayedJob:
     submission = plain.get("submitted")
     submitted = None if submission is None else Submitted(**submission)
     return ReplayedJob(**{**plain, "left": tuple(plain["left"]), "submitted": submitted})

@@ -115,7 +115,7 @@ class AgentFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.request = parse_request(_text(path / "wants.json"))
+        self.request = parse_request(_read_text(path / "wants.json"))
         self._last_report: tuple[int, AgentReport] = (0, AgentReport())
 
     def send_request(self, **changes: Any) -> int:
@@ -137,7 +137,7 @@ class AgentFolder:
         if changed != self._last_report[0]:
             self._last_report = (
                 changed,
-                parse_report(_text(self.path / "says.json")) or self._last_report[1],
+                parse_report(_read_text(self.path / "says.json")) or self._last_report[1],
             )
         return self._last_report[1]
 
@@ -150,11 +150,14 @@ class AgentFolder:
 
 def parse_request(text: str) -> AgentRequest:
     """Parse the text of a ``wants.json``; invalid text is an empty request."""
-    values_ = _object(text)
-    threads = _whole_number(values_.get("threads"))
+    values_ = _parse_object(text)
+    threads = _as_whole_number(values_.get("threads"))
     hold = values_.get("hold") is True
     return AgentRequest(
-        _whole_number(values_.get("version")), threads or None, _whole_number(values_.get("checkpoint")), hold
+        _as_whole_number(values_.get("version")),
+        threads or None,
+        _as_whole_number(values_.get("checkpoint")),
+        hold,
     )
 
 
@@ -163,23 +166,23 @@ def parse_report(text: str) -> AgentReport | None:
 
     The text comes from inside a container and is not trusted: values of unexpected types are ignored.
     """
-    values_ = _object(text)
+    values_ = _parse_object(text)
     if not values_:
         return None
     return AgentReport(
-        _whole_number(values_.get("version")),
-        _whole_number(values_.get("threads")) or None,
-        _whole_number(values_.get("step")) if "step" in values_ else None,
-        _whole_number(values_.get("steps")) or None,
-        _whole_number(values_.get("checkpoint")),
-        _whole_number(values_.get("checkpoint_step")),
+        _as_whole_number(values_.get("version")),
+        _as_whole_number(values_.get("threads")) or None,
+        _as_whole_number(values_.get("step")) if "step" in values_ else None,
+        _as_whole_number(values_.get("steps")) or None,
+        _as_whole_number(values_.get("checkpoint")),
+        _as_whole_number(values_.get("checkpoint_step")),
         str(values_.get("state", ""))[:20],
         _seconds(values_.get("started")) or 0.0,
         _seconds(values_.get("seconds_per_step")),
     )
 
 
-def _object(text: str) -> dict[str, Any]:
+def _parse_object(text: str) -> dict[str, Any]:
     try:
         values_ = json.loads(text)
     except ValueError:
@@ -187,7 +190,7 @@ def _object(text: str) -> dict[str, Any]:
     return values_ if isinstance(values_, dict) else {}
 
 
-def _whole_number(value: object) -> int:
+def _as_whole_number(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
@@ -197,7 +200,7 @@ def _seconds(value: object) -> float | None:
     return float(value)
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

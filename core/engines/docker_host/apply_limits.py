@@ -64,11 +64,11 @@ def update_request(
     body: dict[str, int] = {}
     before, after = now.effect(cores), target.effect(cores)
     if resend[0] or before[0] != after[0]:
-        body |= _cores(now, target, cores)
+        body |= _cpu_fields(now, target, cores)
     if before[1] != after[1]:
         body["CpuShares"] = target.cpu_shares or DEFAULT_SHARES
     if resend[1] or before[2:4] != after[2:4]:
-        body |= _memory(target, cgroup)
+        body |= _memory_fields(target, cgroup)
     if before[4] != after[4]:
         body["MemoryReservation"] = target.reserved_bytes or -1
     return body
@@ -90,7 +90,7 @@ def spelling_request(now: Limits, target: Limits) -> dict[str, int]:
     return {name: new for name, (old, new) in fields.items() if new not in (0, old)}
 
 
-def _cores(now: Limits, target: Limits, cores: float) -> dict[str, int]:
+def _cpu_fields(now: Limits, target: Limits, cores: float) -> dict[str, int]:
     limit = target.cores
     if now.nano_cpus > 0:
         return {"NanoCpus": round(min(cores if limit is None else limit, cores) * 1e9)}
@@ -101,7 +101,7 @@ def _cores(now: Limits, target: Limits, cores: float) -> dict[str, int]:
     return body if period == (now.cpu_period or DEFAULT_PERIOD) else body | {"CpuPeriod": period}
 
 
-def _memory(target: Limits, cgroup: int) -> dict[str, int]:
+def _memory_fields(target: Limits, cgroup: int) -> dict[str, int]:
     """Version 2 keeps swap apart and Docker sends the difference, so its "no limit" needs room for both."""
     memory, swap = target.memory_bytes, target.swap_bytes
     if memory is None:
@@ -140,14 +140,16 @@ def apply_limits(
             except ChangeRefused:
                 _resend_limits(connection, reader, host, now)
                 raise
-        if not unsets_weight or _weight(reader, now) in (None, USUAL_WEIGHT[host.cgroup]):
+        if not unsets_weight or _read_weight(reader, now) in (None, USUAL_WEIGHT[host.cgroup]):
             break
     after = inspect(now.id) if body else now
     if second_body := spelling_request(after.limits, target):
         connection.post(f"/containers/{now.id}/update", second_body)
         after = inspect(now.id)
     comparable = replace(after.limits, cpu_shares=0) if unsets_weight else after.limits
-    enforced = _cores_enforced(reader, after, target, host.cores) and _memory_enforced(reader, after, target)
+    enforced = _are_cores_enforced(reader, after, target, host.cores) and _is_memory_enforced(
+        reader, after, target
+    )
     if not comparable.agrees(target, host.cores) or not enforced:
         raise ChangeRefused(
             f"Docker on {host.name} did not give {now.name} the limits that were asked for.",
@@ -164,7 +166,7 @@ def _resend_limits(connection: Connection, reader: CgroupReader, host: HostInfo,
             connection.post(f"/containers/{now.id}/update", before)
 
 
-def _weight(reader: CgroupReader, container: Container) -> int | None:
+def _read_weight(reader: CgroupReader, container: Container) -> int | None:
     enforced_limits = reader.cpu_limits(container)
     return None if enforced_limits is None else enforced_limits.weight
 
@@ -179,17 +181,17 @@ def _partially_applied(reader: CgroupReader, container: Container, cores: float)
         or limits.swap_bytes is None
         or abs(memory_and_swap - limits.swap_bytes) < _PAGE
     )
-    memory = _memory_enforced(reader, container, limits) and swap_agrees
-    return not _cores_enforced(reader, container, limits, cores), not memory
+    memory = _is_memory_enforced(reader, container, limits) and swap_agrees
+    return not _are_cores_enforced(reader, container, limits, cores), not memory
 
 
-def _memory_enforced(reader: CgroupReader, container: Container, target: Limits) -> bool:
+def _is_memory_enforced(reader: CgroupReader, container: Container, target: Limits) -> bool:
     """Whether the kernel holds the container to its memory; true where that cannot be read."""
     enforced_limits = reader.memory_limits(container) if container.running else None
     return enforced_limits is None or abs((enforced_limits.memory or 0) - (target.memory_bytes or 0)) < _PAGE
 
 
-def _cores_enforced(reader: CgroupReader, container: Container, target: Limits, cores: float) -> bool:
+def _are_cores_enforced(reader: CgroupReader, container: Container, target: Limits, cores: float) -> bool:
     """Whether the kernel holds the container to its cores; true where that cannot be read."""
     enforced_limits = reader.cpu_limits(container) if container.running else None
     if enforced_limits is None:

@@ -226,11 +226,11 @@ class CgroupReader:
 
     def cpu_limits(self, container: Container) -> CpuLimits | None:
         """What the kernel enforces on a running container, or None where it cannot be read."""
-        return self._read(container, _cpu_v1, _cpu_v2)
+        return self._read(container, _read_cpu_v1, _read_cpu_v2)
 
     def memory_limits(self, container: Container) -> MemoryLimits | None:
         """What the kernel enforces on a running container, or None where it cannot be read."""
-        return self._read(container, _memory_v1, _memory_v2)
+        return self._read(container, _read_memory_v1, _read_memory_v2)
 
     def _read(self, container: Container, *of_version: Callable[[ControlGroup], _T]) -> _T | None:
         group = self._group(container)
@@ -267,59 +267,59 @@ class CgroupReader:
 
 
 def _read_v1(group: ControlGroup) -> Counters:
-    used = int(_text(group.usage + "/cpuacct.usage")) / 1e9
+    used = int(_read_text(group.usage + "/cpuacct.usage")) / 1e9
     now = time.monotonic()
-    charged = int(_text(group.memory + "/memory.usage_in_bytes"))
-    inactive = parse_field(_text(group.memory + "/memory.stat"), "total_inactive_file")
-    read, written = _io(group, parse_io_v1(_text(group.io)))
-    received, transmitted = parse_network(_text(group.net)) if group.net else (0, 0)
-    throttling = parse_throttling_v1(_text(group.cpu + "/cpu.stat"))
+    charged = int(_read_text(group.memory + "/memory.usage_in_bytes"))
+    inactive = parse_field(_read_text(group.memory + "/memory.stat"), "total_inactive_file")
+    read, written = _read_io(group, parse_io_v1(_read_text(group.io)))
+    received, transmitted = parse_network(_read_text(group.net)) if group.net else (0, 0)
+    throttling = parse_throttling_v1(_read_text(group.cpu + "/cpu.stat"))
     return Counters(now, used, max(charged - inactive, 0), read, written, received, transmitted, *throttling)
 
 
 def _read_v2(group: ControlGroup) -> Counters:
-    cpu = _text(group.cpu + "/cpu.stat")
+    cpu = _read_text(group.cpu + "/cpu.stat")
     now = time.monotonic()
-    charged = int(_text(group.memory + "/memory.current"))
-    inactive = parse_field(_text(group.memory + "/memory.stat"), "inactive_file")
-    read, written = _io(group, parse_io_v2(_text(group.io)))
-    received, transmitted = parse_network(_text(group.net)) if group.net else (0, 0)
+    charged = int(_read_text(group.memory + "/memory.current"))
+    inactive = parse_field(_read_text(group.memory + "/memory.stat"), "inactive_file")
+    read, written = _read_io(group, parse_io_v2(_read_text(group.io)))
+    received, transmitted = parse_network(_read_text(group.net)) if group.net else (0, 0)
     used, throttling = parse_field(cpu, "usage_usec") / 1e6, parse_throttling_v2(cpu)
     return Counters(now, used, max(charged - inactive, 0), read, written, received, transmitted, *throttling)
 
 
-def _io(group: ControlGroup, group_io: tuple[int, int]) -> tuple[int, int]:
+def _read_io(group: ControlGroup, group_io: tuple[int, int]) -> tuple[int, int]:
     """Block I/O of a group, at least that of its first process: some kernels count none for groups."""
     try:
-        read, written = parse_process_io(_text(group.process)) if group.process else (0, 0)
+        read, written = parse_process_io(_read_text(group.process)) if group.process else (0, 0)
     except OSError:  # it belongs to another user
         return group_io
     return max(read, group_io[0]), max(written, group_io[1])
 
 
-def _cpu_v1(group: ControlGroup) -> CpuLimits:
-    quota = int(_text(group.cpu + "/cpu.cfs_quota_us"))
-    period = int(_text(group.cpu + "/cpu.cfs_period_us"))
-    return CpuLimits(None if quota < 0 else quota, period, int(_text(group.cpu + "/cpu.shares")))
+def _read_cpu_v1(group: ControlGroup) -> CpuLimits:
+    quota = int(_read_text(group.cpu + "/cpu.cfs_quota_us"))
+    period = int(_read_text(group.cpu + "/cpu.cfs_period_us"))
+    return CpuLimits(None if quota < 0 else quota, period, int(_read_text(group.cpu + "/cpu.shares")))
 
 
-def _cpu_v2(group: ControlGroup) -> CpuLimits:
-    quota, period = _text(group.cpu + "/cpu.max").split()
-    weight = int(_text(group.cpu + "/cpu.weight"))
+def _read_cpu_v2(group: ControlGroup) -> CpuLimits:
+    quota, period = _read_text(group.cpu + "/cpu.max").split()
+    weight = int(_read_text(group.cpu + "/cpu.weight"))
     return CpuLimits(None if quota == "max" else int(quota), int(period), weight)
 
 
-def _memory_v1(group: ControlGroup) -> MemoryLimits:
+def _read_memory_v1(group: ControlGroup) -> MemoryLimits:
     memory_and_swap = None
     with suppress(FileNotFoundError):
-        memory_and_swap = _limit(_text(group.memory + "/memory.memsw.limit_in_bytes"))
-    return MemoryLimits(_limit(_text(group.memory + "/memory.limit_in_bytes")), memory_and_swap)
+        memory_and_swap = _limit(_read_text(group.memory + "/memory.memsw.limit_in_bytes"))
+    return MemoryLimits(_limit(_read_text(group.memory + "/memory.limit_in_bytes")), memory_and_swap)
 
 
-def _memory_v2(group: ControlGroup) -> MemoryLimits:
-    memory, swap = _limit(_text(group.memory + "/memory.max")), None
+def _read_memory_v2(group: ControlGroup) -> MemoryLimits:
+    memory, swap = _limit(_read_text(group.memory + "/memory.max")), None
     with suppress(FileNotFoundError):
-        swap = _limit(_text(group.memory + "/memory.swap.max"))
+        swap = _limit(_read_text(group.memory + "/memory.swap.max"))
     return MemoryLimits(memory, None if memory is None or swap is None else memory + swap)
 
 
@@ -328,7 +328,7 @@ def _limit(text: str) -> int | None:
     return None if text.strip() == "max" or int(text) >= UNLIMITED_BYTES else int(text)
 
 
-def _text(path: str) -> str:
+def _read_text(path: str) -> str:
     """A small file of the kernel, in one read: this takes a third of the time of a Python file object."""
     handle = os.open(path, os.O_RDONLY)
     try:

@@ -82,10 +82,10 @@ def _parse(entry: str) -> Address:
         raise SettingsError(f"“{url}” is not the address of a Docker host.", _FORM)
     if url and not (parts.path.strip("/") if parts.scheme == "unix" else parts.hostname):
         raise SettingsError(f"“{url}” does not say where the Docker host is.", _FORM)
-    return Address(name, url.partition("?")[0], **_tls(parts.query, url))
+    return Address(name, url.partition("?")[0], **_parse_tls(parts.query, url))
 
 
-def _tls(query: str, url: str) -> dict[str, str]:
+def _parse_tls(query: str, url: str) -> dict[str, str]:
     options = dict(parse_qsl(query))
     unknown = set(options) - set(_FILES)
     if unknown:
@@ -98,7 +98,7 @@ def _tls(query: str, url: str) -> dict[str, str]:
 MAX_API_VERSION: Final = (1, 41)
 """The newest version of Docker's API that is used here; with an older host, the host's own is used."""
 
-_USUAL: Final = "unix:///var/run/docker.sock"
+_DEFAULT_SOCKET: Final = "unix:///var/run/docker.sock"
 _PRESENCE: Final = "http://docker:80"
 
 
@@ -116,7 +116,7 @@ def open_route(address: Address, request_timeout: float) -> Route:
 
     Raises DockerException or RequestException or OSError if the host cannot be reached.
     """
-    url, tls = _where(address)
+    url, tls = _resolve_address(address)
     parts = urlsplit(url)
     far = parts.scheme not in ("unix", "http+unix")
     if far and parts.scheme != "ssh":
@@ -124,7 +124,7 @@ def open_route(address: Address, request_timeout: float) -> Route:
         base = str(client.base_url)
     else:
         client = APIClient(_PRESENCE, version="1.24", timeout=request_timeout)
-        client.mount(_PRESENCE, DialAdapter(_ssh(url) if far else _unix(parts.netloc + parts.path)))
+        client.mount(_PRESENCE, DialAdapter(_dial_ssh(url) if far else _dial_unix(parts.netloc + parts.path)))
         base = _PRESENCE
     client.trust_env = False  # the environment's certificate authorities and proxies are for other sites
     try:
@@ -141,7 +141,7 @@ class DialAdapter(HTTPAdapter):
     """Sends requests over streams that `dial` opens; keeps a few open for reuse."""
 
     def __init__(self, dial: Callable[[float | None], socket.socket]) -> None:
-        self._dialled = _pool(dial)
+        self._dialled = _make_pool(dial)
         super().__init__()
 
     def get_connection_with_tls_context(self, *_: Any, **__: Any) -> HTTPConnectionPool:
@@ -158,7 +158,7 @@ class DialAdapter(HTTPAdapter):
         self._dialled.close()
 
 
-def _pool(dial: Callable[[float | None], socket.socket]) -> HTTPConnectionPool:
+def _make_pool(dial: Callable[[float | None], socket.socket]) -> HTTPConnectionPool:
     class Stream(HTTPConnection):
         def connect(self) -> None:
             self.sock = dial(self.timeout)
@@ -170,7 +170,7 @@ def _pool(dial: Callable[[float | None], socket.socket]) -> HTTPConnectionPool:
     return Streams("docker", maxsize=32)
 
 
-def _unix(path: str) -> Callable[[float | None], socket.socket]:
+def _dial_unix(path: str) -> Callable[[float | None], socket.socket]:
     def dial(timeout: float | None) -> socket.socket:
         stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -184,7 +184,7 @@ def _unix(path: str) -> Callable[[float | None], socket.socket]:
     return dial
 
 
-def _ssh(url: str) -> Callable[[float | None], socket.socket]:
+def _dial_ssh(url: str) -> Callable[[float | None], socket.socket]:
     parts = urlsplit(url)
     port = ["-p", str(parts.port)] if parts.port else []
     there = f"{parts.username}@{parts.hostname}" if parts.username else str(parts.hostname)
@@ -215,10 +215,10 @@ def dial_command(command: list[str]) -> Callable[[float | None], socket.socket]:
     return dial
 
 
-def _where(address: Address) -> tuple[str, TLSConfig | bool]:
+def _resolve_address(address: Address) -> tuple[str, TLSConfig | bool]:
     if not address.url:
         environment = kwargs_from_env()
-        return environment.get("base_url", _USUAL), environment.get("tls", False)
+        return environment.get("base_url", _DEFAULT_SOCKET), environment.get("tls", False)
     if not (address.tls_cert or address.tls_ca):
         return address.url, False
     pair = (address.tls_cert, address.tls_key) if address.tls_cert else None
@@ -305,21 +305,21 @@ class Connection:
         request_timeout: float,
         stream: bool = False,
     ) -> requests.Response:
-        with self._translated_errors():
+        with self._translate_errors():
             route = self._open()
             answer: requests.Response = route.client.request(
                 method,
                 f"{route.base}{quote(path)}",
-                params={name: _plain_parameter(value) for name, value in params.items()},
+                params={name: _encode_parameter(value) for name, value in params.items()},
                 json=body,
                 timeout=request_timeout,
                 stream=stream,
             )
         if answer.status_code >= 400:
-            raise self._refusal(answer)
+            raise self._read_refusal(answer)
         return answer
 
-    def _refusal(self, answer: requests.Response) -> ContainerGone | ChangeRefused:
+    def _read_refusal(self, answer: requests.Response) -> ContainerGone | ChangeRefused:
         try:
             why = str(json.loads(answer.content)["message"])
         except (ValueError, KeyError, TypeError):
@@ -332,12 +332,12 @@ class Connection:
     def _open(self) -> Route:
         with self._opening:
             if self._route is None:
-                with self._translated_errors():
+                with self._translate_errors():
                     self._route = open_route(self.address, self._request_timeout)
             return self._route
 
     @contextlib.contextmanager
-    def _translated_errors(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except (RequestException, DockerException, OSError) as error:
@@ -375,7 +375,7 @@ def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
             causes += [i for i in inner if isinstance(i, BaseException) and i not in causes]
 
 
-def _plain_parameter(value: Any) -> Any:
+def _encode_parameter(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     return json.dumps(value) if isinstance(value, dict) else value

@@ -79,7 +79,7 @@ class EventStream:
     def _follow(self, connection: Connection) -> int:
         """Follow one connection to its end; 0 if it was established."""
         answer = connection.stream("/events", _READ_TIMEOUT, filters={"type": ["container"]})
-        self._stream = CancellableStream(_events(answer, self._address.name), answer)
+        self._stream = CancellableStream(_read_events(answer, self._address.name), answer)
         if self._closing.is_set():  # closed while it was being opened, when there was nothing to cancel
             answer.close()
             return 0
@@ -96,7 +96,7 @@ class EventStream:
         return 0
 
 
-def _events(answer: requests.Response, host: str) -> Iterator[HostEvent]:
+def _read_events(answer: requests.Response, host: str) -> Iterator[HostEvent]:
     incomplete_line = b""
     try:
         for piece in answer.iter_content(chunk_size=None):

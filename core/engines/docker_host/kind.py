@@ -37,9 +37,9 @@ def _open(request: RunRequest) -> DockerEngine:
     experiment, hosts = request.experiment, cast("Mapping[str, Host]", request.hosts)
     threads = request.arm.threads or experiment.docker.threads
     engine = DockerEngine(
-        _workers(experiment, hosts),
+        _make_workers(experiment, hosts),
         [
-            _planned(experiment, job, request.seed + at, request.run, threads)
+            _plan_job(experiment, job, request.seed + at, request.run, threads)
             for at, job in enumerate(request.scenario.jobs)
         ],
         folder=request.folder,
@@ -68,7 +68,7 @@ def _adopt(
     )
 
 
-def _workers(experiment: Experiment, hosts: Mapping[str, Host]) -> list[DockerWorker]:
+def _make_workers(experiment: Experiment, hosts: Mapping[str, Host]) -> list[DockerWorker]:
     """Machines as sets of processors, in order; each host's are counted from its first."""
     first, free, workers = next(iter(hosts)), dict.fromkeys(hosts, 0), []
     for group in experiment.workers:
@@ -79,7 +79,7 @@ def _workers(experiment: Experiment, hosts: Mapping[str, Host]) -> list[DockerWo
     return workers
 
 
-def _planned(experiment: Experiment, job: JobSpec, seed: int, run: str, threads: str) -> PlannedJob:
+def _plan_job(experiment: Experiment, job: JobSpec, seed: int, run: str, threads: str) -> PlannedJob:
     kind, docker = experiment.kinds[job.model], experiment.docker
     command = [*kind.command(threads), "--seed", str(seed)]
     if kind.steps:

@@ -215,7 +215,7 @@ class SharedState:
         self._measured_at[host.name] = now
         cores = int(host.info().cores)
         last = self._last_counters.get(host.name, {})
-        rates = {name: _rate(last.get(name), read) for name, read in counters.items()}
+        rates = {name: _compute_rate(last.get(name), read) for name, read in counters.items()}
         for worker in self.workers.values():
             if worker.host is host:
                 own_cpus = set(worker.cpus) if worker.cpus is not None else set(range(cores))
@@ -240,7 +240,7 @@ class SharedState:
         return best_worker
 
 
-def _rate(before: Counters | None, now: Counters) -> float:
+def _compute_rate(before: Counters | None, now: Counters) -> float:
     """Return the cores in use between two readings."""
     if before is None or now.time <= before.time:
         return 0.0

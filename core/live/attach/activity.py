@@ -99,12 +99,12 @@ class AttachedRun:
         self._ledgers.keep_series(self.id, self._series.to_dict())
         plain = self._outcome.result().to_dict()
         jobs = list(plain.pop("jobs"))
-        values = {"state": _state(error), "summary": plain, "jobs": jobs}
+        values = {"state": _end_state(error), "summary": plain, "jobs": jobs}
         with self._database.write() as session:
             session.execute(update(RunRow).where(RunRow.id == self.id).values(**values))
 
 
-def _state(error: BaseException | None) -> RunState:
+def _end_state(error: BaseException | None) -> RunState:
     match error:
         case None | Cancelled():
             return RunState.DONE
@@ -113,9 +113,9 @@ def _state(error: BaseException | None) -> RunState:
     return RunState.FAILED
 
 
-MOST_POINTS = 240
+MAX_POINTS = 240
 """Of a course; every second one is left out when there are more."""
-_LISTED = 8
+_MAX_LISTED = 8
 
 Point = tuple[float, float, float, float]
 
@@ -136,8 +136,8 @@ class EvidenceLog:
         evidence = self._book.evidence()
         if evidence is None:
             return
-        first = evidence.containers[:_LISTED]
-        remaining = [each for each in evidence.containers[_LISTED:] if each.left or each.unfamiliar]
+        first = evidence.containers[:_MAX_LISTED]
+        remaining = [each for each in evidence.containers[_MAX_LISTED:] if each.left or each.unfamiliar]
         self.evidence = replace(evidence, containers=(*first, *remaining))
         elapsed = entry.observation.time
         if evidence.seconds > 0 and elapsed >= self._due:
@@ -150,7 +150,7 @@ class EvidenceLog:
                 )
             )
             self._due = elapsed + self._every
-        if len(self.course) > MOST_POINTS:
+        if len(self.course) > MAX_POINTS:
             self.course = self.course[1::2]
             self._every *= 2
 
@@ -199,7 +199,7 @@ class ActivityLog:
                     self._started + observation.time, action, jobs[action.job], why.get(action.job, "")
                 )
         for failure in entry.failures:
-            self._say(self._started + observation.time, failure.action.job, f"Could not: {failure.why}")
+            self._add_entry(self._started + observation.time, failure.action.job, f"Could not: {failure.why}")
         wake = None if entry.wake is None else self._started + entry.wake
         self._evidence.take(entry)
         self._attached = replace(
@@ -230,17 +230,17 @@ class ActivityLog:
         if not isinstance(action, SetLimit):
             control_text, advise_text = _VERBS[type(action)]
             word = control_text if self._attached.mode is Mode.CONTROL else advise_text
-            self._say(at, action.job, f"{word}. {why}".strip())
+            self._add_entry(at, action.job, f"{word}. {why}".strip())
             return
         before = self._limits.get(job.id, job.limit)
         self._limits[job.id] = action.limit
         if before == action.limit:
             return
         self.resizes += 1
-        text = why or f"From {_cores(before)} to {_cores(action.limit)}."
-        self._say(at, action.job, text, before, action.limit)
+        text = why or f"From {_format_limit(before)} to {_format_limit(action.limit)}."
+        self._add_entry(at, action.job, text, before, action.limit)
 
-    def _say(
+    def _add_entry(
         self, at: float, job: str, text: str, before: float | None = None, after: float | None = None
     ) -> None:
         self._entries.appendleft(ActivityEntry(at, job, text, before, after, self._labels.get(job, "")))
@@ -249,5 +249,5 @@ class ActivityLog:
         write_attached(self._files.attached, replace(self._attached, entries=tuple(self._entries)), marks)
 
 
-def _cores(limit: float | None) -> str:
+def _format_limit(limit: float | None) -> str:
     return "no limit" if limit is None else format_cores(limit)

@@ -103,10 +103,10 @@ class UnsubmittedContainers(LearningEngine):
 RECONNECT_WITHIN = 30.0
 """Seconds for which a lost engine is waited for; Docker takes a few to start again."""
 
-_LOGS_SELDOM = 10.0
+_RARE_LOG_INTERVAL = 10.0
 """Seconds between two reads of a container's log, where a policy goes by use and needs no loss."""
 
-_NOT_BACK = "Its original limits are saved and are restored as soon as the engine answers."
+_NOT_RESTORED = "Its original limits are saved and are restored as soon as the engine answers."
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ class PolicyLoop:
         say: Callable[[str], None],
     ) -> ActivityLog:
         """Drive the policy until it is detached."""
-        policy, settings = POLICIES[request.policy], self._ready(request, say)
+        policy, settings = POLICIES[request.policy], self._build_settings(request, say)
         keeper, since = self._saved_limits.keeper(task), time.time()
         may = ours(self._saved_limits, request.engine)
         with self._engines.host(request.engine, keeper, may) as host:
@@ -239,11 +239,11 @@ class PolicyLoop:
 
             engine: Engine | None = None
             try:
-                logs = _LOGS_SELDOM if policy.sees_use else LOGS_EVERY
+                logs = _RARE_LOG_INTERVAL if policy.sees_use else LOGS_EVERY
                 folder = self._home / "live"
                 with self._engines.adopt(host, folder, mine, idle, RECONNECT_WITHIN, logs) as real:
                     engine = self._wrap(real, host, keeper, request, settings)
-                    with _policy_errors(request.policy):
+                    with _translate_errors(request.policy):
                         for entry in drive(engine, policy, settings, request.seed):
                             run.add(entry)
                             if isinstance(engine, FedEngine):
@@ -289,7 +289,7 @@ class PolicyLoop:
         ]
         return reduce(lambda engine, wrap: wrap(engine), wrappers, cast("Engine", real))
 
-    def _ready(self, request: _AttachRequest, say: Callable[[str], None]) -> Any:
+    def _build_settings(self, request: _AttachRequest, say: Callable[[str], None]) -> Any:
         """The policy's settings, with its fitted policy if it steers by one."""
 
         def progress(_fraction: float, message: str, /, **_metrics: float) -> None:
@@ -306,7 +306,7 @@ class PolicyLoop:
             unrestored = [saved for saved in self._saved_limits.all() if saved.owner == task]
             result = LimitRestorer(self._engines, self._saved_limits).put_back(unrestored)
             for name, why in result.failed:
-                log(f"The limits of {name} could not be restored: {why} {_NOT_BACK}")
+                log(f"The limits of {name} could not be restored: {why} {_NOT_RESTORED}")
             self._queue.let_go(engine)
 
 
@@ -325,7 +325,7 @@ class _Samples:
 
 
 @contextlib.contextmanager
-def _policy_errors(policy: str) -> Iterator[None]:
+def _translate_errors(policy: str) -> Iterator[None]:
     """Turn a policy's error into one sentence; its details are in the log."""
     try:
         yield
@@ -338,7 +338,7 @@ def _policy_errors(policy: str) -> Iterator[None]:
         ) from error
 
 
-_LETS_GO_WITHIN = 20.0
+_RELEASE_TIMEOUT = 20.0
 """Seconds for which an attached policy is waited for until it has restored its containers."""
 
 
@@ -397,7 +397,7 @@ class Policies:
             raise switched_off()
         present = self._sessions.of(engine).get(ATTACH)
         if instead and present is not None:
-            self._sessions.end([present.id], _LETS_GO_WITHIN)
+            self._sessions.end([present.id], _RELEASE_TIMEOUT)
         if any(ATTACH in self._sessions.of(name) for name in self._engines.aliases(engine)):
             raise ConflictError(f"A policy is already attached to {engine}.", "Detach it first.")
         params = {"engine": engine, "policy": policy, "settings": dict(settings), "mode": str(mode)}

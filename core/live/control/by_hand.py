@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from core.engines.values import HostInfo
     from core.sampling.engines import Engines
 
-_LEAST_MEMORY = 6 * MIB
+_MIN_MEMORY = 6 * MIB
 """The smallest limit that Docker accepts."""
 
-_LET_GO = 20.0
+_RELEASE_TIMEOUT = 20.0
 
 
 class ManualControl:
@@ -47,7 +47,7 @@ class ManualControl:
         """
         self._check(engine)
         self._check_free(engine)
-        with self._host(engine) as host:
+        with self._open_host(engine) as host:
             _check_bounds(host.info(), cores, memory)
             now = host.inspect(container)
             limits = now.limits.with_cores(cores)
@@ -64,13 +64,13 @@ class ManualControl:
         """
         self._check(engine)
         self._check_free(engine)
-        saved = self._by_hand(engine, container)
+        saved = self._find_manual(engine, container)
         if saved is None or saved.undo is None:
             raise ConflictError(
                 "No limit of this container was changed by hand, so there is nothing to undo.",
                 "Change a limit first; “Release” restores what a policy changed.",
             )
-        with self._host(engine) as host:
+        with self._open_host(engine) as host:
             now = host.inspect(container)
             if saved.undo == saved.limits:
                 host.restore(now.id)
@@ -93,7 +93,7 @@ class ManualControl:
         before = self._saved_limits.all(key)
         tasks = {saved.owner for saved in before} - {BY_HAND}
         tasks |= {task.id for name in names if (task := self._sessions.of(name).get(ATTACH)) is not None}
-        self._sessions.end(self._sessions.alive(tasks), _LET_GO)
+        self._sessions.end(self._sessions.alive(tasks), _RELEASE_TIMEOUT)
         remaining = self._saved_limits.all(key)
         result = releaser.put_back(remaining)
         # what the policies themselves have restored as they ended
@@ -106,7 +106,7 @@ class ManualControl:
         Raises ConflictError if control is off; NotFoundError if there is no such engine or container.
         """
         self._check(engine)
-        with self._host(engine) as host:
+        with self._open_host(engine) as host:
             selected = host.inspect(container)
         self._saved_limits.pick(engine, selected.id, selected.name)
 
@@ -118,7 +118,7 @@ class ManualControl:
         """
         self._check(engine)
         self._check_free(engine)
-        saved = [each for each in self._of(engine) if each.container == container]
+        saved = [each for each in self._saved_on(engine) if each.container == container]
         result = LimitRestorer(self._engines, self._saved_limits).put_back(saved)
         if result.failed:
             raise ConflictError(
@@ -136,21 +136,21 @@ class ManualControl:
 
     def _name(self, saved: SavedLimits) -> str:
         """The name of a container with saved limits, or the beginning of its id."""
-        with contextlib.suppress(PhaseDockError), self._host(saved.engine.name) as host:
+        with contextlib.suppress(PhaseDockError), self._open_host(saved.engine.name) as host:
             return host.inspect(saved.container).name
         return saved.name[:12]
 
-    def _by_hand(self, engine: str, container: str) -> SavedLimits | None:
-        mine = (saved for saved in self._of(engine) if saved.owner == BY_HAND)
+    def _find_manual(self, engine: str, container: str) -> SavedLimits | None:
+        mine = (saved for saved in self._saved_on(engine) if saved.owner == BY_HAND)
         return next((saved for saved in mine if saved.container == container), None)
 
-    def _of(self, engine: str) -> tuple[SavedLimits, ...]:
+    def _saved_on(self, engine: str) -> tuple[SavedLimits, ...]:
         """The saved limits of an engine's containers, whatever it was called when they were saved."""
         LimitRestorer(self._engines, self._saved_limits).tie_old()
         return self._saved_limits.all(self._engines.key(engine))
 
     @contextlib.contextmanager
-    def _host(self, engine: str) -> Iterator[SteeredHost]:
+    def _open_host(self, engine: str) -> Iterator[SteeredHost]:
         with self._engines.host(
             engine, self._saved_limits.keeper(BY_HAND), ours(self._saved_limits, engine)
         ) as host:
@@ -194,8 +194,8 @@ def _check_bounds(info: HostInfo, cores: float | None, memory: float | None) -> 
             f"A limit of {format_cores(cores)} is not possible here.",
             f"Choose from {MIN_CORES} to {info.cores:g} cores, or no limit.",
         )
-    if memory is not None and not _LEAST_MEMORY <= memory <= info.memory:
+    if memory is not None and not _MIN_MEMORY <= memory <= info.memory:
         raise InputError(
             f"A memory limit of {format_bytes(memory)} is not possible here.",
-            f"Choose from {format_bytes(_LEAST_MEMORY)} to {format_bytes(info.memory)}.",
+            f"Choose from {format_bytes(_MIN_MEMORY)} to {format_bytes(info.memory)}.",
         )

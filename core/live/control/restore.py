@@ -41,7 +41,7 @@ class LimitRestorer:
                 failed.append((saved.name, lost[engine]))
                 continue
             try:
-                kind, name = self._one(saved)
+                kind, name = self._restore_one(saved)
                 outcome[kind].append(name)
             except PhaseDockError as error:
                 failed.append((saved.name, str(error)))
@@ -69,9 +69,9 @@ class LimitRestorer:
         """Find the engines of limits that an earlier version wrote, which knew an engine's name only."""
         for saved in self._saved_limits.all():
             if not saved.engine.id:
-                self._tied(saved)
+                self._tie_to_engine(saved)
 
-    def _tied(self, saved: SavedLimits) -> SavedLimits:
+    def _tie_to_engine(self, saved: SavedLimits) -> SavedLimits:
         """Saved limits with the engine that has their container: the one of that name first, then others."""
         ready = [info.name for info in self._engines.all() if info.state is EngineState.READY]
         for name in sorted(ready, key=lambda each: each != saved.engine.name):
@@ -80,14 +80,16 @@ class LimitRestorer:
                 return self._saved_limits.tie(saved, host.key())
         return saved
 
-    def _one(self, saved: SavedLimits) -> tuple[str, str]:
-        saved = saved if saved.engine.id else self._tied(saved)
+    def _restore_one(self, saved: SavedLimits) -> tuple[str, str]:
+        saved = saved if saved.engine.id else self._tie_to_engine(saved)
         keeper = self._saved_limits.keeper(saved.owner)
         # a container with saved limits was changed by PhaseDock, whether or not it is still picked
-        with self._engines.host(self._where(saved), keeper, lambda each: each.id == saved.container) as host:
+        with self._engines.host(
+            self._engine_name(saved), keeper, lambda each: each.id == saved.container
+        ) as host:
             key = host.key()
             if saved.engine.id not in ("", key.id):
-                raise _not_reached(saved)
+                raise _not_reached_error(saved)
             try:
                 current = host.inspect(saved.container)
                 if saved.paused and current.state == "paused":
@@ -99,7 +101,7 @@ class LimitRestorer:
             host.free_threads(current)
             return "restored", current.name
 
-    def _where(self, saved: SavedLimits) -> str:
+    def _engine_name(self, saved: SavedLimits) -> str:
         """The name under which the engine of saved limits can be reached now."""
         candidates = sorted(self._engines.all(), key=lambda info: info.name != saved.engine.name)
         silent = [info for info in candidates if info.state is not EngineState.READY]
@@ -113,14 +115,14 @@ class LimitRestorer:
             return names[0]
         if silent:
             raise EngineNotReached(silent[0].message, silent[0].hint)
-        raise _not_reached(saved)
+        raise _not_reached_error(saved)
 
 
 class EngineNotReached(ConflictError):  # noqa: N818 - it says what happened
     """The engine that a container is on cannot be reached under any name."""
 
 
-def _not_reached(saved: SavedLimits) -> EngineNotReached:
+def _not_reached_error(saved: SavedLimits) -> EngineNotReached:
     return EngineNotReached(
         f"The engine of {saved.name}, formerly called {saved.engine.name}, does not answer under any name.",
         "Start it, or add it to PHASEDOCK_DOCKER under any name; the limits stay saved until then.",

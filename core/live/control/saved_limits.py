@@ -63,28 +63,30 @@ class SavedLimitsKeeper:
     def keep(self, engine: EngineKey, container: str, limits: Mapping[str, Any]) -> None:
         """Save the limits to restore, unless some are saved already. On the disk when this returns."""
         with self._database.write() as session:
-            row = session.scalar(select(SavedLimitsRow).where(*_of(engine, container, self._owner)))
+            row = session.scalar(select(SavedLimitsRow).where(*_is_record_of(engine, container, self._owner)))
             if row is None:
-                session.add(_row(engine, container, self._owner, limits))
+                session.add(_make_row(engine, container, self._owner, limits))
 
     def keep_paused(self, engine: EngineKey, container: str, limits: Mapping[str, Any], paused: bool) -> None:
         """Write down, before it is done, that a container is being paused or resumed."""
         self.keep(engine, container, limits)
         with self._database.write() as session:
             session.execute(
-                update(SavedLimitsRow).where(*_of(engine, container, self._owner)).values(paused=paused)
+                update(SavedLimitsRow)
+                .where(*_is_record_of(engine, container, self._owner))
+                .values(paused=paused)
             )
 
     def saved_limits(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
         """The limits to restore, or None where nothing was changed."""
         with self._database.read() as session:
-            row = session.scalar(select(SavedLimitsRow).where(*_of(engine, container, self._owner)))
+            row = session.scalar(select(SavedLimitsRow).where(*_is_record_of(engine, container, self._owner)))
         return None if row is None else row.limits
 
     def forget(self, engine: EngineKey, container: str) -> None:
         """Remove a record whose limits were restored."""
         with self._database.write() as session:
-            session.execute(delete(SavedLimitsRow).where(*_of(engine, container, self._owner)))
+            session.execute(delete(SavedLimitsRow).where(*_is_record_of(engine, container, self._owner)))
 
 
 class SavedLimitsStore:
@@ -101,9 +103,9 @@ class SavedLimitsStore:
         """The records of an engine, or of all, the newest first: the order in which to restore them."""
         query = select(SavedLimitsRow).order_by(SavedLimitsRow.since.desc(), SavedLimitsRow.owner.desc())
         if engine is not None:
-            query = query.where(_on(engine))
+            query = query.where(_is_on_engine(engine))
         with self._database.read() as session:
-            return tuple(_saved(row) for row in session.scalars(query))
+            return tuple(_read_row(row) for row in session.scalars(query))
 
     def orphans(self) -> tuple[SavedLimits, ...]:
         """The records of tasks that neither run nor wait, because they ended or their worker died."""
@@ -115,7 +117,9 @@ class SavedLimitsStore:
 
     def saved_containers(self, engine: EngineKey) -> frozenset[str]:
         """Return the ids of an engine's containers with changed limits."""
-        query = select(SavedLimitsRow.container).where(or_(_on(engine), SavedLimitsRow.engine_name.is_(None)))
+        query = select(SavedLimitsRow.container).where(
+            or_(_is_on_engine(engine), SavedLimitsRow.engine_name.is_(None))
+        )
         with self._database.read() as session:
             return frozenset(session.scalars(query))
 
@@ -124,7 +128,9 @@ class SavedLimitsStore:
         values = {"engine": engine.id or engine.name, "engine_name": engine.name if engine.id else None}
         with self._database.write() as session:
             session.execute(
-                update(SavedLimitsRow).where(*_of(engine, saved.container, saved.owner)).values(**values)
+                update(SavedLimitsRow)
+                .where(*_is_record_of(engine, saved.container, saved.owner))
+                .values(**values)
             )
         return replace(saved, engine=engine)
 
@@ -132,7 +138,9 @@ class SavedLimitsStore:
         """Store the last change by hand and the container's name."""
         values: dict[str, Any] = {"name": name, "undo": None if undo is None else dict(undo)}
         with self._database.write() as session:
-            session.execute(update(SavedLimitsRow).where(*_of(engine, container, BY_HAND)).values(**values))
+            session.execute(
+                update(SavedLimitsRow).where(*_is_record_of(engine, container, BY_HAND)).values(**values)
+            )
 
     def picked(self, engine: str) -> frozenset[str]:
         """The ids of the containers that a person picked."""
@@ -151,7 +159,7 @@ class SavedLimitsStore:
             session.execute(delete(PickRow).where(*chosen))
 
 
-def _on(engine: EngineKey) -> ColumnElement[bool]:
+def _is_on_engine(engine: EngineKey) -> ColumnElement[bool]:
     """The records of an engine: those with its id, and those that know only its name."""
     by_name = and_(SavedLimitsRow.engine_name.is_(None), SavedLimitsRow.engine == engine.name)
     return or_(
@@ -160,17 +168,17 @@ def _on(engine: EngineKey) -> ColumnElement[bool]:
     )
 
 
-def _of(engine: EngineKey, container: str, owner: str) -> tuple[ColumnElement[bool], ...]:
+def _is_record_of(engine: EngineKey, container: str, owner: str) -> tuple[ColumnElement[bool], ...]:
     """One owner's record on a container of this engine.
 
     A container's id is never given twice, so a record that knows only a name is of this engine, too, whatever
     that name is or was.
     """
-    here = or_(_on(engine), SavedLimitsRow.engine_name.is_(None))
+    here = or_(_is_on_engine(engine), SavedLimitsRow.engine_name.is_(None))
     return (here, SavedLimitsRow.container == container, SavedLimitsRow.owner == owner)
 
 
-def _row(engine: EngineKey, container: str, owner: str, limits: Mapping[str, Any]) -> SavedLimitsRow:
+def _make_row(engine: EngineKey, container: str, owner: str, limits: Mapping[str, Any]) -> SavedLimitsRow:
     return SavedLimitsRow(
         engine=engine.id or engine.name,
         engine_name=engine.name if engine.id else None,
@@ -184,7 +192,7 @@ def _row(engine: EngineKey, container: str, owner: str, limits: Mapping[str, Any
     )
 
 
-def _saved(row: SavedLimitsRow) -> SavedLimits:
+def _read_row(row: SavedLimitsRow) -> SavedLimits:
     named = row.engine_name is not None
     return SavedLimits(
         EngineKey(row.engine_name or row.engine, row.engine if named else ""),

@@ -156,7 +156,7 @@ def _may_have(file: pq.ParquetFile, group: int, ids: Collection[str]) -> bool:
 
 def raw_records(path: Path, since: float = -math.inf) -> tuple[npt.NDArray[Any], list[RecordedContainer]]:
     """The whole records of a raw chunk and the containers that they name; none where it is gone."""
-    kind = _kind_of(path)
+    kind = _record_type(path)
     try:
         with path.open("rb") as file:
             count = file.seek(0, os.SEEK_END) // kind.itemsize
@@ -170,7 +170,7 @@ def raw_records(path: Path, since: float = -math.inf) -> tuple[npt.NDArray[Any],
             records = np.fromfile(file, kind, count - first)
     except (FileNotFoundError, IndexError):
         return np.empty(0, kind), []
-    containers = _named(path.with_suffix(".names"))
+    containers = _read_containers(path.with_suffix(".names"))
     records = records[(records["at"] >= since) & (records["container"] < len(containers))]
     return records, containers
 
@@ -179,7 +179,7 @@ def newest_moment(path: Path) -> float:
     """Return the end of a chunk's newest record; minus infinity without records."""
     if path.suffix == ".parquet":
         return max((float(each.time[-1]) for each in read(path, None)), default=-math.inf)
-    kind = _kind_of(path)
+    kind = _record_type(path)
     try:
         with path.open("rb") as file:
             count = file.seek(0, os.SEEK_END) // kind.itemsize
@@ -189,7 +189,7 @@ def newest_moment(path: Path) -> float:
         return -math.inf
 
 
-def _kind_of(path: Path) -> np.dtype[Any]:
+def _record_type(path: Path) -> np.dtype[Any]:
     if path.suffix == ".open":
         return _EARLIER
     return SAMPLE if path.parent.name == str(FINEST.seconds) else SUMMARY
@@ -203,31 +203,31 @@ def _read_raw(path: Path, ids: Collection[str] | None, since: float) -> list[Str
     for place, rows in zip(places.tolist(), np.split(order, firsts[1:]), strict=len(places) > 0):
         container = containers[place]
         if container != HOST if ids is None else container.id in ids:
-            stretches.append(_stretch(container, records[rows]))
+            stretches.append(_make_stretch(container, records[rows]))
     return stretches
 
 
-def _stretch(container: RecordedContainer, records: npt.NDArray[Any]) -> Stretch:
-    values = _padded(np.ascontiguousarray(records["values"]))
+def _make_stretch(container: RecordedContainer, records: npt.NDArray[Any]) -> Stretch:
+    values = _pad_fields(np.ascontiguousarray(records["values"]))
     peaks = values[:, _PEAKS] if records.dtype == SAMPLE else records["peaks"]
     return Stretch(container, np.ascontiguousarray(records["at"]), values, np.ascontiguousarray(peaks))
 
 
-def _padded(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def _pad_fields(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """Values of an earlier version, with NaN for the fields that it did not have."""
     missing = len(FIELDS) - values.shape[1]
     return np.pad(values, ((0, 0), (0, missing)), constant_values=np.nan) if missing else values
 
 
-def _named(path: Path) -> list[RecordedContainer]:
+def _read_containers(path: Path) -> list[RecordedContainer]:
     try:
         text = path.read_bytes()
     except FileNotFoundError:
         return []
-    return [RecordedContainer(*orjson.loads(line)) for line in text[: _whole_lines(text)].splitlines()]
+    return [RecordedContainer(*orjson.loads(line)) for line in text[: _end_of_whole_lines(text)].splitlines()]
 
 
-def _whole_lines(text: bytes) -> int:
+def _end_of_whole_lines(text: bytes) -> int:
     return text.rfind(b"\n") + 1
 
 
@@ -256,9 +256,9 @@ class OpenChunk:
         folder.mkdir(parents=True, exist_ok=True)
         for path in (self._records, self._names):
             path.touch()
-        self._places = {each.id: place for place, each in enumerate(_named(self._names))}
-        os.truncate(self._names, _whole_lines(self._names.read_bytes()))
-        self._kind = _kind_of(self._records)
+        self._places = {each.id: place for place, each in enumerate(_read_containers(self._names))}
+        os.truncate(self._names, _end_of_whole_lines(self._names.read_bytes()))
+        self._kind = _record_type(self._records)
         records = np.fromfile(self._records, self._kind, self._records.stat().st_size // self._kind.itemsize)
         there = records["container"] < len(self._places)
         # a name is written before its records, so records without one are what a full disk left
@@ -280,7 +280,9 @@ def pack(path: Path) -> None:
     """Make a packed chunk of a raw one; nothing is lost if that is interrupted."""
     stretches = _read_raw(path, None, -math.inf)
     if stretches:
-        write_packed(path.with_suffix(".parquet"), _table(stretches, path.parent.name == str(FINEST.seconds)))
+        write_packed(
+            path.with_suffix(".parquet"), _build_table(stretches, path.parent.name == str(FINEST.seconds))
+        )
     remove(path)
 
 
@@ -301,7 +303,7 @@ def remove(path: Path) -> None:
         path.with_suffix(".names").unlink(missing_ok=True)
 
 
-def _table(stretches: Sequence[Stretch], finest: bool) -> pa.Table:
+def _build_table(stretches: Sequence[Stretch], finest: bool) -> pa.Table:
     ordered = sorted(stretches, key=lambda each: each.container.id)
     counts = [len(each.time) for each in ordered]
     columns: dict[str, Any] = {}
@@ -347,9 +349,9 @@ def convert_earlier(folder: Path) -> None:
         raw = path.with_suffix(".raw")
         records, _ = raw_records(path)
         if not raw.exists() and len(records):
-            converted = np.empty(len(records), _kind_of(raw))
+            converted = np.empty(len(records), _record_type(raw))
             for name in converted.dtype.names or ():
-                converted[name] = _padded(records[name]) if name == "values" else records[name]
+                converted[name] = _pad_fields(records[name]) if name == "values" else records[name]
             draft = raw.with_name(f".{raw.name}.{new_id()}")
             draft.write_bytes(converted.tobytes())
             draft.replace(raw)

@@ -136,7 +136,7 @@ def make_traces(stretches: Iterable[Stretch], period: float) -> TraceSet:
         features=tuple(LIVE_FEATURES[at] for at in finite),
         columns=tuple(np.ascontiguousarray(values[:, at]) for at in finite),
         time=time,
-        ids=_names([each.container for each in chosen]),
+        ids=_unique_names([each.container for each in chosen]),
         offsets=offsets,
         period=period,
         breaks=np.setdiff1d(late, offsets),
@@ -147,7 +147,7 @@ def make_traces(stretches: Iterable[Stretch], period: float) -> TraceSet:
     )
 
 
-def _names(chosen: Sequence[RecordedContainer]) -> tuple[str, ...]:
+def _unique_names(chosen: Sequence[RecordedContainer]) -> tuple[str, ...]:
     """A name for each; containers of one name, one after the other, get their ids added."""
     names = [each.name for each in chosen]
     return tuple(

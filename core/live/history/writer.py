@@ -85,14 +85,14 @@ class HistoryWriter:
         if not len(records):
             return
         try:
-            self._chunk(level, at).add(records, containers)
+            self._open_chunk(level, at).add(records, containers)
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT) or not self._drop_oldest():
                 raise
-            self._chunk(level, at).add(records, containers)
+            self._open_chunk(level, at).add(records, containers)
 
     def _drop_oldest(self) -> bool:
-        removable = _removable(self._folder, self._pins())
+        removable = _removable_chunks(self._folder, self._pins())
         for path in removable[:1]:
             remove(path)
         return bool(removable)
@@ -116,7 +116,7 @@ class HistoryWriter:
         self._step[coarser] = step
         self._waiting[coarser].add(records, containers)
 
-    def _chunk(self, level: Level, at: float) -> OpenChunk:
+    def _open_chunk(self, level: Level, at: float) -> OpenChunk:
         begin = (math.ceil(at / level.chunk) - 1) * level.chunk  # a record belongs to where its step ended
         chunk = self._open.get(level)
         if chunk is None or chunk.begin != begin:
@@ -178,32 +178,32 @@ def prune(
 ) -> None:
     """Remove expired chunks, and beyond `max_bytes` the oldest of the finest level."""
     pinned = 0
-    for level, begin, path in _written(folder):
+    for level, begin, path in _finished_chunks(folder):
         expired = now - (begin + level.chunk) > (finest if level is FINEST else level.retention)
-        needed = _needed(level, begin, pins)
+        needed = _pins_of_chunk(level, begin, pins)
         if expired and not needed:
             remove(path)
         elif expired and path.suffix == ".parquet":
             _keep_only(path, needed)
         pinned += bytes_of(path) if needed else 0
     total = size(folder) - pinned
-    for path in _removable(folder, pins):
+    for path in _removable_chunks(folder, pins):
         if total <= max_bytes:
             return
         total -= bytes_of(path)
         remove(path)
 
 
-def _written(folder: Path) -> list[tuple[Level, int, Path]]:
+def _finished_chunks(folder: Path) -> list[tuple[Level, int, Path]]:
     """All chunks but the newest of each level, which may be written to; those first that are missed least."""
     return [(level, *item) for level in LEVELS for item in list(chunks_of(folder, level).items())[:-1]]
 
 
-def _removable(folder: Path, pins: Sequence[Span]) -> list[Path]:
-    return [path for level, begin, path in _written(folder) if not _needed(level, begin, pins)]
+def _removable_chunks(folder: Path, pins: Sequence[Span]) -> list[Path]:
+    return [path for level, begin, path in _finished_chunks(folder) if not _pins_of_chunk(level, begin, pins)]
 
 
-def _needed(level: Level, begin: int, pins: Iterable[Span]) -> list[Span]:
+def _pins_of_chunk(level: Level, begin: int, pins: Iterable[Span]) -> list[Span]:
     """The pins that need a chunk."""
     return [pin for pin in pins if level is FINEST and pin.start <= begin + level.chunk and begin <= pin.end]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from core.workspace.earlier_runs import EarlierRuns
     from core.workspace.records import TaskInfo
 
-PROMISING: Final = "deadline"
+DEFAULT_POLICY: Final = "deadline"
 """The policy that decides if no attached policy gives guarantees."""
 
 _STATES: Final = {
@@ -72,7 +72,7 @@ def preview_policy(task: TaskInfo | None, controls: bool) -> tuple[str, Deadline
         policy_settings = POLICIES[policy].build_settings(task.params.get("settings") or {})
         if isinstance(policy_settings, DeadlineSettings):
             return policy, policy_settings, controls
-    return PROMISING, DeadlineSettings(), False
+    return DEFAULT_POLICY, DeadlineSettings(), False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Present:
         memory = None if spec.memory is None else float(spec.memory)
         profile = self.earlier.profile(spec.kind)
         terms = Terms(spec.least, spec.most, memory, 0, deadline, profile)
-        others = (*self._containers(), *map(self._job, self.jobs))
+        others = (*self._observe_containers(), *map(self._observe_job, self.jobs))
         job = name if all(each.id != name for each in others) else f"{name} (the new one)"
         new = Job(
             job, JobState.WAITING, arrived=now, request=spec.request, can_resize=spec.follows, terms=terms
@@ -108,7 +108,7 @@ class Present:
         outlook = predict_outlook(settings, observation, new)
         return Answer(now, spec.deadline, which, attached, history.runs, history.has_curve, outlook)
 
-    def _job(self, job: QueuedJob) -> Job:
+    def _observe_job(self, job: QueuedJob) -> Job:
         """A submitted job as a policy sees it."""
         state, spec, how = _STATES[job.state], job.spec, self.stands.get(job.id)
         placed = state is not JobState.WAITING
@@ -127,7 +127,7 @@ class Present:
             step_seconds=None if how is None else how.step_seconds,
         )
 
-    def _containers(self) -> list[Job]:
+    def _observe_containers(self) -> list[Job]:
         """Return the recently sampled containers that the policy steers beside submitted jobs."""
         snapshot, now = self.files.snapshot, self.now
         view = read_view(snapshot) if age(snapshot) < FRESH_FOR else None
@@ -148,7 +148,7 @@ def sentences(answer: Answer, zone: str = "") -> list[str]:
     def when(time: float) -> str:
         return format_deadline(time, now, zone)
 
-    lines = [_verdict(answer, when), *([out.why] if out.promised is False and out.known else [])]
+    lines = [_verdict_sentence(answer, when), *([out.why] if out.promised is False and out.known else [])]
     if out.known and out.has and out.ends is not None:
         between = ""
         if out.between is not None:
@@ -176,7 +176,7 @@ def sentences(answer: Answer, zone: str = "") -> list[str]:
     return lines
 
 
-def _verdict(answer: Answer, when: Callable[[float], str]) -> str:
+def _verdict_sentence(answer: Answer, when: Callable[[float], str]) -> str:
     out = answer.outlook
     if not out.known and answer.runs:
         return "How many steps it takes is not known, so its end cannot be predicted."

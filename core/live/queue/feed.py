@@ -94,7 +94,7 @@ class FedEngine(EngineWrapper):
         self._measurements.add_observation(observation)
         for job in observation.ended:
             if job.id in ids:
-                self._ended(ids[job.id], job)
+                self._end_job(ids[job.id], job)
         containers = self._real.containers
         for job in observation.jobs:
             if job.id in ids:
@@ -113,9 +113,9 @@ class FedEngine(EngineWrapper):
         if not self._starts_jobs:
             return self._engine.apply(actions)
         ids = {fed.run_name: job for job, fed in self._fed.items()}
-        starts = {action.job: ids[action.job] for action in actions if _starts(action, ids)}
+        starts = {action.job: ids[action.job] for action in actions if _is_start_of(action, ids)}
         lost = {name for name, job in starts.items() if not self._store.claim(job)}
-        mine = [action for action in actions if not _starts(action, lost)]
+        mine = [action for action in actions if not _is_start_of(action, lost)]
         failures = self._engine.apply(mine)
         failed = {each.action.job: each.why for each in failures if isinstance(each.action, Start)}
         containers = self._real.containers
@@ -127,11 +127,14 @@ class FedEngine(EngineWrapper):
                 self._store.move(job, QueueState.RUNNING, container=containers.get(name, ""))
         for name, cores in self._measurements.add_actions(mine, failures).items():
             self._store.note_cores(ids[name], cores)
-        return (*failures, *(Failure(each, "It was cancelled.") for each in actions if _starts(each, lost)))
+        return (
+            *failures,
+            *(Failure(each, "It was cancelled.") for each in actions if _is_start_of(each, lost)),
+        )
 
     def explain(self, entry: Entry) -> None:
         """Store the policy's promises, and its reasons for jobs that wait."""
-        self._stand(entry)
+        self._write_standings(entry)
         waiting = {job.id for job in entry.observation.jobs if job.state is JobState.WAITING}
         waiting -= {action.job for action in entry.actions}
         ids = {fed.run_name: job for job, fed in self._fed.items()}
@@ -142,7 +145,7 @@ class FedEngine(EngineWrapper):
                     fed.why = reason.text
                     self._store.note(fed.job.id, reason.text)
 
-    def _stand(self, entry: Entry) -> None:
+    def _write_standings(self, entry: Entry) -> None:
         observation, now = entry.observation, time.time()
         marks, jobs = {mark.job: mark for mark in entry.marks}, {job.id: job for job in observation.jobs}
         standings = {}
@@ -188,7 +191,7 @@ class FedEngine(EngineWrapper):
             self._store.move(job, QueueState.CANCELLED, why="", cores=None, threads=None)
             self._remember(self._fed.pop(job))
 
-    def _ended(self, job: str, observed: Job) -> None:
+    def _end_job(self, job: str, observed: Job) -> None:
         self._remember(self._fed.pop(job))
         why = self._real.reasons.get(observed.id, "")
         self._store.move(job, _ENDS[observed.state], why=why, cores=None, threads=None)
@@ -203,5 +206,5 @@ class FedEngine(EngineWrapper):
         self._store.move(job, state, container=container, cores=observed.limit, threads=observed.threads)
 
 
-def _starts(action: Action, jobs: Any) -> bool:
+def _is_start_of(action: Action, jobs: Any) -> bool:
     return isinstance(action, Start) and action.job in jobs

@@ -140,7 +140,7 @@ class JobQueue:
         the settings name no such engine; InputError if anything about the job is wrong; names the fields.
         """
         self._check(engine)
-        info = self._ready(engine)
+        info = self._require_ready(engine)
         chosen = build(JobSettings, values)
         name, spec = read_job(chosen, info, self._mounts, time.time(), zone)
         self._check_image(engine, spec)
@@ -153,8 +153,8 @@ class JobQueue:
         Raises ConflictError if the engine does not answer, or takes no jobs; NotFoundError if the settings
         name no such engine; InputError if anything about the job is wrong; names the fields.
         """
-        self._takes(engine)
-        info, now = self._ready(engine), time.time()
+        self._require_queue(engine)
+        info, now = self._require_ready(engine), time.time()
         name, spec = read_job(build(JobSettings, values), info, self._mounts, now, zone)
         task, files = self._attached(engine), LiveFiles(self._home, engine)
         controls = task is not None and task.params.get("mode") == Mode.CONTROL
@@ -167,15 +167,17 @@ class JobQueue:
 
         Raises NotFoundError if the settings name no such engine.
         """
-        stands = read_standings(LiveFiles(self._home, engine).jobs) if self._followed(engine) else {}
+        stands = read_standings(LiveFiles(self._home, engine).jobs) if self._is_followed(engine) else {}
         every = self.store.list(self._engines.key(engine))
         jobs = tuple(replace(job, stands=stands.get(job.id)) for job in every)
         waiting = [job for job in jobs if job.state is QueueState.WAITING]
         if not waiting:
             return jobs
         reason = self.waits_for(engine)
-        ranks = not any(job.priority for job in waiting) or self._ranks(engine)
-        return tuple(replace(job, why=reason or _why(job, ranks)) if job in waiting else job for job in jobs)
+        ranks = not any(job.priority for job in waiting) or self._uses_priorities(engine)
+        return tuple(
+            replace(job, why=reason or _waiting_reason(job, ranks)) if job in waiting else job for job in jobs
+        )
 
     def waits_for(self, engine: str) -> str:
         """The reason for which no job can start; empty where a policy in control is attached.
@@ -198,10 +200,10 @@ class JobQueue:
         self._check(engine)
         key = self._engines.key(engine)
         queued = self.store.find(key, job)
-        attached = self._followed(engine)
+        attached = self._is_followed(engine)
         if self.store.move(queued.id, QueueState.CANCELLED, (QueueState.WAITING,), why=""):
             if not attached:
-                with contextlib.suppress(PhaseDockError), self._host(engine, queued) as host:
+                with contextlib.suppress(PhaseDockError), self._open_host(engine, queued) as host:
                     remove_container(host, queued)  # a start that failed may have left one
         elif not self.store.ask_cancel(queued.id):
             raise ConflictError(
@@ -222,7 +224,7 @@ class JobQueue:
         queued = self.find(engine, job)
         if not queued.state.over:
             raise ConflictError(f"{queued.name} is {queued.state}.", "Cancel it first.")
-        with self._host(engine, queued) as host:
+        with self._open_host(engine, queued) as host:
             remove_container(host, queued)
         shutil.rmtree(self._folder / queued.container_name, ignore_errors=True)
         self.store.remove(queued.id)
@@ -266,7 +268,7 @@ class JobQueue:
         if all(job.state is QueueState.WAITING for job in self.store.active()):
             return
         for engine in filter(self.takes_jobs, self._engines.names):
-            if self._engines.get(engine).state is EngineState.READY and not self._followed(engine):
+            if self._engines.get(engine).state is EngineState.READY and not self._is_followed(engine):
                 with contextlib.suppress(PhaseDockError):
                     self._settle(engine)
 
@@ -289,11 +291,11 @@ class JobQueue:
     def _settle(self, engine: str) -> None:
         jobs = self.store.active(self._engines.key(engine))
         if not all(job.state is QueueState.WAITING for job in jobs):
-            with self._host(engine, *jobs) as host:
+            with self._open_host(engine, *jobs) as host:
                 settle(self.store, host, jobs)
 
     @contextlib.contextmanager
-    def _host(self, engine: str, *jobs: QueuedJob) -> Any:
+    def _open_host(self, engine: str, *jobs: QueuedJob) -> Any:
         """Return the host of an engine with permission to change only these jobs' containers."""
         names = {job.container_name for job in jobs}
         with self._engines.host(engine, None, lambda each: each.name in names) as host:
@@ -306,40 +308,40 @@ class JobQueue:
         tasks = (self._sessions.of(name).get(ATTACH) for name in dict.fromkeys([engine, *same]))
         return next((task for task in tasks if task is not None), None)
 
-    def _ranks(self, engine: str) -> bool:
+    def _uses_priorities(self, engine: str) -> bool:
         """Whether the policy of an engine, if any, orders jobs by priority."""
         task = self._attached(engine)
         if task is None or (name := str(task.params.get("policy", ""))) not in POLICIES:
             return False
         return POLICIES[name].ranks(POLICIES[name].build_settings(task.params.get("settings") or {}))
 
-    def _followed(self, engine: str) -> bool:
+    def _is_followed(self, engine: str) -> bool:
         """Whether a policy follows an engine now, and with it its jobs."""
         task = self._attached(engine)
         return task is not None and task.state is TaskState.RUNNING
 
     def _check_image(self, engine: str, spec: JobSpec) -> None:
-        with self._host(engine) as host:
+        with self._open_host(engine) as host:
             if host.has_image(spec.image):
                 return
         how = "build it there with “make jobs-image”" if spec.program else "pull or build it there first"
         field = "program" if spec.program else "image"
         raise JobNotAccepted({field: f"{engine} does not have {spec.image}; {how}."})
 
-    def _ready(self, engine: str) -> EngineInfo:
+    def _require_ready(self, engine: str) -> EngineInfo:
         info = self._engines.get(engine)
         if info.state is not EngineState.READY:
             raise ConflictError(info.message, info.hint)
         return info
 
-    def _takes(self, engine: str) -> None:
+    def _require_queue(self, engine: str) -> None:
         if not self.takes_jobs(engine):
             raise ConflictError(
                 f"Jobs cannot be submitted to {engine}.", "Choose a Docker engine, or build an experiment."
             )
 
     def _check(self, engine: str) -> None:
-        self._takes(engine)
+        self._require_queue(engine)
         if not self._engines.may_change(engine):
             raise ConflictError(
                 "PhaseDock may not start or end containers: PHASEDOCK_CONTROL is off.",
@@ -347,7 +349,7 @@ class JobQueue:
             )
 
 
-def _why(job: QueuedJob, ranks: bool) -> str:
+def _waiting_reason(job: QueuedJob, ranks: bool) -> str:
     """The reason for which a job waits while a policy can start it."""
     why = job.why or "It waits for its turn."
     return f"{why} {_UNRANKED}" if job.priority and not ranks else why

@@ -96,7 +96,7 @@ class JobSettings:
 IMAGES: Final = "phasedock-jobs"
 """The images of the bundled programs (``make jobs-image``)."""
 
-_LEAST_MEMORY: Final = 6 * MIB
+_MIN_MEMORY: Final = 6 * MIB
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@-]{0,254}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -178,17 +178,17 @@ def read_job(
             wrong[name] = str(error)
             return None
 
-    image, program = checked("image", lambda: _image(chosen)), chosen.program
-    words = checked("command", lambda: _words(chosen.command))
+    image, program = checked("image", lambda: _check_image(chosen)), chosen.program
+    words = checked("command", lambda: _split_words(chosen.command))
     name = checked("name", lambda: _name(chosen))
-    checked("request", lambda: _fits(chosen.request, engine))
-    checked("min", lambda: _least(chosen))
-    checked("max", lambda: _most(chosen))
-    memory = checked("memory", lambda: _memory(chosen.memory, engine))
+    checked("request", lambda: _check_request(chosen.request, engine))
+    checked("min", lambda: _check_min_cores(chosen))
+    checked("max", lambda: _check_max_cores(chosen))
+    memory = checked("memory", lambda: _parse_memory(chosen.memory, engine))
     deadline = checked("deadline", lambda: read_deadline(chosen.deadline, now, zone))
-    environment = checked("environment", lambda: _environment(chosen.environment))
-    volumes = checked("volumes", lambda: _volumes(chosen.volumes, mounts.volumes))
-    ports = checked("ports", lambda: _ports(chosen.ports, mounts.ports))
+    environment = checked("environment", lambda: _parse_environment(chosen.environment))
+    volumes = checked("volumes", lambda: _parse_volumes(chosen.volumes, mounts.volumes))
+    ports = checked("ports", lambda: _parse_ports(chosen.ports, mounts.ports))
     if wrong:
         order = [spec.name for spec in describe(type(chosen))]
         raise JobNotAccepted({each: wrong[each] for each in order if each in wrong})
@@ -210,7 +210,7 @@ def read_job(
     )
 
 
-def _image(chosen: JobSettings) -> str:
+def _check_image(chosen: JobSettings) -> str:
     image = chosen.image.strip()
     if chosen.program != OWN:
         if image:
@@ -223,7 +223,7 @@ def _image(chosen: JobSettings) -> str:
     return image
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _split_words(text: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(text))
     except ValueError:
@@ -243,35 +243,35 @@ def _name(chosen: JobSettings) -> str:
     return name
 
 
-def _fits(request: float, engine: EngineInfo) -> None:
+def _check_request(request: float, engine: EngineInfo) -> None:
     if engine.cores is not None and request > engine.cores:
         raise ValueError(f"{engine.name} has {format_cores(engine.cores)}; at most that would be accepted.")
 
 
-def _least(chosen: JobSettings) -> None:
+def _check_min_cores(chosen: JobSettings) -> None:
     if chosen.min > chosen.request:
         raise ValueError(f"It may be at most the {format_cores(chosen.request)} that are requested.")
 
 
-def _most(chosen: JobSettings) -> None:
+def _check_max_cores(chosen: JobSettings) -> None:
     if chosen.max and chosen.max < chosen.request:
         raise ValueError(f"It must be at least the {format_cores(chosen.request)} that are requested, or 0.")
 
 
-def _memory(gib: float, engine: EngineInfo) -> int | None:
+def _parse_memory(gib: float, engine: EngineInfo) -> int | None:
     size = round(gib * GIB)
     if not size:
         return None
-    if size < _LEAST_MEMORY:
-        raise ValueError(f"It must be 0, or at least {format_bytes(_LEAST_MEMORY)}.")
+    if size < _MIN_MEMORY:
+        raise ValueError(f"It must be 0, or at least {format_bytes(_MIN_MEMORY)}.")
     if engine.memory is not None and size > engine.memory:
         raise ValueError(f"{engine.name} has {format_bytes(engine.memory)}; at most that would be accepted.")
     return size
 
 
-def _environment(text: str) -> dict[str, str]:
+def _parse_environment(text: str) -> dict[str, str]:
     variables = {}
-    for word in _words(text):
+    for word in _split_words(text):
         name, sign, value = word.partition("=")
         if not sign or _VARIABLE.fullmatch(name) is None:
             raise ValueError(f"“{word[:40]}” sets no variable; write NAME=value, in quotes if it has spaces.")
@@ -279,21 +279,21 @@ def _environment(text: str) -> dict[str, str]:
     return variables
 
 
-def _volumes(text: str, allowed: tuple[str, ...]) -> dict[str, str]:
+def _parse_volumes(text: str, allowed: tuple[str, ...]) -> dict[str, str]:
     volumes = {}
-    for part in _parts(text):
+    for part in _split_parts(text):
         source, _, target = part.partition(":")
         inside, _, how = target.partition(":")
         if not source.startswith("/") or not inside.startswith("/") or how not in ("", "ro", "rw"):
             raise ValueError(f"“{part[:60]}” is no volume; write /folder:/inside or /folder:/inside:ro.")
-        if not _below(source, allowed):
+        if not _is_below(source, allowed):
             which = ", ".join(allowed) or "nothing now"
             raise ValueError(f"{source} may not be mounted; PHASEDOCK_ALLOWED_VOLUMES lists {which}.")
         volumes[normpath(source)] = target
     return volumes
 
 
-def _below(folder: str, allowed: tuple[str, ...]) -> bool:
+def _is_below(folder: str, allowed: tuple[str, ...]) -> bool:
     """Whether a folder is an allowed one or below one, both as it is written and where its links lead."""
     return all(
         any(each == top or each.startswith(top.rstrip("/") + "/") for top in allowed)
@@ -301,9 +301,9 @@ def _below(folder: str, allowed: tuple[str, ...]) -> bool:
     )
 
 
-def _ports(text: str, allowed: tuple[tuple[int, int], ...]) -> dict[str, str]:
+def _parse_ports(text: str, allowed: tuple[tuple[int, int], ...]) -> dict[str, str]:
     ports = {}
-    for part in _parts(text):
+    for part in _split_parts(text):
         match = re.fullmatch(r"(\d{1,5}):(\d{1,5})", part)
         if match is None or not all(0 < int(port) < 65536 for port in match.groups()):
             raise ValueError(
@@ -318,5 +318,5 @@ def _ports(text: str, allowed: tuple[tuple[int, int], ...]) -> dict[str, str]:
     return ports
 
 
-def _parts(text: str) -> list[str]:
+def _split_parts(text: str) -> list[str]:
     return [part for part in re.split(r"[,\s]+", text.strip()) if part]

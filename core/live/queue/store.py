@@ -55,17 +55,19 @@ class SubmittedJobs:
 
     def list(self, engine: EngineKey) -> tuple[QueuedJob, ...]:
         """The jobs of an engine: those that are not over in order of submission, then the last that are."""
-        query = select(SubmittedJobRow).where(_on(engine))
+        query = select(SubmittedJobRow).where(_is_on_engine(engine))
         over = query.where(SubmittedJobRow.state.not_in(ACTIVE)).order_by(SubmittedJobRow.finished.desc())
         with self._database.read() as session:
-            rows = [*session.scalars(_active(query)), *session.scalars(over.limit(_LISTED))]
+            rows = [*session.scalars(_select_active(query)), *session.scalars(over.limit(_LISTED))]
             return tuple(queued_job(row) for row in rows)
 
     def active(self, engine: EngineKey | None = None) -> tuple[QueuedJob, ...]:
         """Return the unfinished jobs of an engine, or of all, in order of submission."""
         query = select(SubmittedJobRow)
         with self._database.read() as session:
-            rows = session.scalars(_active(query if engine is None else query.where(_on(engine))))
+            rows = session.scalars(
+                _select_active(query if engine is None else query.where(_is_on_engine(engine)))
+            )
             return tuple(queued_job(row) for row in rows)
 
     def find(self, engine: EngineKey, named: str) -> QueuedJob:
@@ -75,7 +77,7 @@ class SubmittedJobs:
         """
         by = or_(SubmittedJobRow.name == named, SubmittedJobRow.id == named)
         with self._database.read() as session:
-            row = session.scalar(select(SubmittedJobRow).where(_on(engine), by))
+            row = session.scalar(select(SubmittedJobRow).where(_is_on_engine(engine), by))
         if row is None:
             raise NotFoundError(
                 f"No job called “{named}” was submitted to {engine.name}.", "See “phasedock queue” for those."
@@ -94,7 +96,7 @@ class SubmittedJobs:
         if to not in ACTIVE:
             values = {"finished": time.time(), "cancel_asked": False, **values}
         with self._database.write() as session:
-            return _changed(session, job, from_, state=to, **values)
+            return _change_if(session, job, from_, state=to, **values)
 
     def claim(self, job: str) -> bool:
         """Record that a waiting job is about to start; False if it was cancelled meanwhile."""
@@ -130,23 +132,23 @@ class SubmittedJobs:
 
     def _update(self, job: str, states: Collection[QueueState], **values: Any) -> bool:
         with self._database.write() as session:
-            return _changed(session, job, states, **values)
+            return _change_if(session, job, states, **values)
 
 
-def _changed(session: Session, job: str, states: Collection[QueueState], **values: Any) -> bool:
+def _change_if(session: Session, job: str, states: Collection[QueueState], **values: Any) -> bool:
     """Change a job that is in one of these states; False if it is not."""
     mine = (SubmittedJobRow.id == job, SubmittedJobRow.state.in_(states))
     changed = update(SubmittedJobRow).where(*mine).values(**values).returning(SubmittedJobRow.id)
     return session.scalar(changed) is not None
 
 
-def _active(query: Any) -> Any:
+def _select_active(query: Any) -> Any:
     return query.where(SubmittedJobRow.state.in_(ACTIVE)).order_by(
         SubmittedJobRow.created, SubmittedJobRow.id
     )
 
 
-def _on(engine: EngineKey) -> ColumnElement[bool]:
+def _is_on_engine(engine: EngineKey) -> ColumnElement[bool]:
     """The jobs of an engine: by its id, whatever it was called then; by its name while that is not known."""
     by_name = SubmittedJobRow.engine_name == engine.name
     nameless = and_(by_name, SubmittedJobRow.engine == engine.name)
@@ -154,7 +156,7 @@ def _on(engine: EngineKey) -> ColumnElement[bool]:
 
 
 def _free_name(session: Session, engine: EngineKey, name: str) -> str:
-    names = set(session.scalars(select(SubmittedJobRow.name).where(_on(engine))))
+    names = set(session.scalars(select(SubmittedJobRow.name).where(_is_on_engine(engine))))
     number, free = 1, name
     while free in names:
         number += 1

@@ -178,7 +178,7 @@ def build_view(state: PhaseDockState, observation: Observation) -> View:
     fair: dict[str, Mapping[str, FairShare]] = {}
     promised = {job.id: state.promised[job.id] for job in observation.jobs if job.id in state.promised}
     for worker in observation.workers:
-        on_it = _virtual(view, worker)
+        on_it = _advance_virtual(view, worker)
         fair[worker.id] = on_it
         needs = {name: view.state.totals.get(name, view.typical) for name in on_it}
         demands = {name: view.demand(name, worker.capacity) for name in on_it}
@@ -202,7 +202,7 @@ def build_view(state: PhaseDockState, observation: Observation) -> View:
     return replace(view, state=state)
 
 
-def _virtual(view: View, worker: Worker) -> dict[str, FairShare]:
+def _advance_virtual(view: View, worker: Worker) -> dict[str, FairShare]:
     """Return the virtual worker's jobs as of now: those already on it, and new ones."""
     before = view.state.fair_shares.get(worker.id, {})
     here = {job.id: job for job in view.observation.jobs if job.worker == worker.id and job.state.placed}
@@ -289,7 +289,7 @@ def share_worker(
     view: View, worker: Worker, jobs: Sequence[Job], order: ServingOrder
 ) -> tuple[list[Action], list[Reason]]:
     """Give every job of a worker the cores of its place in the order."""
-    weights = _weights(view, worker, order)
+    weights = _assign_weights(view, worker, order)
     actions: list[Action] = []
     reasons: list[Reason] = []
     for job in jobs:
@@ -314,7 +314,7 @@ def _order_reason(view: View, worker: Worker, job: Job, order: ServingOrder, *, 
     return Reason("order", text, job.id, worker.id, tuple(values))
 
 
-def _weights(view: View, worker: Worker, order: ServingOrder) -> dict[str, float]:
+def _assign_weights(view: View, worker: Worker, order: ServingOrder) -> dict[str, float]:
     """Return the weights of the running jobs: as many as fill the worker, and all unpredictable ones."""
     weights = dict.fromkeys(order.blind, 1.0)
     filled, weight = 0.0, float(max(len(order.names), 1))
@@ -430,10 +430,10 @@ def decide(state: PhaseDockState, observation: Observation) -> Decision[PhaseDoc
         changes, why = share_worker(view, worker, staying, order_jobs(view, worker, staying, last))
         actions += changes
         reasons += why
-    return Decision(state, tuple(actions), tuple(reasons), _marks(view), _wake(view, here))
+    return Decision(state, tuple(actions), tuple(reasons), _make_marks(view), _next_wake(view, here))
 
 
-def _wake(view: View, here: dict[str, list[Job]]) -> float | None:
+def _next_wake(view: View, here: dict[str, list[Job]]) -> float | None:
     """Return the next decision time: soon while a job is new; None without jobs."""
     if not view.observation.jobs:
         return None
@@ -442,7 +442,7 @@ def _wake(view: View, here: dict[str, list[Job]]) -> float | None:
     return view.observation.time + (min(_NEW_JOB_INTERVAL, interval) if new else interval)
 
 
-def _marks(view: View) -> tuple[Mark, ...]:
+def _make_marks(view: View) -> tuple[Mark, ...]:
     """Return each job's next milestone and worth."""
     marks = []
     for job in view.observation.jobs:

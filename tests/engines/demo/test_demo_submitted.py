@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.engines.demo.engine import _as_submission
+from core.engines.demo.engine import _make_submission
 from core.engines.submitted import Outcome, SubmittedJob
 from core.scheduling.actions import Pause, Refuse, SetLimit, Start
 from core.scheduling.model import JobState, Terms, Trigger
@@ -121,5 +121,5 @@ def test_an_image_of_ones_own_follows_some_recording_and_always_the_same(demo):
     engine = demo.engine()
     images = {started(demo, engine, name=f"own-{n}", program="").image for n in range(8)}
     assert images == {"recorded/one", "recorded/two"}
-    asked = _as_submission(job("own-1", program=""), demo.plan)
-    assert asked == _as_submission(job("own-1", program="", request=2.0), demo.plan)
+    asked = _make_submission(job("own-1", program=""), demo.plan)
+    assert asked == _make_submission(job("own-1", program="", request=2.0), demo.plan)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.live
 def over_ssh(docker_url, monkeypatch):
     """A host behind ssh, except that ssh itself is left out: the program that it would start runs here."""
     stdio = ["docker", "-H", docker_url, "system", "dial-stdio"]
-    monkeypatch.setattr(connection, "_ssh", lambda _: connection.dial_command(stdio))
+    monkeypatch.setattr(connection, "_dial_ssh", lambda _: connection.dial_command(stdio))
     with Host(Address("far", "ssh://me@there")) as host:
         yield host
 
@@ -117,7 +117,7 @@ def test_a_far_host_is_seen_counted_and_changed_through_its_api(way, request, li
 
 
 def test_a_program_that_ends_at_once_is_a_host_that_is_lost(monkeypatch):
-    monkeypatch.setattr(connection, "_ssh", lambda _: connection.dial_command(["false"]))
+    monkeypatch.setattr(connection, "_dial_ssh", lambda _: connection.dial_command(["false"]))
     with (
         Host(Address("far", "ssh://me@there")) as host,
         pytest.raises(HostLost, match="no answer from") as caught,

@@ -56,7 +56,7 @@ def test_a_model_that_cannot_be_used_is_tried_only_once(space, monkeypatch):
     watch = _Watch(files, live.engines, live.saved_limits, space.models, Event(), remembers=False)
     for model in ("gone", "gone", None, "gone"):
         files.want(model)
-        assert watch._chosen() == (None, None)
+        assert watch._chosen_model() == (None, None)
     assert asked == ["gone", "gone"]
 
 

@@ -107,12 +107,12 @@ def _best_reactive(demand: Demand, lesson: Lesson) -> Policy:
     """Return the reactive rule with the smallest allocation at the tolerated share of time."""
     rules = [each for _, each in POLICIES.items() if each.kind is PolicyKind.REACTIVE]
 
-    def given(policy: Policy) -> float:
+    def total_allocation(policy: Policy) -> float:
         allocation = fit_policy(policy, demand)(demand)
         factor = factors(demand, allocation, (lesson.tolerance,))[0]
         return factor * float((allocation * demand.fleet.seconds).sum())
 
-    return min(rules, key=given)
+    return min(rules, key=total_allocation)
 
 
 def _fit_adviser(policy: Policy, demand: Demand, lesson: Lesson, progress: Progress) -> Adviser:

@@ -256,7 +256,7 @@ def sum_evidence(accounts: Mapping[str, ContainerAccount], lasted: float, alive:
     if seconds <= 0:
         return Evidence(lasted)
     now = [each.current for name, each in accounts.items() if name in alive]
-    evidence = [_container(name, each) for name, each in accounts.items() if each.seconds > 0]
+    evidence = [_container_evidence(name, each) for name, each in accounts.items() if each.seconds > 0]
     return Evidence(
         lasted=lasted,
         seconds=seconds,
@@ -277,7 +277,7 @@ def sum_evidence(accounts: Mapping[str, ContainerAccount], lasted: float, alive:
     )
 
 
-def _container(name: str, account: ContainerAccount) -> ContainerEvidence:
+def _container_evidence(name: str, account: ContainerAccount) -> ContainerEvidence:
     return ContainerEvidence(
         name,
         account.seconds,

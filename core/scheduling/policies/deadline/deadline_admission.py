@@ -63,18 +63,18 @@ class DeadlineAdmission:
     def admit_jobs(self) -> None:
         """Admit jobs: new ones, and waiting ones where cores became free."""
         for name in self.context.new_jobs:
-            self._consider(name)
+            self._admit_if_possible(name)
         learned = self.context.newly_predictable
         while learned:  # more of them are found where workers are read
             learned.sort(key=lambda name: -self.context.estimates[name].min_work)
-            self._consider(learned.pop())
+            self._admit_if_possible(learned.pop())
         bound, queue = self.cost_bound(), self._unpromised(self.context.waiting)
         if self.context.settings.rest == "refuse":
             return
         for worker in [name for name in self.context.changed_workers if name not in self.context.looked_at]:
             self._retry_unpromised(worker, queue, bound)
 
-    def _consider(self, name: str) -> None:
+    def _admit_if_possible(self, name: str) -> None:
         estimate = self.context.estimates[name]
         self.context.estimates[name] = replace(estimate, was_considered=estimate.is_predictable)
         if estimate.deadline < inf and (

@@ -131,21 +131,21 @@ def reassign_free_cores(book: WorkerBook, rule: str, speeds: Mapping[str, StepTi
     return book.with_cores(allocated) if allocated else book
 
 
-def _strict(
+def _reassign_strict(
     running: Sequence[Holding], free: float, core_unit: float, _: Mapping[str, StepTime]
 ) -> dict[str, float]:
-    return _oldest_first(
+    return _grow_oldest_first(
         running, free, core_unit, [min(each.claim.request, each.claim.max_cores) for each in running]
     )
 
 
-def _fill(
+def _reassign_fill(
     running: Sequence[Holding], free: float, core_unit: float, _: Mapping[str, StepTime]
 ) -> dict[str, float]:
-    return _oldest_first(running, free, core_unit, [each.claim.max_cores for each in running])
+    return _grow_oldest_first(running, free, core_unit, [each.claim.max_cores for each in running])
 
 
-def _oldest_first(
+def _grow_oldest_first(
     running: Sequence[Holding], free: float, core_unit: float, goals: Sequence[float]
 ) -> dict[str, float]:
     allocated = {}
@@ -157,7 +157,7 @@ def _oldest_first(
     return allocated
 
 
-def _proportional(
+def _reassign_proportional(
     running: Sequence[Holding], free: float, core_unit: float, _: Mapping[str, StepTime]
 ) -> dict[str, float]:
     """Give ⌊free / n⌋ to each of the n jobs that can use it, while that is at least a core unit."""
@@ -177,7 +177,7 @@ def _proportional(
     return allocated
 
 
-def _speedup(
+def _reassign_by_speedup(
     running: Sequence[Holding], free: float, core_unit: float, speeds: Mapping[str, StepTime]
 ) -> dict[str, float]:
     """Give one core unit at a time to the job whose step it shortens most, while it shortens one."""
@@ -227,8 +227,8 @@ def move_core_unit(book: WorkerBook, speeds: Mapping[str, StepTime], dues: Mappi
 
 
 _RULES: dict[str, Callable[..., dict[str, float]]] = {
-    "strict": _strict,
-    "proportional": _proportional,
-    "fill": _fill,
-    "speedup": _speedup,
+    "strict": _reassign_strict,
+    "proportional": _reassign_proportional,
+    "fill": _reassign_fill,
+    "speedup": _reassign_by_speedup,
 }

@@ -154,7 +154,7 @@ def test_how_jobs_stand_is_seen_while_their_policy_runs_and_forgotten_with_it(
     queue.submit("demo", {**MLP, "deadline": "10 min"})
     steered = Steered(follow)
     steered.decide()
-    monkeypatch.setattr(queue, "_followed", lambda _: True)
+    monkeypatch.setattr(queue, "_is_followed", lambda _: True)
     steered.decide(0.5)
     stands = one(queue).stands
     assert stands.promised

@@ -3,7 +3,7 @@
 import pytest
 
 from core.bootstrap import worker_for
-from core.engines.demo.engine import _as_submission
+from core.engines.demo.engine import _make_submission
 from core.engines.errors import HostLost
 from core.live.queue.values import QueueState
 from core.scheduling.actions import Pause, Reason, Refuse, Resume, SetLimit, Start
@@ -198,7 +198,7 @@ def test_a_job_that_ends_says_so_and_another_image_has_a_recording_as_well(queue
     demo.look()
     demo.fed.apply([Start("mine", "demo")])
     number = demo.host.inspect(one(queue).container).number
-    assert demo.real._host.present.replay.jobs[-1].submitted == _as_submission(job.for_engine(), plan)
+    assert demo.real._host.present.replay.jobs[-1].submitted == _make_submission(job.for_engine(), plan)
     demo.host.world.change(lambda now: now.replay.stopped(plan, number, "done"))
     demo.look()
     assert (one(queue).state, one(queue).why) == (QueueState.ENDED, "It finished.")
