@@ -107,7 +107,7 @@ class UsageWrapper(EngineWrapper):
         self._labeller = None if model is None else PhaseLabeller(model, whole=True)
         self._codes = codes
         self._uses: dict[str, Use] = {}
-        self._requested: dict[str, float | None] = {}  # the limits that were asked for last, by job
+        self._requested: dict[str, float | None] = {}  # the last requested limits, by job
         self._started: float | None = None  # the run's clock, seconds since 1970
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:

@@ -106,7 +106,7 @@ class PlacementDecision(NamedTuple):
     starts: tuple[tuple[Job, str], ...] = ()
     #: Why, one for each start and each refusal.
     reasons: tuple[Reason, ...] = ()
-    #: When it wants to be asked again, or None.
+    #: The next wake-up time, or None.
     wake: float | None = None
 
     @property

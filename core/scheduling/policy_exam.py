@@ -119,13 +119,13 @@ def acts_on_what_it_sees(paper: Paper) -> str | None:
         observation = entry.observation
         impossible = next((action for action in entry.actions if not is_possible(action, observation)), None)
         if impossible is not None:
-            return f"It asks for what cannot be: {impossible}."
+            return f"It requests an impossible action: {impossible}."
         if not {mark.job for mark in entry.marks} <= {job.id for job in observation.jobs}:
             return "It marks a job that is not there."
         if not all(reason.rule and reason.text for reason in entry.reasons):
             return "It gives a reason without a rule or a text."
         if entry.wake is not None and entry.wake <= observation.time:
-            return "It wants to be asked again in the past."
+            return "Its wake-up time is in the past."
     return None
 
 

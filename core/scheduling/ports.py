@@ -2,7 +2,7 @@
 
 A policy is a pure function with typed settings: ``decide(state, observation)`` returns the next state, the
 actions and the reasons. The same object runs in the simulator, on a Docker host and on clusters. The engine
-owns time: `Engine.wait` returns when something happened or when the policy wants to be asked again.
+owns time: `Engine.wait` returns at an event or at the policy's wake-up time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Decision(Generic[State]):
     reasons: Sequence[Reason] = ()
     #: The policy's view of each job.
     marks: tuple[Mark, ...] = ()
-    #: When it wants to be asked again at the latest, seconds of the run's clock; None: at the next event.
+    #: The latest time of its next decision, seconds of the run's clock; None: at the next event.
     wake: float | None = None
 
 

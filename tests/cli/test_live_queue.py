@@ -34,7 +34,7 @@ def test_a_job_goes_through_the_queue():
 def test_a_deadline_is_answered_before_it_is_submitted():
     asked = ("submit", "--program", "mlp", "--engine", "demo", "--deadline", "2h")
     said = run(*asked, "--ask").stdout
-    assert said.startswith("Its speed is not known yet: no job of this kind has run here.")
+    assert said.startswith("Its speed is unknown: no job of this kind has run here.")
     assert "Deadline is not attached in control" in said
     found = run_json(*asked, "--ask")["outlook"]
     assert (found["known"], found["promised"], found["policy"], found["runs"]) == (

@@ -152,7 +152,7 @@ def apply_limits(
     )
     if not comparable.agrees(target, host.cores) or not enforced:
         raise ChangeRefused(
-            f"Docker on {host.name} did not give {now.name} the limits that were asked for.",
+            f"Docker on {host.name} did not apply the requested limits to {now.name}.",
             "See Docker's log; the container's original limits stay saved.",
         )
     return after.limits

@@ -170,8 +170,8 @@ def sentences(answer: Answer, zone: str = "") -> list[str]:
         lines.append("It ran with one number of cores only, so its speed with others is a guess.")
     if not answer.attached:
         lines.append(
-            f"{display_name(answer.policy)} is not attached in control: this is what it would do. "
-            "Attach it, and promises are kept."
+            f"{display_name(answer.policy)} is not attached in control: this is its preview. "
+            "Attach it in control to get the guarantee."
         )
     return lines
 
@@ -179,11 +179,11 @@ def sentences(answer: Answer, zone: str = "") -> list[str]:
 def _verdict_sentence(answer: Answer, when: Callable[[float], str]) -> str:
     out = answer.outlook
     if not out.known and answer.runs:
-        return "How many steps it takes is not known, so its end cannot be predicted."
+        return "Its number of steps is unknown, so its end cannot be predicted."
     if not out.known:
         return (
-            "Its speed is not known yet: no job of this kind has run here. It would run with what is left "
-            "over, and be promised its deadline as soon as its own steps show that it can be met."
+            "Its speed is unknown: no job of this kind has run here. It would run on spare cores, and get a "
+            "guarantee as soon as its own steps show that it can meet its deadline."
         )
     if answer.deadline is None:
         return "It has no deadline."

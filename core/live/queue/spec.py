@@ -70,7 +70,7 @@ class JobSettings:
     deadline: str = setting(
         "",
         label="Deadline",
-        help="When it has to be done: 2 h, 18:00, 6 pm, tomorrow 9:00, 2026-12-24 18:00. Empty: none.",
+        help="When it must end: 2 h, 18:00, 6 pm, tomorrow 9:00, 2026-12-24 18:00. Empty: none.",
     )
     environment: str = setting(
         "", label="Environment", help="Variables with spaces between them, such as SEED=1 MODE=fast."
@@ -142,7 +142,7 @@ class JobSpec:
     follows: bool = False
     #: The bundled program that it runs; empty for an image of one's own.
     program: str = ""
-    #: When it has to be done, seconds since 1970, or None.
+    #: Its deadline, seconds since 1970, or None.
     deadline: float | None = None
     #: What it trains on, in a word, or empty.
     data: str = ""
@@ -274,7 +274,7 @@ def _parse_environment(text: str) -> dict[str, str]:
     for word in _split_words(text):
         name, sign, value = word.partition("=")
         if not sign or _VARIABLE.fullmatch(name) is None:
-            raise ValueError(f"“{word[:40]}” sets no variable; write NAME=value, in quotes if it has spaces.")
+            raise ValueError(f"“{word[:40]}” is not of the form NAME=value. Quote values with spaces.")
         variables[name] = value
     return variables
 
@@ -285,7 +285,7 @@ def _parse_volumes(text: str, allowed: tuple[str, ...]) -> dict[str, str]:
         source, _, target = part.partition(":")
         inside, _, how = target.partition(":")
         if not source.startswith("/") or not inside.startswith("/") or how not in ("", "ro", "rw"):
-            raise ValueError(f"“{part[:60]}” is no volume; write /folder:/inside or /folder:/inside:ro.")
+            raise ValueError(f"“{part[:60]}” is not a volume. Use /folder:/inside or /folder:/inside:ro.")
         if not _is_below(source, allowed):
             which = ", ".join(allowed) or "nothing now"
             raise ValueError(f"{source} may not be mounted; PHASEDOCK_ALLOWED_VOLUMES lists {which}.")
@@ -307,7 +307,7 @@ def _parse_ports(text: str, allowed: tuple[tuple[int, int], ...]) -> dict[str, s
         match = re.fullmatch(r"(\d{1,5}):(\d{1,5})", part)
         if match is None or not all(0 < int(port) < 65536 for port in match.groups()):
             raise ValueError(
-                f"“{part[:40]}” is no pair of ports; write the host’s and that inside: 6006:6006."
+                f"“{part[:40]}” is not a port mapping. Use HOST:CONTAINER, for example 6006:6006."
             )
         if not any(low <= int(match[1]) <= high for low, high in allowed):
             which = ", ".join(f"{low}" if low == high else f"{low}-{high}" for low, high in allowed)

@@ -112,7 +112,7 @@ class AutopilotSettings:
         "phasedock",
         label="Provisioning policy",
         of="provisioning",
-        help="Which one says what a container is given.",
+        help="Policy that chooses the limits.",
     )
     model: str = setting(
         "",

@@ -10,7 +10,7 @@ from core.settings_fields import setting
 
 @dataclass(frozen=True)
 class DeadlineSettings:
-    """The settings of guarantees, and of jobs without one."""
+    """The settings of guarantees, and of jobs without a guarantee."""
 
     interval: float = setting(
         30.0,
@@ -18,23 +18,23 @@ class DeadlineSettings:
         low=1.0,
         high=3600,
         unit="s",
-        help="Length of the first slots of a plan, and time after which running jobs are looked at again.",
+        help="Length of a plan’s first slots, and time after which running jobs are planned again.",
     )
     grain: float = core_unit_setting(0.25)
     choosy: bool = setting(
         True,
         label="Limit guarantees",
-        help="While more is asked for than there is, jobs that need most core-time are promised nothing.",
+        help="While requests exceed the cores, jobs with the most core-time get no guarantee.",
     )
     rest: str = setting(
         "left-over",
-        label="Without a promise",
+        label="Without a guarantee",
         choices={
-            "left-over": "Run with what is left over",
+            "left-over": "Run on spare cores",
             "refuse-hopeless": "Refuse if no number of cores suffices",
             "refuse": "Refuse",
         },
-        help="What becomes of jobs with a deadline that cannot be promised.",
+        help="What happens to jobs whose deadline cannot be guaranteed.",
     )
     spare: str = setting(
         "speed",
@@ -47,12 +47,12 @@ class DeadlineSettings:
         label="Worth of a core",
         low=0.0,
         high=1.0,
-        help="What a further core must add, of what the first one does, for jobs that were promised nothing.",
+        help="Share of its first core’s speed that a further core must add to a job without a guarantee.",
     )
     learn: bool = setting(
         True,
         label="Learn from own steps",
-        help="A job’s own steps correct its profile, and a reserve covers how others turned out.",
+        help="A job’s own steps correct its profile; a reserve covers the errors of earlier predictions.",
     )
     early: float = setting(
         1.0,
@@ -60,7 +60,7 @@ class DeadlineSettings:
         low=0.0,
         high=3600.0,
         unit="s",
-        help="Time before its deadline by which a job is planned to end where there is room for that.",
+        help="Time before its deadline at which a job is planned to end if cores suffice.",
     )
     sizes: str = setting(
         "any",

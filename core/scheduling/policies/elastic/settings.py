@@ -22,7 +22,7 @@ REASSIGNMENTS = {
     "strict": "The oldest, up to their requests",
     "proportional": "All alike",
     "fill": "The oldest, up to their maximum",
-    "speedup": "Whose steps get shorter by most",
+    "speedup": "The largest speed-up",
     "none": "No job",
 }
 
@@ -35,22 +35,20 @@ class ElasticSettings:
         "proportional",
         label="Cores at the start",
         choices=ADMISSIONS,
-        help="With how many cores a job begins.",
+        help="Number of cores that a job starts with.",
     )
-    order: str = setting(
-        "arrival", label="Queue", choices=ORDERS, help="Which of the jobs that wait comes first."
-    )
+    order: str = setting("arrival", label="Queue", choices=ORDERS, help="Order of the waiting jobs.")
     reassign: str = setting(
         "speedup",
         label="Freed cores",
         choices=REASSIGNMENTS,
-        help="Which running jobs get cores that are free.",
+        help="Running jobs that get free cores.",
     )
     first: str = setting(
         "waiting",
         label="Served first",
         choices={"waiting": "Waiting jobs", "running": "Running jobs"},
-        help="Who gets free cores first; waiting jobs also get back what is lent beyond requests or shares.",
+        help="Jobs that get free cores first; waiting jobs also reclaim cores beyond requests or shares.",
     )
     cap: float = setting(
         0.0,
@@ -58,7 +56,7 @@ class ElasticSettings:
         low=0.0,
         high=4096,
         unit="cores",
-        help="Most that any job gets; 0: no cap.",
+        help="Maximum cores of any job; 0: no cap.",
     )
     grain: float = core_unit_setting(1.0)
     unasked: float = default_request_setting()
@@ -68,12 +66,12 @@ class ElasticSettings:
         low=0.0,
         high=1e6,
         unit="s",
-        help="Waiting time that counts as one step of priority; 0: none. Only in order of priority.",
+        help="Waiting time that raises the priority by one; 0: never. Only in order of priority.",
     )
     feedback: bool = setting(
         False,
         label="Feedback",
-        help="Priority falls by one each time that a job has been run. Only in order of priority.",
+        help="Priority falls by one after each run of a job. Only in order of priority.",
     )
     quantum: float = setting(
         60.0,
@@ -81,13 +79,13 @@ class ElasticSettings:
         low=1.0,
         high=1e6,
         unit="s",
-        help="Time after which a running job is paused for one that waits. Only in turns.",
+        help="Time after which a running job is paused for a waiting one. Only in turns.",
     )
     victim: str = setting(
         "longest",
         label="Paused first",
         choices={"longest": "Longest running", "smallest": "Smallest request"},
-        help="Which running job is paused for one that waits. Only in turns.",
+        help="Running job that is paused for a waiting one. Only in turns.",
     )
     memory: float = memory_setting()
     interval: float = setting(
@@ -96,5 +94,5 @@ class ElasticSettings:
         low=0.5,
         high=3600,
         unit="s",
-        help="Time after which speeds are looked at again. Only where freed cores go by speed.",
+        help="Time between comparisons of speed-ups. Only if free cores go to the largest speed-up.",
     )

@@ -54,15 +54,15 @@ def test_an_image_of_ones_own_is_run_as_it_is():
         ({"image": "x", "request": 2.0, "max": 1.0}, "max", "at least the 2.00 cores"),
         ({"image": "x", "memory": 9.0}, "memory", "here has 8.00 GiB"),
         ({"image": "x", "memory": 0.001}, "memory", "at least 6.00 MiB"),
-        ({"image": "x", "environment": "FEW MANY=1"}, "environment", "“FEW” sets no variable"),
+        ({"image": "x", "environment": "FEW MANY=1"}, "environment", "“FEW” is not of the form NAME=value"),
         ({"image": "x", "volumes": "/srv:/data"}, "volumes", "/srv may not be mounted"),
-        ({"image": "x", "volumes": "data:/data"}, "volumes", "is no volume"),
+        ({"image": "x", "volumes": "data:/data"}, "volumes", "is not a volume"),
         (
             {"image": "x", "ports": "80:80"},
             "ports",
             "80 may not be published; PHASEDOCK_ALLOWED_PORTS lists nothing",
         ),
-        ({"image": "x", "ports": "80"}, "ports", "is no pair of ports"),
+        ({"image": "x", "ports": "80"}, "ports", "is not a port mapping"),
     ],
 )
 def test_what_is_wrong_is_said_at_its_field(values, field, said):
