@@ -1,7 +1,7 @@
 """The ports of an engine: connecting, observing, changing limits and starting a run.
 
-An engine is one value of `EngineKind` and one line in `core.engines.registry`. The rooms above know these
-ports and no engine, so whatever fulfils them is watched, steered, recorded and restored like every other.
+An engine is one value of `EngineKind` and one line in `core.engines.registry`. The rooms above know
+only these ports, so every engine that implements them is watched, steered, recorded and restored alike.
 """
 
 from __future__ import annotations

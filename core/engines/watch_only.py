@@ -1,4 +1,4 @@
-"""Dry-run engines: what a policy would do is recorded, not done, or only the starts are."""
+"""Dry-run engines: all actions of a policy are recorded only, or all except starts."""
 
 from __future__ import annotations
 

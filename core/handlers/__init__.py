@@ -1,4 +1,4 @@
-"""The kinds of long work there are: one module each that declares a ``KIND``, one line each here."""
+"""The kinds of long work: one module with a ``KIND`` and one line here for each."""
 
 from __future__ import annotations
 

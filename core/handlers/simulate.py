@@ -1,4 +1,4 @@
-"""Running an experiment: every policy on every seed, and what their comparison says."""
+"""Running an experiment: every policy on every seed, and their comparison."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
 """Recordings: stretches of the history kept second by second until they become trace sets.
 
-A recording only pins the history (`core.live.history.pins`); the watcher goes on writing what it samples. The
-task counts what there is, notices where nothing is sampled any more, and at the end cuts the trace set out
-of the history. However a recording is stopped, a trace set is made of what there is. If the worker is killed
-instead, the recording loses what the history loses: the sample that was being written, and those that no
-other worker took.
+A recording only pins the history (`core.live.history.pins`), which the watcher continues to write. The task
+counts the samples, detects the end of sampling, and finally cuts the trace set from the history. However a
+recording is stopped, its samples become a trace set. After a kill of the worker the recording lacks the same
+samples as the history: the one being written, and those that no other worker took.
 """
 
 from __future__ import annotations

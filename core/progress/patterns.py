@@ -3,7 +3,7 @@
 Programs print their loss in a handful of ways: ``loss=0.12``, ``loss: 0.12``, ``"loss": 0.12``, the progress
 lines of Keras (rewritten in place with carriage returns or backspaces, coloured) and of Lightning
 (``… 45/100 [00:12<00:15, train_loss=0.12]``), ``Loss 0.12 (0.14)``. A name with something added
-(``val_loss``, ``loss_scale``) is another value. NaN and infinity are told apart from no value.
+(``val_loss``, ``loss_scale``) is another value. NaN and infinity differ from no value.
 Lines longer than `LONGEST` are not searched, so that no pattern takes long.
 """
 

@@ -4,7 +4,7 @@ NVML knows processes, not containers; the control group of a process on this mac
 container: the share of its GPUs' time that its processes use (the mean over the GPUs that they are on), the
 bytes of GPU memory that they hold, and the power of these GPUs, which is known only while no other is on
 them. A container without a process on a GPU uses none of it. Without a GPU, or without the package
-`nvidia-ml-py`, nothing is known, and nothing is said.
+`nvidia-ml-py`, no GPU values are reported.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The loop of every run: wait, observe, decide, act, record; and the replay of a ledger.
 
-The loop does not depend on the engine. What was seen, decided and done is one `Entry` after another; a run's
+The loop does not depend on the engine. Each observation with its decision and outcome is one `Entry`; a run's
 entries are its ledger, and `replay` checks that the policy decides the same from the same observations.
 """
 

@@ -1,12 +1,11 @@
 """The simulator's constants from a recorded run without policy: γ, p, and each job's work, demand and loss.
 
-What a run shows is usage C(t), which contention does not change, and printed values, which come at even
-shares of the training. With n_e jobs on a worker, dC core-seconds of usage do dC/(1 + γ(n_e − 1)) of work,
-and in training 1/(1 + p·x) of that with x threads too many for each core; γ and p are those for which the
-values of every job come as evenly in its work as they should, γ only where neighbours also come without such
-threads. A job's work is then what it did from its start to its end, of which it prepared until one value's
-worth before the first and finished after the last. The run must be one without limits, pauses and migrations,
-so that usage and neighbours are those of free competition.
+A run records usage C(t), which contention does not change, and printed values at even shares of the training.
+With n_e jobs on a worker, dC core-seconds of usage do dC/(1 + γ(n_e − 1)) of work, and in training
+1/(1 + p·x) of that with x threads too many for each core. γ and p are fitted so that the values of every job
+are evenly spaced in its work; γ only if neighbours also occur without excess threads. A job's work is the
+work from its start to its end; it prepares until one value's worth before the first value and finishes after
+the last. The run must have no limits, pauses or migrations, so that its jobs compete freely.
 """
 
 from __future__ import annotations

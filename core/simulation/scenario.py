@@ -1,7 +1,7 @@
 """The input of a simulation: workers, jobs and the rules of their world, as frozen and validated values.
 
-Chance enters with the seed of `core.engines.simulated.simulated`. What schedulers see of a job is decided by
-`core.simulation.observe`.
+The seed of `core.engines.simulated.simulated` adds chance. `core.simulation.observe` builds the observations
+of schedulers.
 """
 
 from __future__ import annotations

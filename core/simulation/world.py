@@ -1,7 +1,7 @@
 """The world: workers, jobs and one queue of events; exact between events, with no time step.
 
 Only three kinds of event exist: a job arrives, a worker's next job ends, and a stage of a migration is over.
-Each event carries what it does, so the world need not know how a migration goes.
+Each event carries its effect, so the world does not depend on the stages of a migration.
 A worker's cores are shared again only when something about that worker changed; the completion that was
 planned before is then recognised as void by its number and skipped when it comes up, so nothing is ever
 searched for in the queue.

@@ -1,7 +1,7 @@
 """The definition of a kind of task: its run, its display, and the context of a running task.
 
-Work calls `TaskContext.progress` as often as it likes, thousands of times a second if need be; the database
-hears of it a few times a second. Every call may raise `Cancelled`: that is how work is stopped.
+Work may call `TaskContext.progress` thousands of times a second; the database is updated a few times a
+second. Every call may raise `Cancelled`, which stops the work.
 """
 
 from __future__ import annotations

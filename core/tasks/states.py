@@ -1,4 +1,4 @@
-"""The states of a task as a table: the arrows (transitions) between them, and what a row has in each.
+"""The states of a task as a table: the arrows (transitions) between them, and the filled columns of each.
 
 Nothing else changes a task's state: `transition` is one update that names the states that its arrow leaves,
 so of two processes that want the same arrow exactly one gets it. The tables are printed in

@@ -1,6 +1,6 @@
-"""The record of tasks, and the queue by which workers hear of new ones.
+"""The record of tasks, and the queue that sends new ones to workers.
 
-What became of a lost task counts more than what its row still says.
+For a task of a dead worker, the derived end takes precedence over the stored state.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The worker process: takes tasks from the queue and runs a few at a time, in threads.
 
-Compiled kernels, pyarrow and NumPy let other threads run, so threads suffice; and when the process
-is killed, all that it did ends with it, so that *interrupted* can be told
-from outside. When it starts, a worker marks what a dead one left running, sweeps what it left on the
-disk, and puts back into the queue what waits in the database only; it repeats this now and then.
+Compiled kernels, pyarrow and NumPy release the interpreter lock, so threads suffice; and a killed process
+ends all its work at once, so other processes can recognise *interrupted* tasks. At its start and regularly
+afterwards, a worker ends the tasks of dead workers, removes their files, and queues waiting tasks that only
+the database has.
 """
 
 from __future__ import annotations

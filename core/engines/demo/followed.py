@@ -1,4 +1,4 @@
-"""A replayed container that takes part in a run, and what an action does to it or why it cannot be done."""
+"""A replayed container in a run, and the effects or refusals of actions on it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The full usage of jobs that shared processors or had a limit is unknown, so only jobs that ran alone are
 replayed; most used two cores while they varied their images, and one while they trained. Eleven of
-them use 14 cores on average, of the 22 that they would have to reserve; sixteen leave few short for long.
+them use 14 of 22 reserved cores on average; with sixteen, few jobs are short of cores for long.
 """
 
 from __future__ import annotations

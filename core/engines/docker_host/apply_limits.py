@@ -1,16 +1,15 @@
 """The requests that change a container's limits, given what Docker ignores and refuses.
 
-Seen on a real engine, and all of it matters for restoring limits exactly: an update ignores every field
-that is 0, so "not set" cannot be sent; a quota is removed with −1; a container that was created with
-``--cpus`` takes ``NanoCpus`` only, and of that at most the machine's cores, which is no limit; memory takes
-neither 0 nor −1, only a number, and only together with swap; a swap limit of −1 is written down but does not
-reach the kernel. Where "no limit" cannot be said, the largest number that the kernel knows is sent, which is
-what it shows of a container without a limit.
+Measured on a real engine; all of it matters for restoring limits exactly: an update ignores every field that
+is 0, so "not set" cannot be sent; a quota is removed with −1; a container created with ``--cpus`` takes
+``NanoCpus`` only, and at most the machine's cores, which is no limit; memory takes neither 0 nor −1, only a
+number, and only together with swap; Docker stores a swap limit of −1 without applying it to the kernel. Where
+"no limit" cannot be sent, the kernel's largest number is sent, which it also reports without a limit.
 
-So a field of ``HostConfig`` that was not 0 comes back as it was, to the last digit. One that was 0 is left
-alone for as long as it can be, and once it had to be given a value it means the same as before but is written
-otherwise (`UNSET_VALUES`), until the container is created again: there is no request that makes it 0 again
-(moby/moby issue 22516, open since 2016; docker/for-linux issue 558).
+So a field of ``HostConfig`` that was not 0 is restored to the last digit. A field that was 0 stays unchanged
+as long as possible; once it has had a value, its restored value has the same effect but another spelling
+(`UNSET_VALUES`) until the container is created again, because no request sets it to 0 (moby/moby issue 22516,
+open since 2016; docker/for-linux issue 558).
 """
 
 from __future__ import annotations

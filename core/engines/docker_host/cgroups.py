@@ -1,4 +1,4 @@
-"""Parsing a container's cumulative usage counters (CPU, memory, I/O).
+"""A container's usage counters (CPU, memory, I/O) and enforced limits, from control groups or Docker.
 
 Three sources have the same values: control groups of version 1, of version 2, and Docker's API, the only
 source for a remote host. Counters rise from a container's start; a rate needs two readings. Memory is the

@@ -1,4 +1,4 @@
-"""Parsing `PHASEDOCK_DOCKER`, the setting that names the Docker hosts and their addresses."""
+"""Connections to Docker hosts: parsing `PHASEDOCK_DOCKER`, and requests over sockets, TLS and SSH."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ each container in another. Then it is *packed* into a Parquet file that is sorte
 container of many is read without the others. The chunk of the finest level before the open one stays raw as
 well: the last ten minutes, which pages and policies read every second, are never unpacked.
 
-A sample is appended with one write, its last record being that of the whole host. A killed process therefore
-loses at most the sample that it was writing; what it left behind the last whole record is overwritten.
+A sample is appended with one write and ends with the record of the whole host. A killed process therefore
+loses at most the sample that it was writing; bytes after the last whole record are overwritten.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Pins on the history: recordings that keep every second until their trace set is made.
 
 A pin is a small file, written when a recording starts, every two seconds while it runs, and when it stops. It
-holds what the recording is about and how much it has. The samples themselves lie in the history alone, whose
-retention keeps the chunks that a pin needs. A recording whose worker was killed stays pinned from its start
-to half a minute after it was last heard of.
+contains the recording's subject and its number of samples. The samples themselves are in the history, which
+keeps the chunks that a pin needs. A recording of a killed worker stays pinned from its start to half a minute
+after its pin was last written.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading the history: a caller says which containers and what time, and not where the records lie."""
+"""Reading the history by containers and time, independent of the files that hold the records."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""An attached policy's engine with the submitted jobs; how they fare is stored.
+"""Adds the submitted jobs to an attached policy's engine, and stores their progress.
 
-Before a job is started it is claimed: one update takes it out of those that wait. A process that cancels
-it at that moment is either earlier, and it is not started, or later, and its container is ended. A kill
-between the claim and the start leaves a job that seems to run and has no container, which waits again once
-that is found (`core.live.queue.service`).
+Before a job starts it is claimed: one update removes it from the waiting jobs. A concurrent cancellation
+comes either earlier, and the job does not start, or later, and its container ends. A kill between the claim
+and the start leaves a running job without a container, which waits again as soon as that is detected
+(`core.live.queue.service`).
 """
 
 from __future__ import annotations

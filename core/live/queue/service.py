@@ -1,8 +1,8 @@
-"""The queue of an engine: submit, see, cancel, remove, and what comes first.
+"""The queue of an engine: submit, list, cancel, remove and reorder jobs.
 
-Nothing is started here. A job waits until a policy that is attached in control starts it
-(`core.live.queue.feed`); a request in between is stored, and done by the process that follows the
-engine: that policy's task, or, where none runs, the requesting process or the next worker (`settle`).
+This module starts no job. A job waits until a policy attached in control starts it (`core.live.queue.feed`);
+requests until then are stored and performed by the process that follows the engine: the policy's task, or
+without one the requesting process or the next worker (`settle`).
 """
 
 from __future__ import annotations

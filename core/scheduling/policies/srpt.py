@@ -1,7 +1,7 @@
 """``srpt``: shortest remaining processing time, an oracle.
 
-It looks at the work that is really left, which no scheduler can know. On one worker nothing has a lower
-mean completion time; it says nothing of losses. Where the work left is not known, it comes last.
+It reads the true remaining work, which no scheduler can know. On one worker no policy has a lower mean
+completion time; losses are not considered. A job with unknown remaining work comes last.
 Source: Schrage, "A proof of the optimality of the shortest remaining processing time discipline", 1968.
 """
 

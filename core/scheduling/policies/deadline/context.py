@@ -1,7 +1,7 @@
 """The observation and the state of ``deadline`` during one decision.
 
-Only workers that may have changed are read: where a job ended, a look is due, an action failed, or a new job
-is tried. So a decision costs as much with a thousand workers as with ten.
+Only workers that may have changed are read: where a job ended, a decision is due, an action failed, or a new
+job is tried. So a decision costs as much with a thousand workers as with ten.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Guaranteed jobs get the share of their plan's first slot; those that would end too late get all cores that
 help, because they may still be in time. Then come jobs without a guarantee that may end in time with luck.
-The remaining cores go where they speed up most, guaranteed or not. A routine look changes nothing while every
-job has the cores of the plan, unless two looks in a row agree.
+The remaining cores go where they speed up most, guaranteed or not. A routine decision changes nothing while
+every job has the cores of the plan, unless two decisions in a row agree.
 """
 
 from __future__ import annotations
