@@ -45,7 +45,7 @@ def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str
 
 
 def space_of(values: Mapping[str, Any]) -> SearchSpace:
-    """The values to try, those left out at their defaults.
+    """Return the values to try, with defaults for missing ones.
 
     Raises InputError if a name is unknown, or a list holds something that is no number.
     """

@@ -138,7 +138,7 @@ class Recordings:
             )
 
     def _with_tasks(self) -> set[str]:
-        """The recordings that have a task which waits or runs."""
+        """Return the recordings with a waiting or running task."""
         return {str(task.params.get("recording")) for task in self._sessions.all()}
 
     def _submit(
@@ -199,7 +199,7 @@ def source_of(engines: Engines, engine: str) -> str:
 
 
 def describe(pin: Pin, task: str) -> Recording:
-    """A pin as pages show it; without a task it can be finished."""
+    """Return a pin as a recording for pages; without a task it can be finished."""
     unfinished = "" if task else pin.id
     return Recording(task, pin.name, pin.start, pin.samples, pin.executions, pin.bytes, unfinished)
 
@@ -398,7 +398,7 @@ def read_earlier(folder: Path) -> EarlierSamples:
 
 
 def _read_earlier_fields(folder: Path) -> tuple[str, ...]:
-    """The fields of its records; while an upgrade has not replaced them, they are the oldest ones."""
+    """Return the fields of a recording's records; the oldest fields before an upgrade."""
     if (folder / "samples.upgraded").exists():
         return _EARLIER_FIELDS
     try:

@@ -96,7 +96,7 @@ class LiveFiles:
         return fresh or is_recorded(self.home, self.engine)
 
     def model(self) -> str | None:
-        """The model that was requested last."""
+        """Return the model that was requested last."""
         data = _read(self.wanted)
         return data.decode() or None if data else None
 
@@ -115,7 +115,7 @@ def write(path: Path, value: LiveView | AttachedPolicy) -> None:
 
 
 def read_view(path: Path) -> LiveView | None:
-    """The last sample, or None where there is none that this version can read."""
+    """Return the last sample; None if there is none, or this version cannot read it."""
     try:
         plain = orjson.loads(path.read_bytes())
         totals = plain["totals"]
@@ -196,15 +196,15 @@ class Sessions:
         self._tasks = tasks
 
     def all(self) -> list[TaskInfo]:
-        """The sessions of all engines, the newest first."""
+        """Return the sessions of all engines, the newest first."""
         return self._tasks.list(_MAX_TASKS, _ALIVE, (ATTACH, RECORD))
 
     def of(self, engine: str) -> dict[str, TaskInfo]:
-        """The sessions of an engine, by kind of task."""
+        """Return the sessions of an engine, by kind of task."""
         return {task.kind: task for task in self.all() if task.params.get("engine") == engine}
 
     def controlled(self, engine: str) -> TaskInfo | None:
-        """The policy that controls an engine, or None."""
+        """Return the policy that controls an engine, or None."""
         task = self.of(engine).get(ATTACH)
         return task if task is not None and task.params.get("mode") == Mode.CONTROL else None
 
@@ -314,7 +314,7 @@ class ViewBuilder:
     def past(
         self, engine: str, ids: Sequence[str], start: float, end: float, max_points: int = 600
     ) -> dict[str, HistoryPoints]:
-        """The history of some containers, by id, in at most so many points.
+        """Return the history of some containers, by id, in at most `max_points` points.
 
         Raises NotFoundError if the settings name no such engine.
         """
@@ -359,7 +359,7 @@ def _with_tasks(view: LiveView, files: LiveFiles, sessions: dict[str, TaskInfo])
 
 
 def _pending_policy(task: TaskInfo) -> AttachedPolicy:
-    """A policy that has not written its state yet."""
+    """Return a policy that has not written its state yet."""
     params = task.params
     return AttachedPolicy(
         task=task.id,

@@ -165,7 +165,7 @@ class _Watch:
                 return
 
     def _chosen_model(self) -> tuple[str | None, PhaseTracker | None]:
-        """The model that the page wants phases by, loaded once; an unusable one is not tried again."""
+        """Return the model that the page requests, loaded once; an unusable one is not retried."""
         model = self.files.model()
         if model is None:
             self._phaser = None

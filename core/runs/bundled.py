@@ -35,7 +35,7 @@ def text(name: str) -> str:
 
 
 def load(source: str) -> Experiment:
-    """An experiment by the name of a bundled one, or from a YAML or JSON file."""
+    """Return an experiment by the name of a bundled one, or from a YAML or JSON file."""
     if source in names():
         return read_experiment(text(source))
     path = Path(source)
@@ -56,7 +56,7 @@ def load(source: str) -> Experiment:
 
 
 def _read_table(folder: Path, name: str) -> str:
-    """The text of a table beside an experiment's file."""
+    """Return the text of a table beside an experiment's file."""
     try:
         with (folder / name).open(encoding="utf-8-sig", newline="") as file:
             written = file.read(_LARGEST_TABLE + 1)

@@ -60,12 +60,12 @@ class Stage:
     ready: Any = None
 
     def settings(self, arm: Arm) -> Any:
-        """The settings that a policy runs with."""
+        """Return the settings that a policy runs with."""
         return POLICIES[arm.policy].build_settings(arm.settings) if self.ready is None else self.ready
 
 
 def simulated_stage(experiment: Experiment, arm: Arm, seed: int) -> Stage:
-    """The simulator at time 0."""
+    """Return the simulator at time 0."""
     world = scenario(experiment, seed)
     name = SIMULATED if experiment.real else experiment.engine
     engine = begin(name, RunRequest(experiment, arm, seed, world))
@@ -90,7 +90,7 @@ class Stages:
         self._models = models
 
     def simulated(self, experiment: Experiment, arm: Arm, seed: int) -> Stage:
-        """The simulator at time 0, with the policy's fitted model."""
+        """Return the simulator at time 0, with the policy's fitted model."""
         return replace(simulated_stage(experiment, arm, seed), ready=self._build_settings(arm))
 
     def _build_settings(self, arm: Arm) -> Any:
@@ -166,14 +166,14 @@ class Stages:
         )
 
     def _with_profile(self, experiment: Experiment, job: JobSpec, kind: Kind) -> JobSpec:
-        """A job with the profile of earlier runs of its kind, or else the measured speeds of its file."""
+        """Return a job with the profile of earlier runs, or else the measured speeds of its file."""
         if job.profile is None:
             return job
         measured = job.profile if experiment.kinds[job.model].throughput else None
         return replace(job, profile=self._earlier.profile(kind) or measured)
 
     def _default_host(self, experiment: Experiment) -> str:
-        """The host of machines without one."""
+        """Return the host of machines without a configured host."""
         return self._engines.of_kind(experiment.engine)[0]
 
     def _remove_dead(self) -> None:
@@ -288,7 +288,7 @@ def replay_arm(
 
 
 def scenario_key(experiment: Experiment) -> str:
-    """The digest of what all policies of an experiment meet, seeds apart."""
+    """Return the digest of an experiment's scenario, without seeds."""
     return _digest([_FORMAT, experiment.scenario_dict()])
 
 

@@ -116,7 +116,7 @@ class Runs:
             return run_info(row, left_by_dead(session).get(run, RunState(row.state)))
 
     def result(self, run: str) -> RunResult:
-        """A run's result, with its jobs."""
+        """Return a run's result, with its jobs."""
         info = self.get(run)
         if info.summary is None:
             raise ConflictError(f"The run is {info.state}, so it has no result.", "Choose one that is done.")
@@ -137,7 +137,7 @@ class Runs:
             return session.scalars(select(func.count()).select_from(ExperimentRow)).one()
 
     def experiments(self, limit: int = 100) -> ExperimentList:
-        """The experiments that were submitted or run, the newest first."""
+        """Return the experiments that were submitted or run, the newest first."""
         query = select(ExperimentRow).order_by(ExperimentRow.created.desc(), ExperimentRow.id).limit(limit)
         with self._database.read() as session:
             return [experiment_info(row, from_dict(row.facts)) for row in session.scalars(query)]
@@ -207,7 +207,7 @@ class Runs:
         )
 
     def _predict_runs(self, experiment: Experiment, runs: Sequence[tuple[str, int, str]]) -> dict[str, Any]:
-        """The simulator's prediction of real runs, fitted to the baseline's; nothing for simulated ones."""
+        """Return the simulator's prediction of real runs; empty for simulated ones."""
         if not experiment.real:
             return {}
         ledgers = {
@@ -245,7 +245,7 @@ class Runs:
         return self._records.add_run(origin, RunState.DONE, result)
 
     def _run_with_ledger(self, origin: Origin, say: Callable[[float], None]) -> str:
-        """The row is there from the beginning, so that its ledger can be read while it grows."""
+        """Add the row first, so that its ledger can be read while it grows; return the run's id."""
         run = self._records.add_run(origin, RunState.RUNNING)
         try:
             self._follow(run, origin, say)

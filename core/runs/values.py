@@ -73,7 +73,7 @@ class ExperimentInfo:
 
 
 def run_info(row: RunRow, state: RunState) -> RunInfo:
-    """A row as a value, in its real state."""
+    """Return a row as a value, in its real state."""
     return RunInfo(
         id=row.id,
         experiment=row.experiment,
@@ -92,7 +92,7 @@ def run_info(row: RunRow, state: RunState) -> RunInfo:
 
 
 def experiment_info(row: ExperimentRow, experiment: Experiment) -> ExperimentInfo:
-    """A row as a value."""
+    """Return a row as a value."""
     runs: dict[str, dict[int, str]] = {}
     for label, seed, run in row.runs:
         runs.setdefault(label, {})[seed] = run

@@ -58,7 +58,7 @@ class Engines:
         return tuple(self._probes)
 
     def of_kind(self, kind: str) -> tuple[str, ...]:
-        """The names of the engines of one kind, in the order of the settings."""
+        """Return the names of the engines of one kind, in the order of the settings."""
         return tuple(name for name, probe in self._probes.items() if probe.kind.name == kind)
 
     def adopt(
@@ -77,13 +77,13 @@ class Engines:
         return begin(host, folder, adopt, idle, reconnect_within, logs_every)
 
     def all(self) -> tuple[EngineInfo, ...]:
-        """Every engine with its state, in the order of the settings."""
+        """Return every engine with its state, in the order of the settings."""
         for probe in self._probes.values():
             probe.begin()
         return tuple(probe.answer() for probe in self._probes.values())
 
     def last(self) -> tuple[EngineInfo, ...]:
-        """Every engine as it last answered; old answers are renewed in the background."""
+        """Return every engine as it last answered; old answers are renewed in the background."""
         for probe in self._probes.values():
             probe.begin()
         return tuple(probe.last for probe in self._probes.values())
@@ -105,7 +105,7 @@ class Engines:
             raise ConflictError(info.message, info.hint)
 
     def kind(self, name: str) -> EngineKind:
-        """The kind of an engine, with its capabilities.
+        """Return the kind of an engine, with its capabilities.
 
         Raises NotFoundError if the settings name no such engine.
         """
@@ -133,7 +133,7 @@ class Engines:
         return EngineKey(name, self.get(name).id)
 
     def aliases(self, name: str) -> tuple[str, ...]:
-        """All names of the settings that mean the same engine as this one, which comes first."""
+        """Return all names of the settings that mean the same engine as this one, which comes first."""
         this = self.key(name)
         others = (each for each in self.all() if this.id and each.id == this.id and each.name != name)
         return (name, *(each.name for each in others))
@@ -230,7 +230,7 @@ def _addresses(kind: EngineKind, settings: Settings) -> Sequence[HostAddress]:
 
 
 def ready_engine(address: HostAddress, info: HostInfo) -> EngineInfo:
-    """An engine that answers."""
+    """Return an engine that answers."""
     return EngineInfo(
         address.name,
         address.url,
@@ -243,12 +243,12 @@ def ready_engine(address: HostAddress, info: HostInfo) -> EngineInfo:
 
 
 def lost_engine(address: HostAddress, error: HostLost) -> EngineInfo:
-    """An engine that does not answer, and why."""
+    """Return an engine that does not answer, and why."""
     return EngineInfo(address.name, address.url, EngineState(error.kind), error.message, error.hint)
 
 
 def silent_engine(address: HostAddress) -> EngineInfo:
-    """An engine that takes too long to answer."""
+    """Return an engine that takes too long to answer."""
     return EngineInfo(
         address.name,
         address.url,

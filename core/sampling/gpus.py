@@ -120,7 +120,7 @@ class GpuReader:
         return table
 
     def _share_by_process(self, device: _Device, alone: bool) -> dict[int, float] | float:
-        """The share of the GPU's time by process; of all together where the driver cannot tell them apart."""
+        """Return the GPU's share of time by process, or the total if the driver has only that."""
         try:
             samples = self.nvml.nvmlDeviceGetProcessUtilization(device.handle, device.since)
         except self.nvml.NVMLError:
@@ -153,7 +153,7 @@ def _sum_uses(uses: list[_OnDevice]) -> GpuUse:
 
 
 def container_of(pid: int, proc: Path = Path("/proc")) -> str | None:
-    """The id of the container that a process of this machine is in, by its control group."""
+    """Return the id of a process's container, by its control group."""
     try:
         text = (proc / str(pid) / "cgroup").read_text()
     except OSError:
@@ -163,7 +163,7 @@ def container_of(pid: int, proc: Path = Path("/proc")) -> str | None:
 
 
 def gpu_reader() -> GpuReader | None:
-    """A reader of this machine's GPUs; None where there is none, or no library that knows them."""
+    """Return a reader of this machine's GPUs; None without GPUs or without the library."""
     try:
         nvml: Any = importlib.import_module("pynvml")
     except ImportError:

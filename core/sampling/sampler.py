@@ -58,7 +58,7 @@ class UsageReader:
 
 
 def usage_between(before: Counters | None, now: Counters) -> Usage:
-    """The use between two readings of a container.
+    """Return the use between two readings of a container.
 
     A counter that fell belongs to a container that was started again: there is no reading before.
     """
@@ -89,10 +89,10 @@ class MarkedContainers(Protocol):
     """The containers that a person picked, and those with changed limits."""
 
     def picked(self, engine: str) -> Collection[str]:
-        """The ids of the containers that a person picked."""
+        """Return the ids of the containers that a person picked."""
 
     def saved_containers(self, engine: EngineKey) -> Collection[str]:
-        """The ids of the containers of an engine that have saved limits."""
+        """Return the ids of the containers of an engine that have saved limits."""
 
 
 class Sampler:
@@ -181,7 +181,7 @@ def row_of(container: Container, usage: Usage | None, picked: bool, held: bool, 
 
 
 def field_values(row: ContainerRow) -> tuple[float, ...]:
-    """A row's values of `FIELDS`, NaN where one is not known."""
+    """Return a row's values of `FIELDS`, NaN for unknown ones."""
     return tuple(
         map(
             _nan_if_missing,
@@ -240,7 +240,7 @@ def _with_label(row: ContainerRow, label: str, growth: float | None, *, phases: 
 
 
 def _with(row: ContainerRow, **values: object) -> ContainerRow:
-    """A row with some other values; three times as fast as `dataclasses.replace`."""
+    """Return a row with some other values; three times as fast as `dataclasses.replace`."""
     plain = {name: getattr(row, name) for name in ContainerRow.__slots__}
     return ContainerRow(**{**plain, **values})
 
@@ -282,7 +282,7 @@ class LossReader:
         self._sources: dict[str, _FromAgent | _FromLog] = {}
 
     def read(self, containers: Sequence[Container], at: float) -> dict[str, Loss]:
-        """The last value of each container, by id.
+        """Return the last value of each container, by id.
 
         Raises HostLost if the host does not answer.
         """

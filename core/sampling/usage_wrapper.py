@@ -75,7 +75,7 @@ def with_usage(
     settings: Any,
     models: ModelLibrary,
 ) -> Engine:
-    """The engine, wrapped if a policy with these settings steers by what containers use."""
+    """Return the engine, wrapped if a policy with these settings steers by usage."""
     if not isinstance(settings, ReadySettings) or settings.fitted is None:
         return engine
     model = models.load_with_limits(settings.model) if settings.model else None

@@ -34,7 +34,7 @@ class Mode(StrEnum):
     CONTROL = "control"
 
     def called(self, policy: str, engine: str) -> str:
-        """The title of the task and the run of a policy on an engine."""
+        """Return the title of the task and the run of a policy on an engine."""
         return f"{display_name(policy)} {'controls' if self is Mode.CONTROL else 'watches'} {engine}"
 
 

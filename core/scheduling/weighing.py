@@ -159,7 +159,7 @@ class _WeighingRound:
         return min([*times, *([] if self.placing.wake is None else [self.placing.wake])], default=None)
 
     def marks(self) -> tuple[Mark, ...]:
-        """The marks of all jobs that are on a worker."""
+        """Return the marks of all jobs that are on a worker."""
         weights = self.weights
         return tuple(
             [weights[name].mark for names in self.members.values() for name in names if name in weights]

@@ -150,7 +150,7 @@ def _weibull_scale(reduction: float, shape: float) -> float:
 
 
 def weibull_through(reduction: float, shape: float = 0.7, final: float = FINAL_LEVEL) -> Weibull:
-    """The Weibull curve that has `reduction` of its whole fall after 20% of the work.
+    """Return the Weibull curve that has `reduction` of its whole fall after 20% of the work.
 
     Raises InputError if no curve of this shape goes through that point.
     """
@@ -178,7 +178,7 @@ FAMILIES: Final[dict[str, dict[str, LossCurve]]] = {
 
 
 def curve(model: str = "VAE", family: str = "exponential") -> LossCurve:
-    """A calibrated curve by names.
+    """Return a calibrated curve by names.
 
     Raises InputError if there is no such family or model.
     """

@@ -50,7 +50,7 @@ def this_host() -> str:
 
 
 def birth_of(pid: int) -> str:
-    """The moment a process was born, as the kernel counts; empty when it is dead or that is unknown."""
+    """Return the kernel's start time of a process; empty if it is dead or unknown."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except (OSError, IndexError):

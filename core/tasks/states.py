@@ -101,7 +101,7 @@ def transition(
 
 
 def _to_fill(arrow: Arrow) -> set[str]:
-    """The columns that the new state always has and one of the old ones may lack."""
+    """Return the columns that the new state always has and one of the old ones may lack."""
     return {
         name
         for name in COLUMNS[arrow.target].always
@@ -110,7 +110,7 @@ def _to_fill(arrow: Arrow) -> set[str]:
 
 
 def _time_stamps(state: TaskState) -> dict[str, Any]:
-    """The columns that follow from the new state alone."""
+    """Return the columns that follow from the new state alone."""
     if not state.ended:
         return {"state": state, "started": time.time()}
     over = {"finished": time.time(), "expected_end": None, "error_message": None, "error_hint": None}
@@ -118,7 +118,7 @@ def _time_stamps(state: TaskState) -> dict[str, Any]:
 
 
 def contradictions(row: TaskRow) -> list[str]:
-    """The contradictions in a row, a sentence each; none in a row that `transition` wrote."""
+    """Return the contradictions in a row, a sentence each; none in a row that `transition` wrote."""
     if row.state not in list(TaskState):
         return [f"It is in the unknown state “{row.state}”."]
     columns = COLUMNS[TaskState(row.state)]
@@ -146,7 +146,7 @@ def _column_name(column: str) -> str:
 
 
 def printed() -> str:
-    """The arrows and the columns as two tables in Markdown."""
+    """Return the arrows and the columns as two tables in Markdown."""
     arrows = [
         f"| {move} | {', '.join(arrow.sources)} | {arrow.target} | {arrow.when} |"
         for move, arrow in ARROWS.items()

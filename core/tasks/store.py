@@ -82,7 +82,7 @@ class WorkQueue:
         self._put[self.brief if brief else self.ordinary](task)
 
     def waiting(self) -> set[str]:
-        """The ids that are in the queue now."""
+        """Return the ids in the queue."""
         return {str(message.args[0]) for lane in self._put for message in lane.pending()}
 
     def check(self) -> None:
@@ -109,14 +109,14 @@ def _refuse_task(task: str) -> None:
 
 
 def shown_as(states: set[str], fates: Mapping[str, Fate]) -> ColumnElement[bool]:
-    """The condition that a task is shown in one of some states, whatever its row still says."""
+    """Return the condition for tasks in some states, by their derived ends."""
     inside = [task for task, fate in fates.items() if fate.state in states]
     plain = and_(TaskRow.state.in_(states), TaskRow.id.not_in(list(fates)))
     return or_(plain, TaskRow.id.in_(inside))
 
 
 def task_info(row: TaskRow, fate: Fate | None = None) -> TaskInfo:
-    """A task as its row has it, or with a fate that its row does not have yet."""
+    """Return a task from its row, with a derived end if it has one."""
     info = _stored_info(row)
     if fate is None:
         return info
@@ -226,7 +226,7 @@ class Tasks:
         states: Collection[TaskState | str] | None = None,
         kinds: Collection[str] | None = None,
     ) -> list[TaskInfo]:
-        """The tasks, the newest first."""
+        """Return the tasks, the newest first."""
         query = select(TaskRow).order_by(TaskRow.created.desc(), TaskRow.id).limit(limit)
         if kinds is not None:
             query = query.where(TaskRow.kind.in_(list(kinds)))
@@ -237,7 +237,7 @@ class Tasks:
             return [task_info(row, fates.get(row.id)) for row in session.scalars(query)]
 
     def metrics(self, task: str, since: int = -1) -> Metrics:
-        """The values of a task's live curves after a step: (step, name, value), in order of steps."""
+        """Return the values of a task's live curves after a step: (step, name, value), in order of steps."""
         query = select(MetricRow.step, MetricRow.name, MetricRow.value).where(
             MetricRow.task == task, MetricRow.step > since
         )
@@ -246,7 +246,7 @@ class Tasks:
         return [(step, name, value) for step, name, value in rows]
 
     def log(self, task: str, internal: bool = False) -> LogLines:
-        """A task's log: (time, text), oldest first."""
+        """Return a task's log: (time, text), oldest first."""
         query = select(LogRow).where(LogRow.task == task).order_by(LogRow.id)
         if not internal:
             query = query.where(LogRow.internal.is_(False))

@@ -60,7 +60,7 @@ class WorkedOn(Protocol):
     tasks: Tasks
 
     def watcher(self) -> Watching:
-        """The sampler that runs beside tasks."""
+        """Return the sampler that runs beside tasks."""
 
     def clean_up(self) -> None:
         """Clean up what dead workers left outside the record of tasks."""
@@ -253,7 +253,7 @@ def _join_threads(threads: Sequence[threading.Thread], deadline: float) -> bool:
 
 
 def explain(error: Exception, reference: str) -> tuple[str, str]:
-    """An error in two sentences for people; `reference` leads to its details in the log."""
+    """Return an error in two sentences for people; `reference` leads to its details in the log."""
     if isinstance(error, PhaseDockError):
         return error.message, error.hint
     if isinstance(error, MemoryError):

@@ -53,7 +53,7 @@ class DemoLimits:
         return replace(self, weight=weight)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, which the fields' names and values make again."""
+        """Return the fields as a dictionary for JSON."""
         return asdict(self)
 
 
@@ -74,12 +74,12 @@ class DemoContainer:
 
 
 def make_id(world: str, number: int) -> str:
-    """The id of a job's container, which no container of another replay has."""
+    """Return the id of a job's container, unique across replays."""
     return sha256(f"{world} {number}".encode()).hexdigest()
 
 
 def make_container(plan: ReplayPlan, job: ReplayedJob, world: str) -> DemoContainer:
-    """A job as a container; `world` makes its id one that no other replay ever has."""
+    """Return a job as a container; `world` makes its id unique across replays."""
     name, submitted = plan.recording(job).name, job.submitted
     labels = {LOSS: "loss", GOAL: "min"}
     if submitted is not None:

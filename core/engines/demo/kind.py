@@ -50,7 +50,7 @@ _PLACES: Final = tuple(
 
 @lru_cache(maxsize=1)
 def bundled_plan() -> ReplayPlan:
-    """The host with the bundled recordings, read once.
+    """Return the host with the bundled recordings, read once.
 
     Raises HostLost if the samples are not beside the program, or are others.
     """

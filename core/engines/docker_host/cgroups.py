@@ -36,7 +36,7 @@ class Throttling(NamedTuple):
 
 
 def parse_field(text: str, key: str) -> int:
-    """The number in the line of a flat file that begins with `key`; 0 where there is none."""
+    """Return the number in a flat file's line for `key`; 0 without one."""
     place = 0 if text.startswith(key + " ") else text.find(f"\n{key} ") + 1
     if place == 0 and not text.startswith(key + " "):
         return 0
@@ -329,7 +329,7 @@ def _limit(text: str) -> int | None:
 
 
 def _read_text(path: str) -> str:
-    """A small file of the kernel, in one read: this takes a third of the time of a Python file object."""
+    """Read a small kernel file at once, in a third of the time of a Python file object."""
     handle = os.open(path, os.O_RDONLY)
     try:
         return os.read(handle, _MAX_FILE).decode("ascii")

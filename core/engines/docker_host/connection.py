@@ -145,11 +145,11 @@ class DialAdapter(HTTPAdapter):
         super().__init__()
 
     def get_connection_with_tls_context(self, *_: Any, **__: Any) -> HTTPConnectionPool:
-        """The pool of streams, whatever the request's address is."""
+        """Return the pool of streams for every address."""
         return self._dialled
 
     def request_url(self, request: Any, _: Mapping[str, str] | None) -> str:
-        """The path alone: no proxy stands before a stream."""
+        """Return the path alone, because a stream has no proxy."""
         return str(request.path_url)
 
     def close(self) -> None:
@@ -257,7 +257,7 @@ class Connection:
             return self._request_json("GET", path, params)
 
     def get_bytes(self, path: str, **params: Any) -> bytes:
-        """The answer to a GET request as bytes."""
+        """Return the answer to a GET request as bytes."""
         return self._request("GET", path, params, None, self._request_timeout).content
 
     def post(
@@ -267,7 +267,7 @@ class Connection:
         request_timeout: float = 0.0,
         **params: Any,
     ) -> Any:
-        """The answer to a POST request; `request_timeout` is added to the usual one."""
+        """Return the answer to a POST request; `request_timeout` is added to the usual one."""
         return self._request_json("POST", path, params, body, request_timeout)
 
     def delete(self, path: str, **params: Any) -> None:
@@ -275,7 +275,7 @@ class Connection:
         self._request_json("DELETE", path, params)
 
     def stream(self, path: str, read_timeout: float, **params: Any) -> requests.Response:
-        """A streaming answer; reading it fails when nothing has come for `read_timeout` seconds."""
+        """Return a streaming answer; reading it fails after `read_timeout` seconds without data."""
         return self._request("GET", path, params, None, read_timeout, stream=True)
 
     def close(self) -> None:

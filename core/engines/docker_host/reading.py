@@ -119,7 +119,7 @@ class ContainerCache:
         return current
 
     def all(self, running_only: bool) -> tuple[Container, ...]:
-        """The host's containers, newest first."""
+        """Return the host's containers, newest first."""
         containers = []
         for container in self._ids(running_only):
             with self._lock:

@@ -198,5 +198,5 @@ def follow_readings(
 
 
 def make_safe_name(name: str) -> str:
-    """A name that a folder and a container may have."""
+    """Return a name that is valid for a folder and a container."""
     return _UNSAFE.sub("-", name).strip("-.") or "job"

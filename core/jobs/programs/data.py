@@ -140,7 +140,7 @@ def _interpolate_knots(knots: np.ndarray) -> np.ndarray:
 
 
 def _sample_bilinear(images: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The images at fractional pixels, bilinear; 0 outside."""
+    """Return the images at fractional pixels, bilinear; 0 outside."""
     low_y, low_x = np.floor(y).astype(np.int64), np.floor(x).astype(np.int64)
     share_y, share_x = y - low_y, x - low_x
     which = np.arange(len(images))[:, None, None]

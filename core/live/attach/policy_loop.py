@@ -265,7 +265,7 @@ class PolicyLoop:
         request: _AttachRequest,
         settings: Any,
     ) -> Engine:
-        """The engine as the policy sees it: each wrapper stands around those listed before it.
+        """Return the policy's engine in its wrappers; each wraps the ones listed before it.
 
         The innermost wrapper decides whether the engine is changed at all, so that no other acts past it:
         in control, pauses are stored before they are done; else nothing is done. What earlier runs say and
@@ -290,7 +290,7 @@ class PolicyLoop:
         return reduce(lambda engine, wrap: wrap(engine), wrappers, cast("Engine", real))
 
     def _build_settings(self, request: _AttachRequest, say: Callable[[str], None]) -> Any:
-        """The policy's settings, with its fitted policy if it steers by one."""
+        """Return the policy's settings, with the fitted policy if it needs one."""
 
         def progress(_fraction: float, message: str, /, **_metrics: float) -> None:
             say(f"{request.name}: {message}" if message else request.name)

@@ -135,7 +135,7 @@ class ManualControl:
         return result
 
     def _name(self, saved: SavedLimits) -> str:
-        """The name of a container with saved limits, or the beginning of its id."""
+        """Return the name of a container with saved limits, or the beginning of its id."""
         with contextlib.suppress(PhaseDockError), self._open_host(saved.engine.name) as host:
             return host.inspect(saved.container).name
         return saved.name[:12]
@@ -145,7 +145,7 @@ class ManualControl:
         return next((saved for saved in mine if saved.container == container), None)
 
     def _saved_on(self, engine: str) -> tuple[SavedLimits, ...]:
-        """The saved limits of an engine's containers, whatever it was called when they were saved."""
+        """Return the saved limits of an engine's containers, under any name of the engine."""
         LimitRestorer(self._engines, self._saved_limits).tie_old()
         return self._saved_limits.all(self._engines.key(engine))
 
@@ -176,7 +176,7 @@ def ours(saved_limits: SavedLimitsStore, engine: str) -> Callable[[Container], b
 
 
 def switched_off() -> ConflictError:
-    """The error where control is off."""
+    """Return the error for a change while control is off."""
     return ConflictError(
         "PhaseDock may not change containers: PHASEDOCK_CONTROL is off.",
         "Set PHASEDOCK_CONTROL=on and restart PhaseDock.",

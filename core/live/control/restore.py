@@ -102,7 +102,7 @@ class LimitRestorer:
             return "restored", current.name
 
     def _engine_name(self, saved: SavedLimits) -> str:
-        """The name under which the engine of saved limits can be reached now."""
+        """Return the present name of the engine of saved limits."""
         candidates = sorted(self._engines.all(), key=lambda info: info.name != saved.engine.name)
         silent = [info for info in candidates if info.state is not EngineState.READY]
         if saved.engine.id:

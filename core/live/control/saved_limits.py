@@ -78,7 +78,7 @@ class SavedLimitsKeeper:
             )
 
     def saved_limits(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
-        """The limits to restore, or None where nothing was changed."""
+        """Return the limits to restore; None if nothing was changed."""
         with self._database.read() as session:
             row = session.scalar(select(SavedLimitsRow).where(*_is_record_of(engine, container, self._owner)))
         return None if row is None else row.limits
@@ -96,11 +96,11 @@ class SavedLimitsStore:
         self._database = database
 
     def keeper(self, owner: str) -> SavedLimitsKeeper:
-        """The records of one owner."""
+        """Return the keeper of one owner's records."""
         return SavedLimitsKeeper(self._database, owner)
 
     def all(self, engine: EngineKey | None = None) -> tuple[SavedLimits, ...]:
-        """The records of an engine, or of all, the newest first: the order in which to restore them."""
+        """Return the records of an engine, or of all, newest first, the order of restoring."""
         query = select(SavedLimitsRow).order_by(SavedLimitsRow.since.desc(), SavedLimitsRow.owner.desc())
         if engine is not None:
             query = query.where(_is_on_engine(engine))
@@ -108,7 +108,7 @@ class SavedLimitsStore:
             return tuple(_read_row(row) for row in session.scalars(query))
 
     def orphans(self) -> tuple[SavedLimits, ...]:
-        """The records of tasks that neither run nor wait, because they ended or their worker died."""
+        """Return the records of tasks that ended or whose worker died."""
         alive = (TaskState.QUEUED.value, TaskState.RUNNING.value)
         with self._database.read() as session:
             tasks = set(session.scalars(select(TaskRow.id).where(TaskRow.state.in_(alive))))
@@ -143,7 +143,7 @@ class SavedLimitsStore:
             )
 
     def picked(self, engine: str) -> frozenset[str]:
-        """The ids of the containers that a person picked."""
+        """Return the ids of the containers that a person picked."""
         with self._database.read() as session:
             return frozenset(session.scalars(select(PickRow.container).where(PickRow.engine == engine)))
 
@@ -160,7 +160,7 @@ class SavedLimitsStore:
 
 
 def _is_on_engine(engine: EngineKey) -> ColumnElement[bool]:
-    """The records of an engine: those with its id, and those that know only its name."""
+    """Return the condition for an engine's records, by its id, or by its name if they have no id."""
     by_name = and_(SavedLimitsRow.engine_name.is_(None), SavedLimitsRow.engine == engine.name)
     return or_(
         by_name,

@@ -116,7 +116,7 @@ def level_for(start: float, end: float, now: float) -> Level:
 
 
 def level_folder(folder: Path, level: Level) -> Path:
-    """The folder of a level within an engine's history."""
+    """Return the folder of a level within an engine's history."""
     return folder / str(level.seconds)
 
 
@@ -155,7 +155,7 @@ def _may_have(file: pq.ParquetFile, group: int, ids: Collection[str]) -> bool:
 
 
 def raw_records(path: Path, since: float = -math.inf) -> tuple[npt.NDArray[Any], list[RecordedContainer]]:
-    """The whole records of a raw chunk and the containers that they name; none where it is gone."""
+    """Return the whole records of a raw chunk and their containers; none if it was removed."""
     kind = _record_type(path)
     try:
         with path.open("rb") as file:

@@ -66,7 +66,7 @@ _STORED = tuple(each.name for each in fields(Pin) if each.name not in ("id", "mo
 
 
 def folder_of(home: Path, pin: str) -> Path:
-    """The folder of a pin, and of the samples of a recording that an earlier version began."""
+    """Return the folder of a pin, with the samples of an earlier version's recording."""
     return home / "live" / "recordings" / checked_id(pin, "recording")
 
 

@@ -123,7 +123,7 @@ def traces_of(folder: Path, ids: Collection[str] | None, start: float, end: floa
 
 
 def make_traces(stretches: Iterable[Stretch], period: float) -> TraceSet:
-    """A trace set of at least one container, in the order of names; a long gap is a break."""
+    """Return a trace set of at least one container, in the order of names; a long gap is a break."""
     chosen = sorted(stretches, key=lambda each: (each.container.name, each.container.id))
     values = np.concatenate([each.values for each in chosen])[:, : len(LIVE_FEATURES)].astype(np.float64)
     zero = [FIELDS.index(name) for name in KNOWN_ZERO]
@@ -148,7 +148,7 @@ def make_traces(stretches: Iterable[Stretch], period: float) -> TraceSet:
 
 
 def _unique_names(chosen: Sequence[RecordedContainer]) -> tuple[str, ...]:
-    """A name for each; containers of one name, one after the other, get their ids added."""
+    """Return a unique name for each container; equal names get ids added."""
     names = [each.name for each in chosen]
     return tuple(
         each.name if names.count(each.name) == 1 else f"{each.name} {each.id[:12]}" for each in chosen
@@ -158,7 +158,7 @@ def _unique_names(chosen: Sequence[RecordedContainer]) -> tuple[str, ...]:
 def read_span(
     folder: Path, level: Level, ids: Collection[str] | None, start: float, end: float
 ) -> dict[str, Stretch]:
-    """The records of a level of some containers between two moments, by id, from raw and packed chunks."""
+    """Return a level's records of some containers between two times, by id."""
     chunks = chunks_of(folder, level).items()
     return _join(
         (path for begin, path in chunks if begin <= end and begin + level.chunk >= start), ids, start, end

@@ -195,7 +195,7 @@ def prune(
 
 
 def _finished_chunks(folder: Path) -> list[tuple[Level, int, Path]]:
-    """All chunks but the newest of each level, which may be written to; those first that are missed least."""
+    """Return all chunks except the open ones, the least valuable first."""
     return [(level, *item) for level in LEVELS for item in list(chunks_of(folder, level).items())[:-1]]
 
 
@@ -204,7 +204,7 @@ def _removable_chunks(folder: Path, pins: Sequence[Span]) -> list[Path]:
 
 
 def _pins_of_chunk(level: Level, begin: int, pins: Iterable[Span]) -> list[Span]:
-    """The pins that need a chunk."""
+    """Return the pins that need a chunk."""
     return [pin for pin in pins if level is FINEST and pin.start <= begin + level.chunk and begin <= pin.end]
 
 

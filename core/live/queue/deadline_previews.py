@@ -58,7 +58,7 @@ class Answer:
     outlook: Outlook
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         plain = asdict(self.outlook)
         lost = [{"job": job, "cores": had, "instead": has} for job, had, has in plain.pop("gives_way")]
         about = {name: getattr(self, name) for name in ("deadline", "policy", "attached", "runs", "profiled")}
@@ -109,7 +109,7 @@ class Present:
         return Answer(now, spec.deadline, which, attached, history.runs, history.has_curve, outlook)
 
     def _observe_job(self, job: QueuedJob) -> Job:
-        """A submitted job as a policy sees it."""
+        """Return a submitted job as a policy observes it."""
         state, spec, how = _STATES[job.state], job.spec, self.stands.get(job.id)
         placed = state is not JobState.WAITING
         return Job(

@@ -127,7 +127,7 @@ class JobQueue:
         return self._engines.kind(engine).takes_jobs
 
     def earlier_on(self, engine: str) -> EarlierRuns:
-        """The earlier runs that count for an engine's jobs; the demo has its own.
+        """Return the earlier runs relevant to an engine's jobs; the demo has its own.
 
         Raises NotFoundError if the settings name no such engine.
         """
@@ -180,7 +180,7 @@ class JobQueue:
         )
 
     def waits_for(self, engine: str) -> str:
-        """The reason for which no job can start; empty where a policy in control is attached.
+        """Return the reason why no job can start; empty if a policy is attached in control.
 
         Raises NotFoundError if the settings name no such engine.
         """
@@ -239,7 +239,7 @@ class JobQueue:
         return queued
 
     def find(self, engine: str, job: str) -> QueuedJob:
-        """A job by its name or id.
+        """Return a job by its name or id.
 
         Raises NotFoundError if there is no such engine or job.
         """
@@ -273,7 +273,7 @@ class JobQueue:
                     self._settle(engine)
 
     def fed(self, engine: str, over: Engine, real: LiveEngine, *, starts: bool) -> Engine:
-        """The engine of a policy, fed with submitted jobs where it takes any; see `FedEngine`."""
+        """Return a policy's engine with submitted jobs, if it takes any; see `FedEngine`."""
         if not self.takes_jobs(engine):
             return over
         self._settle(engine)
@@ -350,6 +350,6 @@ class JobQueue:
 
 
 def _waiting_reason(job: QueuedJob, ranks: bool) -> str:
-    """The reason for which a job waits while a policy can start it."""
+    """Return the reason why a job waits although a policy can start it."""
     why = job.why or "It waits for its turn."
     return f"{why} {_UNRANKED}" if job.priority and not ranks else why

@@ -153,19 +153,19 @@ class JobSpec:
         return Kind(self.image, self.command, self.data)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for the database."""
+        """Return plain values, for the database."""
         return {**asdict(self), "command": list(self.command)}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """The job that `to_dict` wrote."""
+        """Return the job that `to_dict` wrote."""
         return cls(**{**plain, "command": tuple(plain["command"])})
 
 
 def read_job(
     chosen: JobSettings, engine: EngineInfo, mounts: Mounts, now: float, zone: str = ""
 ) -> tuple[str, JobSpec]:
-    """The name that a job should have, and the job.
+    """Return the requested name of a job, and the job.
 
     Raises JobNotAccepted if anything is wrong; names every field.
     """

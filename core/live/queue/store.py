@@ -71,7 +71,7 @@ class SubmittedJobs:
             return tuple(queued_job(row) for row in rows)
 
     def find(self, engine: EngineKey, named: str) -> QueuedJob:
-        """A job of an engine by its name or its id.
+        """Return a job of an engine by its name or its id.
 
         Raises NotFoundError if there is none.
         """
@@ -149,7 +149,7 @@ def _select_active(query: Any) -> Any:
 
 
 def _is_on_engine(engine: EngineKey) -> ColumnElement[bool]:
-    """The jobs of an engine: by its id, whatever it was called then; by its name while that is not known."""
+    """Return the condition for an engine's jobs, by its id, or by its name while the id is unknown."""
     by_name = SubmittedJobRow.engine_name == engine.name
     nameless = and_(by_name, SubmittedJobRow.engine == engine.name)
     return or_(SubmittedJobRow.engine == engine.id, nameless) if engine.id else by_name

@@ -103,7 +103,7 @@ def write_standings(path: Path, standings: Mapping[str, Standing]) -> None:
 
 
 def read_standings(path: Path) -> dict[str, Standing]:
-    """The stored standings; none where this version cannot read them."""
+    """Return the stored standings; empty if this version cannot read them."""
     try:
         return {job: Standing(**each) for job, each in orjson.loads(path.read_bytes()).items()}
     except (OSError, orjson.JSONDecodeError, TypeError, AttributeError):
@@ -158,21 +158,21 @@ class QueuedJob:
         return f"{self.name}-{self.id[:_OF_ID]}"
 
     def terms(self, profile: Profile | None = None) -> Terms:
-        """Its owner's terms beside its request, with the profile of earlier runs."""
+        """Return its owner's terms beside its request, with the profile of earlier runs."""
         spec = self.spec
         memory = None if spec.memory is None else float(spec.memory)
         deadline = None if spec.deadline is None else max(spec.deadline - self.created, 0.0)
         return Terms(spec.least, spec.most, memory, self.priority, deadline, profile, self.promised is True)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         names = ("id", "name", "engine", "created", "priority", "why", "container", "started", "finished")
         plain = {name: getattr(self, name) for name in (*names, "cores", "threads", "cancelling", "promised")}
         stands = None if self.stands is None else asdict(self.stands)
         return {**plain, "state": str(self.state), "stands": stands, "job": self.spec.to_dict()}
 
     def for_engine(self, profile: Profile | None = None) -> SubmittedJob:
-        """The job as an engine needs it, with the profile of earlier runs."""
+        """Return the job in the form that engines accept, with the profile of earlier runs."""
         spec = self.spec
         return SubmittedJob(
             self.id,
@@ -195,7 +195,7 @@ class QueuedJob:
 
 
 def queued_job(row: SubmittedJobRow) -> QueuedJob:
-    """A row as a value."""
+    """Return a row as a value."""
     return QueuedJob(
         row.id,
         row.name,

@@ -36,7 +36,7 @@ class FreeState:
 
 
 def begin(settings: FreeSettings, seed: int) -> FreeState:
-    """The state before the first observation."""
+    """Return the state before the first observation."""
     return FreeState(-1, None, placer(settings.placement, seed))
 
 

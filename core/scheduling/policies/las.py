@@ -31,12 +31,12 @@ class LasSettings:
 
 
 def begin(settings: LasSettings, seed: int) -> WeighingState:
-    """The state before the first observation."""
+    """Return the state before the first observation."""
     return WeighingState(settings, placer(settings.placement, seed))
 
 
 def weigh(_worker: Worker, jobs: Sequence[Job], _memory: Memory) -> dict[str, JobWeight]:
-    """The fewest core-seconds first; among equals the one that came first."""
+    """Return the fewest core-seconds first; among equals the one that came first."""
     return weights_by_rank([job.id for job in sorted(jobs, key=lambda job: job.cpu_seconds)])
 
 

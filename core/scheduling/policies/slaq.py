@@ -56,7 +56,7 @@ class Gain(NamedTuple):
 
 
 def measure_gain(before: Gain | None, job: Job, track: Track) -> Gain:
-    """A job's gain after another interval; as before if it had no processor time."""
+    """Return a job's gain after another interval; as before if it had no processor time."""
     if before is None:
         return Gain(job.cpu_seconds, track.last)
     seconds = job.cpu_seconds - before.cpu_seconds
@@ -92,14 +92,14 @@ def divide_units(gains: Mapping[str, Gain | None], units: int, piece: float) -> 
 
 
 def _negative_gain(gain: Gain | None, got: int, piece: float) -> float:
-    """The negative marginal gain of one more unit; least is first."""
+    """Return the negative marginal gain of one more unit; least is first."""
     if gain is None or gain.gain is None:
         return -inf
     return -gain.gain * exp(-gain.decay * got * piece)
 
 
 def begin(settings: SlaqSettings, seed: int) -> WeighingState:
-    """The state before the first observation."""
+    """Return the state before the first observation."""
     return WeighingState(settings, placer(settings.placement, seed))
 
 

@@ -32,7 +32,7 @@ class SrptSettings:
 
 
 def begin(settings: SrptSettings, seed: int) -> WeighingState:
-    """The state before the first observation."""
+    """Return the state before the first observation."""
     return WeighingState(settings, placer(settings.placement, seed))
 
 
@@ -41,7 +41,7 @@ def _work_left(job: Job) -> float:
 
 
 def weigh(_worker: Worker, jobs: Sequence[Job], _memory: Memory) -> dict[str, JobWeight]:
-    """The least work left first; among equals the one that came first."""
+    """Return the least work left first; among equals the one that came first."""
     return weights_by_rank([job.id for job in sorted(jobs, key=_work_left)])
 
 

@@ -41,7 +41,7 @@ class Growth:
     until: float
 
     def factor_at(self, age: float) -> float:
-        """The factor at an age, seconds; infinite where nothing that old was recorded."""
+        """Return the factor at an age, seconds; infinite where nothing that old was recorded."""
         if age > self.until:
             return inf
         return float(self.factors[max(int(self.ages.searchsorted(age, "right")) - 1, 0)])
