@@ -50,11 +50,11 @@ def _print_line(line: str) -> None:
     sys.stdout.flush()
 
 
-def _thread_handler(chosen: str) -> Callable[[int | None], int]:
+def _thread_handler(mode: str) -> Callable[[int | None], int]:
     """Return the handler of requests for threads: follow them, ignore them or keep a fixed number."""
-    if chosen == "follow":
+    if mode == "follow":
         return set_threads
-    return lambda _: set_threads(int(chosen) if chosen.isdigit() else None)
+    return lambda _: set_threads(int(mode) if mode.isdigit() else None)
 
 
 def _parse_thread_choice(text: str) -> str:

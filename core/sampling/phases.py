@@ -114,9 +114,9 @@ class PhaseLabeller:
         codes: dict[str, tuple[float, ...]] = {}
         strange: frozenset[str] = frozenset()
         if self._whole:
-            labels, latest_codes, odd = self._detector.latest(names, samples)
+            labels, latest_codes, is_strange = self._detector.latest(names, samples)
             codes = dict(zip(names, map(tuple, latest_codes.tolist()), strict=True))
-            strange = frozenset(name for name, is_odd in zip(names, odd, strict=True) if is_odd)
+            strange = frozenset(name for name, is_odd in zip(names, is_strange, strict=True) if is_odd)
         else:
             labels = self._detector.push(names, samples)
         self._detector.gap([name for name in self._last_samples if name not in means])

@@ -67,13 +67,13 @@ def usage_between(before: Counters | None, now: Counters) -> Usage:
     seconds = now.time - before.time
     periods = now.periods - before.periods
     held_back = now.throttled_periods - before.throttled_periods
-    moved = now.io_read + now.io_written - before.io_read - before.io_written
-    talked = now.net_received + now.net_sent - before.net_received - before.net_sent
+    io = now.io_read + now.io_written - before.io_read - before.io_written
+    traffic = now.net_received + now.net_sent - before.net_received - before.net_sent
     return Usage(
         (now.cpu_seconds - before.cpu_seconds) / seconds,
         float(now.memory),
-        max(moved, 0) / seconds,
-        max(talked, 0) / seconds,
+        max(io, 0) / seconds,
+        max(traffic, 0) / seconds,
         min(max(held_back / periods, 0.0), 1.0) if periods > 0 else None,
         max(now.throttled_seconds - before.throttled_seconds, 0.0) / seconds,
     )

@@ -45,9 +45,9 @@ _EARLY = 0.05
 class HostSamples:
     """Samples containers itself, at most once a second."""
 
-    def __init__(self, hosts: Iterable[WatchedHost], chosen: Callable[[], Collection[str]]) -> None:
+    def __init__(self, hosts: Iterable[WatchedHost], container_ids: Callable[[], Collection[str]]) -> None:
         self._readers = [(host, UsageReader()) for host in hosts]
-        self._chosen = chosen
+        self._container_ids = container_ids
         self._due = 0.0
 
     def __call__(self) -> list[tuple[float, Rows]]:
@@ -56,9 +56,9 @@ class HostSamples:
         if now < self._due - _EARLY:
             return []
         self._due = max(self._due + _EVERY, now)
-        chosen, rows = set(self._chosen()), {}
+        ids, rows = set(self._container_ids()), {}
         for host, reader in self._readers:
-            containers = [each for each in host.containers() if each.id in chosen]
+            containers = [each for each in host.containers() if each.id in ids]
             usage, at = reader.take(host.counters(containers)), time.time()
             sampled = [row_of(each, usage.get(each.id), False, False, at) for each in containers]
             rows.update({row.id: field_values(row) for row in sampled if row.cpu is not None})

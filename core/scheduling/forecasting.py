@@ -89,15 +89,15 @@ def curve_probabilities(values: Sequence[float], progress: float) -> CurveProbab
     spread = np.maximum(np.einsum("kn,kn->k", centred, centred), 1e-12)
     drop = -(centred @ (losses - losses.mean())) / spread
     whole = losses - losses.mean()
-    missed = whole @ whole - drop**2 * spread
+    squared_errors = whole @ whole - drop**2 * spread
     if losses.min() >= 0:
         below = losses.mean() < drop * (1 - curves.mean(axis=1))
-        missed = np.where(below, _squared_errors_to_zero(curves, losses), missed)
-    missed = np.where(drop > 0, np.maximum(missed, 1e-9 * (whole @ whole)), np.inf)
-    smallest = float(missed.min())
+        squared_errors = np.where(below, _squared_errors_to_zero(curves, losses), squared_errors)
+    squared_errors = np.where(drop > 0, np.maximum(squared_errors, 1e-9 * (whole @ whole)), np.inf)
+    smallest = float(squared_errors.min())
     if not math.isfinite(smallest) or smallest <= 0:
         return None
-    weights = (smallest / missed) ** (n * _INDEPENDENT / 2)
+    weights = (smallest / squared_errors) ** (n * _INDEPENDENT / 2)
     return tuple((weights / weights.sum()).tolist())
 
 
@@ -105,8 +105,8 @@ def _squared_errors_to_zero(curves: Floats, losses: Floats) -> Floats:
     """Return each curve's sum of squared errors, shape (curves,), with its end fixed at zero."""
     remaining = 1 - curves
     spread = np.maximum(np.einsum("kn,kn->k", remaining, remaining), 1e-12)
-    missed: Floats = losses @ losses - (remaining @ losses) ** 2 / spread
-    return missed
+    squared_errors: Floats = losses @ losses - (remaining @ losses) ** 2 / spread
+    return squared_errors
 
 
 Milestones: TypeAlias = "Sequence[tuple[float, float]]"
@@ -200,11 +200,11 @@ def fit_step_time(measured: Sequence[tuple[float, float]]) -> StepTime:
     best, smallest_error = np.array([0.0, 1.0, 0.0]), np.inf
     different = len(np.unique(cores))
     for parts in _part_choices(min(different, _N_PARTS)):
-        solved = np.linalg.lstsq(rows[:, parts], np.ones(len(cores)), rcond=None)[0]
-        if (solved < 0).any() or not solved.any():
+        solution = np.linalg.lstsq(rows[:, parts], np.ones(len(cores)), rcond=None)[0]
+        if (solution < 0).any() or not solution.any():
             continue
         coefficients = np.zeros(_N_PARTS)
-        coefficients[list(parts)] = solved
+        coefficients[list(parts)] = solution
         error = float(((rows @ coefficients - 1.0) ** 2).sum())
         if error < smallest_error - _TOLERANCE:
             best, smallest_error = coefficients, error
@@ -213,10 +213,10 @@ def fit_step_time(measured: Sequence[tuple[float, float]]) -> StepTime:
 
 def _part_choices(max_terms: int) -> list[list[int]]:
     """List the terms that may be above zero, simplest first: b alone, b with others, others alone."""
-    chosen = [
+    choices = [
         list(parts) for size in range(1, max_terms + 1) for parts in combinations(range(_N_PARTS), size)
     ]
-    return sorted(chosen, key=lambda parts: (len(parts), 1 not in parts, parts)) if max_terms > 1 else [[1]]
+    return sorted(choices, key=lambda parts: (len(parts), 1 not in parts, parts)) if max_terms > 1 else [[1]]
 
 
 GOALS = (0.9, 0.95, 0.99)

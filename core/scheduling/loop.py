@@ -82,10 +82,10 @@ def drive(
             wake = min(observation.time + pace, inf if wake is None else wake)
 
 
-def are_equal(decided: tuple[Action, ...], recorded: tuple[Action, ...]) -> bool:
+def are_equal(actions: tuple[Action, ...], recorded: tuple[Action, ...]) -> bool:
     """Whether two decisions do the same, with amounts equal to `SAME_AMOUNT`."""
-    return decided == recorded or (
-        len(decided) == len(recorded) and all(map(_is_same_action, decided, recorded))
+    return actions == recorded or (
+        len(actions) == len(recorded) and all(map(_is_same_action, actions, recorded))
     )
 
 

@@ -69,8 +69,8 @@ UNREQUESTED = 0.1
 def placement_setting() -> str:
     """Return the settings field that names the default scheduler."""
     help_ = "Which worker a new job starts on."
-    chosen: str = setting("fewest", label="Default scheduler", choices=PLACEMENTS, help=help_)
-    return chosen
+    field: str = setting("fewest", label="Default scheduler", choices=PLACEMENTS, help=help_)
+    return field
 
 
 class Attempt(NamedTuple):

@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 def core_unit_setting(default: float) -> float:
     """Return the settings field for the step in which cores are allocated."""
     help_ = "Cores are allocated in multiples of this."
-    chosen: float = setting(default, label="Step", low=0.05, high=64, unit="cores", help=help_)
-    return chosen
+    field: float = setting(default, label="Step", low=0.05, high=64, unit="cores", help=help_)
+    return field
 
 
 def default_request_setting() -> float:
     """Return the settings field for the request of a job without one."""
     help_ = "Cores requested by a job without its own request."
-    chosen: float = setting(1.0, label="Without a request", low=0.01, high=4096, unit="cores", help=help_)
-    return chosen
+    field: float = setting(1.0, label="Without a request", low=0.01, high=4096, unit="cores", help=help_)
+    return field
 
 
 def memory_setting() -> float:
     """Return the settings field for the share of a worker's memory that jobs may fill."""
     help_ = "Share of a machine’s memory beyond which no job starts there."
-    chosen: float = setting(0.8, label="Memory in use", low=0.05, high=1.0, help=help_)
-    return chosen
+    field: float = setting(0.8, label="Memory in use", low=0.05, high=1.0, help=help_)
+    return field
 
 
 _MAX_WORKERS_TRIED = 8

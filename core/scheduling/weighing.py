@@ -29,10 +29,10 @@ _TIME_TOLERANCE = 1e-9
 
 def quantum_setting() -> float:
     """Return the settings field for the quantum."""
-    chosen: float = setting(
+    field: float = setting(
         10.0, label="Quantum", low=0.1, high=3600.0, unit="s", help="Time after which jobs are ordered anew."
     )
-    return chosen
+    return field
 
 
 class JobWeight(NamedTuple):

@@ -45,8 +45,8 @@ def begin_migration(world: World, job: SimulatedJob, move: Migrate, to: Node) ->
     job.migration, job.origin = move, job.node
     world.place_job(job, to)
     job.moves += 1
-    answered = world.now + world.scenario.control_s + (job.spec.checkpoint_s or 0.0)
-    world.schedule(answered, _end_checkpoint, job)
+    answer_time = world.now + world.scenario.control_s + (job.spec.checkpoint_s or 0.0)
+    world.schedule(answer_time, _end_checkpoint, job)
 
 
 def _end_checkpoint(world: World, job: SimulatedJob) -> None:

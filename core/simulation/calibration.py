@@ -177,16 +177,16 @@ def _stretches(
     jobs: Sequence[Job], last: dict[str, Job], begin: float, end: float, contention: Contention
 ) -> dict[str, _Stretch]:
     begins = {job.id: max(begin, job.started or 0.0) for job in jobs}
-    ran = [job for job in jobs if end > begins[job.id]]
-    usage = [job.cpu_seconds - (last[job.id].cpu_seconds if job.id in last else 0.0) for job in ran]
+    running = [job for job in jobs if end > begins[job.id]]
+    usage = [job.cpu_seconds - (last[job.id].cpu_seconds if job.id in last else 0.0) for job in running]
     if contention == "count":
-        crowd = sum(end - begins[job.id] for job in ran) / (end - begin) if ran else 1.0
+        crowd = sum(end - begins[job.id] for job in running) / (end - begin) if running else 1.0
     else:
         squares = sum(one * one for one in usage)
         crowd = sum(usage) ** 2 / squares if squares > 0 else 1.0
     return {
         job.id: _Stretch(end, begins[job.id], used, max(crowd, 1.0))
-        for job, used in zip(ran, usage, strict=True)
+        for job, used in zip(running, usage, strict=True)
     }
 
 
@@ -303,11 +303,11 @@ def _search_shape(
 
 def _fit_line(reduction: Floats, values: Floats) -> tuple[float, float, float]:
     """Return a, b and the root mean square of values − a − b(1 − r)."""
-    fallen = 1 - reduction
-    spread = fallen - fallen.mean()
+    remaining = 1 - reduction
+    spread = remaining - remaining.mean()
     fall = float(spread @ values / max(float(spread @ spread), 1e-300))
-    level = float(values.mean() - fall * fallen.mean())
-    return level, fall, float(np.sqrt(np.mean((values - level - fall * fallen) ** 2)))
+    level = float(values.mean() - fall * remaining.mean())
+    return level, fall, float(np.sqrt(np.mean((values - level - fall * remaining) ** 2)))
 
 
 def _autocorrelation(residuals: Floats) -> float:

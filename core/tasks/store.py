@@ -275,11 +275,11 @@ class Tasks:
         """Remove ended tasks with their logs and curves; returns how many there were."""
         self.reap()
         with self._database.write() as session:
-            doomed = session.scalars(select(TaskRow.id).where(TaskRow.state.in_(_ENDED))).all()
+            ended_tasks = session.scalars(select(TaskRow.id).where(TaskRow.state.in_(_ENDED))).all()
             for table in (MetricRow, LogRow):
-                session.execute(delete(table).where(table.task.in_(doomed)))
-            session.execute(delete(TaskRow).where(TaskRow.id.in_(doomed)))
-        return len(doomed)
+                session.execute(delete(table).where(table.task.in_(ended_tasks)))
+            session.execute(delete(TaskRow).where(TaskRow.id.in_(ended_tasks)))
+        return len(ended_tasks)
 
     def worker(self) -> WorkerInfo:
         """Tell whether a worker does the queued work."""

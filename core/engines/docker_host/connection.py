@@ -130,11 +130,11 @@ def open_route(address: Address, request_timeout: float) -> Route:
     try:
         answer = client.get(f"{base}/version", timeout=request_timeout)
         answer.raise_for_status()
-        spoken = tuple(int(part) for part in answer.json()["ApiVersion"].split("."))
+        version = tuple(int(part) for part in answer.json()["ApiVersion"].split("."))
     except BaseException:
         client.close()
         raise
-    return Route(client, f"{base}/v{'.'.join(map(str, min(spoken, MAX_API_VERSION)))}", far)
+    return Route(client, f"{base}/v{'.'.join(map(str, min(version, MAX_API_VERSION)))}", far)
 
 
 class DialAdapter(HTTPAdapter):

@@ -75,7 +75,7 @@ class BatchProgram(ABC):
         """
 
     @abstractmethod
-    def learn(self, chosen: Indices) -> float:
+    def learn(self, indices: Indices) -> float:
         """Update the parameters once on the chosen examples and return their mean loss before the update."""
 
     @abstractmethod
@@ -98,7 +98,7 @@ class BatchProgram(ABC):
         """Train on the next twentieth of the data and return the mean loss."""
         remaining, losses = self.example_count() // STEPS_PER_EPOCH, []
         while remaining > 0:
-            chosen = self.order.take(min(remaining, self.batch))
-            remaining -= len(chosen)
-            losses.append(self.learn(chosen))
+            indices = self.order.take(min(remaining, self.batch))
+            remaining -= len(indices)
+            losses.append(self.learn(indices))
         return float(np.mean(losses))

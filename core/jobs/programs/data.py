@@ -60,11 +60,11 @@ def generate_digits(
     part = slice(-HELD_OUT, None) if held_out else slice(None, -HELD_OUT)
     images, labels = images[part], labels[part]
     rng = np.random.default_rng([seed, int(held_out)])
-    parts, chosen = [], rng.integers(len(images), size=count)
+    parts, indices = [], rng.integers(len(images), size=count)
     for start in range(0, count, _CHUNK):
-        parts.append(_vary(images[chosen[start : start + _CHUNK]], rng))
+        parts.append(_vary(images[indices[start : start + _CHUNK]], rng))
         tick()
-    return np.concatenate(parts), labels[chosen]
+    return np.concatenate(parts), labels[indices]
 
 
 def draw_visible_rows(count: int, seed: int, *, held_out: bool = False) -> Labels:
@@ -101,12 +101,12 @@ def generate_distorted_digits(count: int, seed: tuple[int, ...]) -> tuple[Images
     images, labels = real_digits()
     images, labels = images[:-HELD_OUT], labels[:-HELD_OUT]
     rng = np.random.default_rng(seed)
-    chosen = rng.integers(len(images), size=count)
+    indices = rng.integers(len(images), size=count)
     parts = [
-        _distort(images[chosen[at : at + _DISTORTION_CHUNK]], rng)
+        _distort(images[indices[at : at + _DISTORTION_CHUNK]], rng)
         for at in range(0, count, _DISTORTION_CHUNK)
     ]
-    return np.concatenate(parts), labels[chosen]
+    return np.concatenate(parts), labels[indices]
 
 
 def _distort(images: Images, rng: np.random.Generator) -> Images:
@@ -171,10 +171,10 @@ def characters() -> Codes:
 
 def words() -> tuple[Codes, tuple[str, ...]]:
     """Return the text as indices into its list of words, and that list."""
-    spoken = re.findall("[a-z]+", read_text())
-    listed = sorted(set(spoken))
-    places = {word: place for place, word in enumerate(listed)}
-    return np.array([places[word] for word in spoken], dtype=np.int64), tuple(listed)
+    tokens = re.findall("[a-z]+", read_text())
+    vocabulary = sorted(set(tokens))
+    places = {word: place for place, word in enumerate(vocabulary)}
+    return np.array([places[word] for word in tokens], dtype=np.int64), tuple(vocabulary)
 
 
 def letters_with_positions() -> tuple[Codes, Codes]:
@@ -183,11 +183,11 @@ def letters_with_positions() -> tuple[Codes, Codes]:
     Letters are indices into `ALPHABET`; places are 0 for a word's first letter, 1 for one inside, 2 for its
     last and 3 for a word of one letter.
     """
-    spoken = re.findall("[a-z]+", read_text())
+    tokens = re.findall("[a-z]+", read_text())
     places = [
-        place for word in spoken for place in ([3] if len(word) == 1 else [0, *[1] * (len(word) - 2), 2])
+        place for word in tokens for place in ([3] if len(word) == 1 else [0, *[1] * (len(word) - 2), 2])
     ]
-    letters = [ALPHABET.index(one) for one in "".join(spoken)]
+    letters = [ALPHABET.index(one) for one in "".join(tokens)]
     return np.array(letters, dtype=np.int64), np.array(places, dtype=np.int64)
 
 

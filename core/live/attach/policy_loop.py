@@ -381,13 +381,13 @@ class Policies:
                 f"Policies cannot follow the containers of {engine}.",
                 "Set limits by hand, or choose another engine.",
             )
-        chosen = POLICIES[policy]
-        if chosen.oracle:
+        entry = POLICIES[policy]
+        if entry.oracle:
             raise InputError(
                 f"{policy} needs what only a simulator knows, so it cannot be attached.",
                 "Choose another policy.",
             )
-        checked = chosen.build_settings(settings)
+        checked = entry.build_settings(settings)
         self._fitted.check(checked)
         if isinstance(checked, AutopilotSettings) and checked.model:
             PhaseTracker(self._models.load(self._fitted.model_of(checked)))

@@ -154,9 +154,9 @@ class SavedLimitsStore:
 
     def unpick(self, engine: str, containers: Collection[str]) -> None:
         """Note that containers are not picked any more."""
-        chosen = (PickRow.engine == engine, PickRow.container.in_(list(containers)))
+        conditions = (PickRow.engine == engine, PickRow.container.in_(list(containers)))
         with self._database.write() as session:
-            session.execute(delete(PickRow).where(*chosen))
+            session.execute(delete(PickRow).where(*conditions))
 
 
 def _is_on_engine(engine: EngineKey) -> ColumnElement[bool]:

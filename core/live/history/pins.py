@@ -94,8 +94,8 @@ def pins_of(home: Path, engine: str | None = None) -> tuple[Pin, ...]:
     """Return the pins on the history of an engine, or of all, the oldest first."""
     paths = (home / "live" / "recordings").glob(f"*/{ABOUT}")
     pins = (read_pin(home, path.parent.name) for path in paths)
-    chosen = (pin for pin in pins if pin is not None and engine in (None, pin.engine))
-    return tuple(sorted(chosen, key=lambda pin: pin.start))
+    matching = (pin for pin in pins if pin is not None and engine in (None, pin.engine))
+    return tuple(sorted(matching, key=lambda pin: pin.start))
 
 
 def is_recorded(home: Path, engine: str) -> bool:

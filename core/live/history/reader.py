@@ -124,34 +124,34 @@ def traces_of(folder: Path, ids: Collection[str] | None, start: float, end: floa
 
 def make_traces(stretches: Iterable[Stretch], period: float) -> TraceSet:
     """Return a trace set of at least one container, in the order of names; a long gap is a break."""
-    chosen = sorted(stretches, key=lambda each: (each.container.name, each.container.id))
-    values = np.concatenate([each.values for each in chosen])[:, : len(LIVE_FEATURES)].astype(np.float64)
+    ordered = sorted(stretches, key=lambda each: (each.container.name, each.container.id))
+    values = np.concatenate([each.values for each in ordered])[:, : len(LIVE_FEATURES)].astype(np.float64)
     zero = [FIELDS.index(name) for name in KNOWN_ZERO]
     values[:, zero] = np.nan_to_num(values[:, zero], nan=0.0)
     finite = np.flatnonzero(np.isfinite(values).any(axis=0)).tolist()
-    offsets = np.concatenate([[0], np.cumsum([len(each.time) for each in chosen])]).astype(np.int64)
-    time = np.concatenate([each.time for each in chosen])
+    offsets = np.concatenate([[0], np.cumsum([len(each.time) for each in ordered])]).astype(np.int64)
+    time = np.concatenate([each.time for each in ordered])
     late = np.flatnonzero(np.diff(time, prepend=-np.inf) > _GAP * period)
     return TraceSet(
         features=tuple(LIVE_FEATURES[at] for at in finite),
         columns=tuple(np.ascontiguousarray(values[:, at]) for at in finite),
         time=time,
-        ids=_unique_names([each.container for each in chosen]),
+        ids=_unique_names([each.container for each in ordered]),
         offsets=offsets,
         period=period,
         breaks=np.setdiff1d(late, offsets),
         attributes={
-            "container": [each.container.id for each in chosen],
-            "image": [each.container.image for each in chosen],
+            "container": [each.container.id for each in ordered],
+            "image": [each.container.image for each in ordered],
         },
     )
 
 
-def _unique_names(chosen: Sequence[RecordedContainer]) -> tuple[str, ...]:
+def _unique_names(containers: Sequence[RecordedContainer]) -> tuple[str, ...]:
     """Return a unique name for each container; equal names get ids added."""
-    names = [each.name for each in chosen]
+    names = [each.name for each in containers]
     return tuple(
-        each.name if names.count(each.name) == 1 else f"{each.name} {each.id[:12]}" for each in chosen
+        each.name if names.count(each.name) == 1 else f"{each.name} {each.id[:12]}" for each in containers
     )
 
 
@@ -177,11 +177,11 @@ def _join(paths: Iterable[Path], ids: Collection[str] | None, start: float, end:
 def join(stretches: Sequence[Stretch], start: float, end: float) -> Stretch:
     """One stretch of several of a container, between two moments."""
     time = np.concatenate([each.time for each in stretches])
-    chosen = np.flatnonzero((time >= start) & (time <= end))
+    rows = np.flatnonzero((time >= start) & (time <= end))
     values, peaks = (
-        np.concatenate([getattr(each, name) for each in stretches])[chosen] for name in ("values", "peaks")
+        np.concatenate([getattr(each, name) for each in stretches])[rows] for name in ("values", "peaks")
     )
-    return Stretch(stretches[-1].container, time[chosen], values, peaks)
+    return Stretch(stretches[-1].container, time[rows], values, peaks)
 
 
 def _thin(stretch: Stretch, seconds: float, start: float, end: float, max_points: int) -> HistoryPoints:

@@ -141,10 +141,10 @@ class JobQueue:
         """
         self._check(engine)
         info = self._require_ready(engine)
-        chosen = build(JobSettings, values)
-        name, spec = read_job(chosen, info, self._mounts, time.time(), zone)
+        settings = build(JobSettings, values)
+        name, spec = read_job(settings, info, self._mounts, time.time(), zone)
         self._check_image(engine, spec)
-        added = self.store.add(self._engines.key(engine), name, spec, chosen.priority)
+        added = self.store.add(self._engines.key(engine), name, spec, settings.priority)
         return replace(added, why=self.waits_for(engine))
 
     def ask(self, engine: str, values: Mapping[str, Any], zone: str = "") -> Answer:

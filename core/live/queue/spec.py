@@ -163,7 +163,7 @@ class JobSpec:
 
 
 def read_job(
-    chosen: JobSettings, engine: EngineInfo, mounts: Mounts, now: float, zone: str = ""
+    settings: JobSettings, engine: EngineInfo, mounts: Mounts, now: float, zone: str = ""
 ) -> tuple[str, JobSpec]:
     """Return the requested name of a job, and the job.
 
@@ -178,44 +178,44 @@ def read_job(
             wrong[name] = str(error)
             return None
 
-    image, program = checked("image", lambda: _check_image(chosen)), chosen.program
-    words = checked("command", lambda: _split_words(chosen.command))
-    name = checked("name", lambda: _name(chosen))
-    checked("request", lambda: _check_request(chosen.request, engine))
-    checked("min", lambda: _check_min_cores(chosen))
-    checked("max", lambda: _check_max_cores(chosen))
-    memory = checked("memory", lambda: _parse_memory(chosen.memory, engine))
-    deadline = checked("deadline", lambda: read_deadline(chosen.deadline, now, zone))
-    environment = checked("environment", lambda: _parse_environment(chosen.environment))
-    volumes = checked("volumes", lambda: _parse_volumes(chosen.volumes, mounts.volumes))
-    ports = checked("ports", lambda: _parse_ports(chosen.ports, mounts.ports))
+    image, program = checked("image", lambda: _check_image(settings)), settings.program
+    words = checked("command", lambda: _split_words(settings.command))
+    name = checked("name", lambda: _name(settings))
+    checked("request", lambda: _check_request(settings.request, engine))
+    checked("min", lambda: _check_min_cores(settings))
+    checked("max", lambda: _check_max_cores(settings))
+    memory = checked("memory", lambda: _parse_memory(settings.memory, engine))
+    deadline = checked("deadline", lambda: read_deadline(settings.deadline, now, zone))
+    environment = checked("environment", lambda: _parse_environment(settings.environment))
+    volumes = checked("volumes", lambda: _parse_volumes(settings.volumes, mounts.volumes))
+    ports = checked("ports", lambda: _parse_ports(settings.ports, mounts.ports))
     if wrong:
-        order = [spec.name for spec in describe(type(chosen))]
+        order = [spec.name for spec in describe(type(settings))]
         raise JobNotAccepted({each: wrong[each] for each in order if each in wrong})
     bundled = program != OWN
     return name, JobSpec(
         image=image,
         command=("python3", "-m", "phasedock_jobs", program, *words) if bundled else words,
-        request=chosen.request,
-        least=chosen.min or None,
-        most=chosen.max or None,
+        request=settings.request,
+        least=settings.min or None,
+        most=settings.max or None,
         memory=memory,
         environment=environment,
         volumes=volumes,
         ports=ports,
-        follows=chosen.follows or bundled,
+        follows=settings.follows or bundled,
         program=program if bundled else "",
         deadline=deadline,
-        data=chosen.data.strip(),
+        data=settings.data.strip(),
     )
 
 
-def _check_image(chosen: JobSettings) -> str:
-    image = chosen.image.strip()
-    if chosen.program != OWN:
+def _check_image(settings: JobSettings) -> str:
+    image = settings.image.strip()
+    if settings.program != OWN:
         if image:
-            raise ValueError(f"Leave it empty, or choose no bundled program: {chosen.program} has its own.")
-        return f"{IMAGES}:{CATALOGUE[chosen.program].image}"
+            raise ValueError(f"Leave it empty, or choose no bundled program: {settings.program} has its own.")
+        return f"{IMAGES}:{CATALOGUE[settings.program].image}"
     if not image:
         raise ValueError("Name an image that the engine has, or choose a bundled program.")
     if _IMAGE.fullmatch(image) is None:
@@ -230,11 +230,11 @@ def _split_words(text: str) -> tuple[str, ...]:
         raise ValueError("Close its quotes: it is split into words as in a shell.") from None
 
 
-def _name(chosen: JobSettings) -> str:
-    name = chosen.name.strip()
+def _name(settings: JobSettings) -> str:
+    name = settings.name.strip()
     if not name:
-        last = chosen.image.strip().rpartition("/")[2].partition("@")[0].partition(":")[0]
-        last = chosen.program if chosen.program != OWN else last
+        last = settings.image.strip().rpartition("/")[2].partition("@")[0].partition(":")[0]
+        last = settings.program if settings.program != OWN else last
         return _UNSAFE.sub("-", last).strip("-_.")[:40] or "job"
     if _NAME.fullmatch(name) is None:
         raise ValueError(
@@ -248,14 +248,16 @@ def _check_request(request: float, engine: EngineInfo) -> None:
         raise ValueError(f"{engine.name} has {format_cores(engine.cores)}; at most that would be accepted.")
 
 
-def _check_min_cores(chosen: JobSettings) -> None:
-    if chosen.min > chosen.request:
-        raise ValueError(f"It may be at most the {format_cores(chosen.request)} that are requested.")
+def _check_min_cores(settings: JobSettings) -> None:
+    if settings.min > settings.request:
+        raise ValueError(f"It may be at most the {format_cores(settings.request)} that are requested.")
 
 
-def _check_max_cores(chosen: JobSettings) -> None:
-    if chosen.max and chosen.max < chosen.request:
-        raise ValueError(f"It must be at least the {format_cores(chosen.request)} that are requested, or 0.")
+def _check_max_cores(settings: JobSettings) -> None:
+    if settings.max and settings.max < settings.request:
+        raise ValueError(
+            f"It must be at least the {format_cores(settings.request)} that are requested, or 0."
+        )
 
 
 def _parse_memory(gib: float, engine: EngineInfo) -> int | None:

@@ -181,8 +181,8 @@ class RunMeasurement:
             return updated
         lives = max(steps / HALF_LIFE_STEPS, steps * job.step_seconds / HALF_LIFE_SECONDS)
         pace = self.paces.get(cores)
-        paced = Pace(job.step_seconds, lives) if pace is None else pace.blend(job.step_seconds, lives)
-        updated = replace(updated, paces={**self.paces, cores: paced})
+        blended = Pace(job.step_seconds, lives) if pace is None else pace.blend(job.step_seconds, lives)
+        updated = replace(updated, paces={**self.paces, cores: blended})
         expected = predict_speed(self.profile)
         if expected is None:
             return updated

@@ -62,8 +62,8 @@ def measure_gain(before: Gain | None, job: Job, track: Track) -> Gain:
     seconds = job.cpu_seconds - before.cpu_seconds
     if seconds <= _MIN_SECONDS:
         return before
-    fallen = max(0.0, before.level - track.last) / (track.largest or 1.0)
-    gain, decay = fallen / seconds, before.decay
+    reduction = max(0.0, before.level - track.last) / (track.largest or 1.0)
+    gain, decay = reduction / seconds, before.decay
     if before.gain and gain:
         decay = max(0.0, log(before.gain / gain) / (0.5 * (seconds + before.seconds)))
     return Gain(job.cpu_seconds, track.last, seconds, gain, decay)
@@ -79,23 +79,23 @@ def learn_gains(memory: Memory, jobs: Sequence[Job], tracks: Tracks) -> Memory:
 
 
 def divide_units(gains: Mapping[str, Gain | None], units: int, piece: float) -> dict[str, int]:
-    """Units of one worker for each job, greedily."""
+    """Return the units of one worker for each job, greedily."""
     units = max(units, len(gains))
     heap = [
         (_negative_gain(each, 1, piece), 1, place, name) for place, (name, each) in enumerate(gains.items())
     ]
     heapify(heap)
     for _ in range(units - len(heap)):
-        _, got, place, name = heap[0]
-        heapreplace(heap, (_negative_gain(gains[name], got + 1, piece), got + 1, place, name))
-    return {name: got for _, got, _, name in heap}
+        _, count, place, name = heap[0]
+        heapreplace(heap, (_negative_gain(gains[name], count + 1, piece), count + 1, place, name))
+    return {name: units_by_job for _, units_by_job, _, name in heap}
 
 
-def _negative_gain(gain: Gain | None, got: int, piece: float) -> float:
-    """Return the negative marginal gain of one more unit; least is first."""
+def _negative_gain(gain: Gain | None, units: int, piece: float) -> float:
+    """Return the negative marginal gain of one more unit; the lowest comes first."""
     if gain is None or gain.gain is None:
         return -inf
-    return -gain.gain * exp(-gain.decay * got * piece)
+    return -gain.gain * exp(-gain.decay * units * piece)
 
 
 def begin(settings: SlaqSettings, seed: int) -> WeighingState:
@@ -110,9 +110,9 @@ def decide(state: WeighingState, observation: Observation) -> Decision[WeighingS
     def weigh(worker: Worker, jobs: Sequence[Job], memory: Memory) -> dict[str, JobWeight]:
         gains: dict[str, Gain | None] = {job.id: memory.get(job.id) for job in jobs}
         units = max(settings.units, len(jobs))
-        got = divide_units(gains, units, settings.quantum * worker.capacity / units)
+        units_by_job = divide_units(gains, units, settings.quantum * worker.capacity / units)
         return {
-            name: JobWeight(got[name] / units, Mark(name, growth=each.gain if each else None))
+            name: JobWeight(units_by_job[name] / units, Mark(name, growth=each.gain if each else None))
             for name, each in gains.items()
         }
 

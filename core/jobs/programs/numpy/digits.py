@@ -58,10 +58,10 @@ class DigitProgram(NumpyProgram):
         """Train on the next twentieth of the images."""
         remaining, losses = max(1, self.example_count() // STEPS_PER_EPOCH), []
         while remaining > 0:
-            chosen = self.order.take(min(remaining, self.batch))
-            remaining -= len(chosen)
-            outputs = forward(self.parameters, self._x[chosen])
-            loss, error = self.loss(outputs[-1], self._x[chosen], self._labels[chosen])
+            indices = self.order.take(min(remaining, self.batch))
+            remaining -= len(indices)
+            outputs = forward(self.parameters, self._x[indices])
+            loss, error = self.loss(outputs[-1], self._x[indices], self._labels[indices])
             self.move(backward(self.parameters, outputs, error))
             losses.append(loss)
         return float(np.mean(losses))

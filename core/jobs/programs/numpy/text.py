@@ -169,10 +169,10 @@ class Factors(NumpyProgram):
 
     def step(self) -> float:
         """Solve for a twentieth of the rows of either table, and return the weighted squared error."""
-        chosen = self.order.take(max(1, len(self._target) // STEPS_PER_EPOCH))
+        indices = self.order.take(max(1, len(self._target) // STEPS_PER_EPOCH))
         a, b = self.parameters["A"], self.parameters["B"]
-        self._solve(a, b, chosen, self._target, self._weight)
-        self._solve(b, a, chosen, self._target.T, self._weight.T)
+        self._solve(a, b, indices, self._target, self._weight)
+        self._solve(b, a, indices, self._target.T, self._weight.T)
         error = a @ b.T - self._target
         return float((self._weight * error * error).sum() / self._weight.sum())
 
@@ -182,9 +182,9 @@ class Factors(NumpyProgram):
         return {"val_loss": float((error * error).mean())}
 
     @staticmethod
-    def _solve(rows: Array, fixed: Array, chosen: Indices, target: Array, weight: Array) -> None:
+    def _solve(rows: Array, fixed: Array, indices: Indices, target: Array, weight: Array) -> None:
         """Set the chosen rows to (Fᵀ W F + λ I)⁻¹ Fᵀ W t, each with its own weights W."""
         ridge = RIDGE * np.eye(RANK, dtype=np.float32)
-        for row in chosen:
+        for row in indices:
             weighted = fixed * weight[row][:, None]
             rows[row] = np.linalg.solve(weighted.T @ fixed + ridge, weighted.T @ target[row])

@@ -50,14 +50,14 @@ class Recogniser(TensorFlowDigits):
     def scores(self, *inputs: Any) -> Any:
         """Return a score for each digit (n, 10), from images (n, 256) and whatever `more` returns."""
 
-    def more(self, chosen: Indices | slice, *, held_out: bool) -> tuple[npt.NDArray[Any], ...]:
+    def more(self, indices: Indices | slice, *, held_out: bool) -> tuple[npt.NDArray[Any], ...]:
         """Return what else there is to know about the chosen images."""
-        del chosen, held_out
+        del indices, held_out
         return ()
 
-    def inputs(self, chosen: Indices) -> tuple[npt.NDArray[Any], ...]:
+    def inputs(self, indices: Indices) -> tuple[npt.NDArray[Any], ...]:
         """Return the chosen images and their digits, and more."""
-        return self._labels[chosen], self._x[chosen], *self.more(chosen, held_out=False)
+        return self._labels[indices], self._x[indices], *self.more(indices, held_out=False)
 
     def loss(self, *batch: Any) -> Any:
         """Return the cross-entropy."""
@@ -120,9 +120,9 @@ class VAE(TensorFlowDigits):
         weights = [draw_dense(name, *widths, self.rng) for name, widths in layers.items()]
         return {name: value for layer in weights for name, value in layer.items()}
 
-    def inputs(self, chosen: Indices) -> tuple[npt.NDArray[Any], ...]:
+    def inputs(self, indices: Indices) -> tuple[npt.NDArray[Any], ...]:
         """Return the chosen images, and noise for their codes."""
-        return self._x[chosen], self.rng.standard_normal((len(chosen), CODE), dtype=np.float32)
+        return self._x[indices], self.rng.standard_normal((len(indices), CODE), dtype=np.float32)
 
     def loss(self, *inputs: Any) -> Any:
         """Return the negative evidence lower bound of an image, in nats."""
@@ -201,9 +201,9 @@ class DynamicRNN(Recogniser):
         self._test_rows = draw_visible_rows(len(self._test_x), self.seed, held_out=True)
         return f"{what}, {SIDE // 2} to {SIDE} rows of each"
 
-    def more(self, chosen: Indices | slice, *, held_out: bool) -> tuple[npt.NDArray[Any], ...]:
+    def more(self, indices: Indices | slice, *, held_out: bool) -> tuple[npt.NDArray[Any], ...]:
         """Return the numbers of visible rows."""
-        return ((self._test_rows if held_out else self._rows)[chosen].astype(np.int32),)
+        return ((self._test_rows if held_out else self._rows)[indices].astype(np.int32),)
 
     def scores(self, *inputs: Any) -> Any:
         """Return a score for each digit, from the units' outputs after its last row."""

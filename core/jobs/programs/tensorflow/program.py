@@ -44,16 +44,16 @@ class TensorFlowProgram(BatchProgram):
         """Draw the parameters that training begins with."""
 
     @abstractmethod
-    def inputs(self, chosen: Indices) -> tuple[npt.NDArray[Any], ...]:
+    def inputs(self, indices: Indices) -> tuple[npt.NDArray[Any], ...]:
         """Return what the loss of the chosen examples is computed from, examples along the first axis."""
 
     @abstractmethod
     def loss(self, *inputs: Any) -> Any:
         """Return the mean loss of the examples that `inputs` returned, as a tensor."""
 
-    def learn(self, chosen: Indices) -> float:
+    def learn(self, indices: Indices) -> float:
         """Move the variables against the gradients of the chosen examples' loss."""
-        inputs = self.inputs(chosen)
+        inputs = self.inputs(indices)
         if self._train is None:
             kinds = [tf.TensorSpec([None, *one.shape[1:]], one.dtype) for one in inputs]
             self._train = tf.function(self._learn, input_signature=kinds)

@@ -43,9 +43,9 @@ class RNN(TensorFlowProgram):
         tick()
         return f"{len(text)} characters"
 
-    def inputs(self, chosen: Indices) -> tuple[npt.NDArray[Any], ...]:
+    def inputs(self, indices: Indices) -> tuple[npt.NDArray[Any], ...]:
         """Return the noisy characters of the chosen stretches, and the characters that follow each."""
-        stretches = self._stretches[chosen % len(self._stretches)]
+        stretches = self._stretches[indices % len(self._stretches)]
         codes = stretches[:, :-1]
         misread = self.rng.integers(LETTERS, size=codes.shape)
         return np.where(self.rng.random(codes.shape) < NOISE, misread, codes), stretches[:, 1:]
@@ -79,9 +79,9 @@ class Forecast(TensorFlowProgram):
         tick()
         return f"{count} series of {INPUT_LENGTH + HORIZON} values"
 
-    def inputs(self, chosen: Indices) -> tuple[npt.NDArray[Any], ...]:
+    def inputs(self, indices: Indices) -> tuple[npt.NDArray[Any], ...]:
         """Return the chosen series and their continuations."""
-        return self._past[chosen], self._future[chosen]
+        return self._past[indices], self._future[indices]
 
     def loss(self, *inputs: Any) -> Any:
         """Return the mean squared error."""

@@ -56,9 +56,9 @@ class Recogniser(TorchDigits):
     def scores(self, x: Any) -> Any:
         """Return a score for each digit (n, 10)."""
 
-    def loss(self, chosen: Indices) -> Any:
+    def loss(self, indices: Indices) -> Any:
         """Return the cross-entropy."""
-        return functional.cross_entropy(self.scores(self._x[chosen]), self._labels[chosen])
+        return functional.cross_entropy(self.scores(self._x[indices]), self._labels[indices])
 
     def validation_metrics(self) -> dict[str, float]:
         """Return cross-entropy and the share classified correctly."""
@@ -117,9 +117,9 @@ class VAE(TorchDigits):
             "decoder": nn.Sequential(*decoder),
         }
 
-    def loss(self, chosen: Indices) -> Any:
+    def loss(self, indices: Indices) -> Any:
         """Return the negative evidence lower bound of an image, in nats."""
-        return self._bound(self._x[chosen], is_sampled=True)
+        return self._bound(self._x[indices], is_sampled=True)
 
     def validation_metrics(self) -> dict[str, float]:
         """Return the bound at the codes' means."""
@@ -156,10 +156,10 @@ class DynamicRNN(TorchDigits):
         self._test_rows = torch.from_numpy(draw_visible_rows(len(self._test_x), self.seed, held_out=True))
         return f"{what}, {SIDE // 2} to {SIDE} rows of each"
 
-    def loss(self, chosen: Indices) -> Any:
+    def loss(self, indices: Indices) -> Any:
         """Return the cross-entropy."""
         return functional.cross_entropy(
-            self._scores(self._x[chosen], self._rows[chosen]), self._labels[chosen]
+            self._scores(self._x[indices], self._rows[indices]), self._labels[indices]
         )
 
     def validation_metrics(self) -> dict[str, float]:

@@ -39,18 +39,18 @@ class TorchProgram(BatchProgram):
         """Return the parts of the model by name."""
 
     @abstractmethod
-    def loss(self, chosen: Indices) -> Any:
+    def loss(self, indices: Indices) -> Any:
         """Return the mean loss of the chosen examples, as a tensor."""
 
     @abstractmethod
     def validation_metrics(self) -> dict[str, float]:
         """Return the metrics on held-out data."""
 
-    def learn(self, chosen: Indices) -> float:
+    def learn(self, indices: Indices) -> float:
         """Move the parameters against the gradients of the chosen examples' loss."""
         self.model.train()
         self._adam.zero_grad()
-        loss = self.loss(chosen)
+        loss = self.loss(indices)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self._adam.step()

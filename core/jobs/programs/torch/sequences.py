@@ -45,9 +45,9 @@ class TorchText(TorchProgram):
         tick()
         return f"{len(text)} characters"
 
-    def loss(self, chosen: Indices) -> Any:
+    def loss(self, indices: Indices) -> Any:
         """Return the cross-entropy of the next characters."""
-        stretches = self._stretches[chosen % len(self._stretches)]
+        stretches = self._stretches[indices % len(self._stretches)]
         codes = stretches[:, :-1]
         misread = torch.randint(len(ALPHABET), codes.shape)
         codes = torch.where(torch.rand(codes.shape) < NOISE, misread, codes)
@@ -133,9 +133,9 @@ class LSTMCRF(TorchProgram):
         tick()
         return f"{len(letters) + LABEL_LENGTH - 1} letters without spaces"
 
-    def loss(self, chosen: Indices) -> Any:
+    def loss(self, indices: Indices) -> Any:
         """Return the mean squared distance of a letter's probabilities, 0 to 2."""
-        rows = chosen % len(self._letters)
+        rows = indices % len(self._letters)
         return self._distance(self._probabilities(self._letters[rows]), self._places[rows])
 
     def validation_metrics(self) -> dict[str, float]:
@@ -181,9 +181,9 @@ class Forecast(TorchProgram):
         tick()
         return f"{count} series of {INPUT_LENGTH + HORIZON} values"
 
-    def loss(self, chosen: Indices) -> Any:
+    def loss(self, indices: Indices) -> Any:
         """Return the mean squared error."""
-        return self._error(self._past[chosen], self._future[chosen])
+        return self._error(self._past[indices], self._future[indices])
 
     def validation_metrics(self) -> dict[str, float]:
         """Return the mean squared error of other series."""

@@ -257,12 +257,12 @@ class _SteeringRound:
         elif container.is_left_alone or job.kills > container.kills:
             container = self._leave_alone(job, container, worker)
         elif use.time > container.last_seen:
-            noted = self._update_familiarity(job, container, use, worker)
-            if noted.is_unfamiliar == container.is_unfamiliar:
-                container = self._steer_next(job, noted, use, worker)
+            updated = self._update_familiarity(job, container, use, worker)
+            if updated.is_unfamiliar == container.is_unfamiliar:
+                container = self._steer_next(job, updated, use, worker)
             else:
                 container = self._request_limits(
-                    job, worker, noted, (cpu.DECIDED, "Another rule steers it."), ""
+                    job, worker, updated, (cpu.DECIDED, "Another rule steers it."), ""
                 )
         self.containers[job.id] = container
         phase = "" if use.phase < 0 else phase_name(use.phase)
@@ -300,11 +300,11 @@ class _SteeringRound:
         fallback = self._fitted.fallback
         if fallback is None or use.phase < 0:
             return container
-        looked = min(container.labelled_samples + 1, STRANGE_WINDOW)
-        strange = container.strange_share + (float(use.strange) - container.strange_share) / looked
-        container = replace(container, labelled_samples=looked, strange_share=strange)
+        samples = min(container.labelled_samples + 1, STRANGE_WINDOW)
+        strange = container.strange_share + (float(use.strange) - container.strange_share) / samples
+        container = replace(container, labelled_samples=samples, strange_share=strange)
         max_share = MAX_STRANGE_SHARE * (_FAMILIAR_RATIO if container.is_unfamiliar else 1.0)
-        if looked < _MIN_LABELLED or container.is_unfamiliar == (strange > max_share):
+        if samples < _MIN_LABELLED or container.is_unfamiliar == (strange > max_share):
             return container
         to = self._fitted if container.is_unfamiliar else fallback
         text = (

@@ -150,18 +150,18 @@ class EvidenceBook:
         passed = use.time - each.last_use.time
         self._period = max(SAMPLE_SECONDS, min(self._period, passed))
         seconds = passed if passed <= MAX_GAP_PERIODS * self._period else self._period
-        would = self._estimate_use(job, use, each.target.cores)
-        short = seconds if each.target.cores is not None and would > each.target.cores else 0.0
+        unlimited_cores = self._estimate_use(job, use, each.target.cores)
+        short = seconds if each.target.cores is not None and unlimited_cores > each.target.cores else 0.0
         if each.initial_limits.cores is None and job.request is None:
-            each.unsteered = each.unsteered._replace(cores=max(each.unsteered.cores or 0.0, would))
+            each.unsteered = each.unsteered._replace(cores=max(each.unsteered.cores or 0.0, unlimited_cores))
         if each.initial_limits.memory is None and job.terms_or_default.memory is None:
             each.unsteered = each.unsteered._replace(memory=max(each.unsteered.memory or 0.0, use.memory))
         account = each.account.after(seconds, use, each.target, each.unsteered, short=short)
         each.account = account._replace(killed=max(account.killed, job.kills - each.kills))
         each.last_use = use
 
-    def _estimate_use(self, job: Job, use: Use, decided: float | None) -> float:
-        if not is_same_limit(job.limit, decided):
+    def _estimate_use(self, job: Job, use: Use, target: float | None) -> float:
+        if not is_same_limit(job.limit, target):
             return use.cores
         return estimate_unlimited_use(use.cores, use.withheld, self._capacity.get(job.worker or "", inf))
 

@@ -105,8 +105,8 @@ def _earliest_deadline(settings: DeadlineSettings, observation: Observation, job
     """Return the seconds to the earliest deadline that would be guaranteed, within one percent."""
 
     def fits(seconds: float) -> bool:
-        timed = replace(job, terms=replace(job.terms_or_default, deadline=seconds))
-        context = _build_context(settings, observation, timed)
+        with_deadline = replace(job, terms=replace(job.terms_or_default, deadline=seconds))
+        context = _build_context(settings, observation, with_deadline)
         DeadlineAdmission(context, ()).admit_jobs()
         return context.estimates[job.id].is_promised
 

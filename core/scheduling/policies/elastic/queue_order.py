@@ -174,13 +174,13 @@ class ElasticRound:
         before, victims = self.context.read_worker(name), self._preemptable(first, name)
         if first.worker is None and not self._has_memory(name, first.claim.memory):
             return False
-        after, chosen = before, []
+        after, paused = before, []
         for victim in victims:
-            chosen.append(victim)
+            paused.append(victim)
             after = after.with_holdings(replace(victim, cores=0.0, since=self.now, is_paused=True))
             admitted = self.rule.try_admit(self._claim_on(first, name), after)
             if admitted is not None:
-                for each in chosen:
+                for each in paused:
                     self.queue[each.claim.job] = requeue_paused(each, name, self.now)
                     text = f"{each.claim.job} is paused for {first.claim.job}: its turn is over."
                     self.context.reasons.append(Reason("elastic, turns", text, each.claim.job, name))

@@ -373,12 +373,12 @@ def _classify_all(round_: _SpeConRound) -> None:
     undecided = {name for name, each in round_.watched.items() if not each.is_decided}
     printed = lookup.values_since(round_.read, round_.unread, undecided)
     round_.read, round_.unread = round_.observation, ()
-    looked: MonitorResult = run_monitor(
+    result: MonitorResult = run_monitor(
         round_.watched, round_.jobs, printed, round_.observation.time, round_.state.settings
     )
-    round_.watched = looked.watched
-    round_.queue += looked.requests
-    round_.reasons += looked.reasons
+    round_.watched = result.watched
+    round_.queue += result.requests
+    round_.reasons += result.reasons
 
 
 def _serve_requests(round_: _SpeConRound) -> None:
