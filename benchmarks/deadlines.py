@@ -66,7 +66,7 @@ def run() -> list[dict[str, object]]:
         engine.apply(decision.actions)
     assert isinstance(state, DeadlineState)
     there = len(seen.jobs)
-    due = {name: home._replace(next_look=seen.time) for name, home in state.records.items()}
+    due = {name: home._replace(next_decision=seen.time) for name, home in state.records.items()}
     begun = time.process_time()
     policy.decide(replace(state, records=due), replace(seen, number=seen.number + 1, trigger=Trigger.TICK))
     every = time.process_time() - begun

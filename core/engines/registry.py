@@ -28,7 +28,7 @@ def add(kind: EngineKind) -> None:
     Raises ValueError if the name is taken.
     """
     ENGINES.add(kind.name, kind)
-    if kind.open is not None:  # experiments are below engines and cannot look here
+    if kind.open is not None:  # experiments are below engines and cannot import this
         KNOWN.setdefault(kind.name, EngineFacts(kind.title, kind.real))
 
 

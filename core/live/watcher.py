@@ -128,7 +128,7 @@ class _Watch:
                 self._say_lost(error)
             except Exception:  # noqa: BLE001 - whatever it is, the next attempt may do better
                 _LOG.exception("sampling %s failed", self.files.engine)
-            # an engine that no page shows and that does not answer is not asked all the time
+            # request an unanswering engine that no page shows less often
             due = time.monotonic() + _IDLE_RETRY_DELAY
             self._stopping.wait(_RETRY_DELAY - _CHECK_INTERVAL)
 

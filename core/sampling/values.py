@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from core.workspace.records import TaskInfo
 
 
-# What is done to running containers, by hand, by a policy or by a recorder: frozen values.
+# Changes of running containers, by hand, by a policy or by a recorder, as frozen values.
 #
 # They are part of `core.sampling.values`, which every user imports.
 
@@ -72,11 +72,11 @@ class AttachedPolicy:
     next_wake: float | None = None
     #: How many limits it has changed, or would have.
     resizes: int = 0
-    #: What it did last, newest first, at most 50.
+    #: Its last actions, newest first, at most 50.
     entries: tuple[ActivityEntry, ...] = ()
     #: The id of its run, whose ledger the page of runs shows; empty until there is one.
     run: str = ""
-    #: What it would have freed, or did; None of policies that steer by no samples.
+    #: Its freed cores and bytes, in watch the possible ones; None for policies without samples.
     evidence: Evidence | None = None
     #: (seconds since 1970, cores freed, bytes freed, share of time short so far) over time, oldest first.
     course: tuple[tuple[float, float, float, float], ...] = ()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from core.simulation.world import World
 
 
-# The stages of a migration: checkpoint, stop, start on the target, go on; or return to the origin.
+# The stages of a migration: checkpoint, stop, start on the target, resume; or return to the origin.
 #
 # The job does nothing from the request until it goes on, so no work is lost or done twice. A job that does
 # not answer in time goes on where it is; one that does not start on its target is restored at its origin

@@ -37,9 +37,7 @@ _BUSY_SHARE: Final = (
     0.85  # of a worker's cores in use: below, no job waited for another; the host takes some, too
 )
 _WHOLE_SHARE: Final = 0.995  # of a worker's cores: from there on the rest is rounding
-_MIN_IDLE_SHARE: Final = (
-    0.1  # of a job's life beside idle cores, enough for what it used to say what it can use
-)
+_MIN_IDLE_SHARE: Final = 0.1  # of a job's life beside idle cores, enough for its usage to show its demand
 
 
 class Costs(NamedTuple):
@@ -233,7 +231,9 @@ def golden_section(cost: Callable[[float], float], low: float, high: float, step
     return (low + high) / 2
 
 
-_MAX_CURVE_ERROR: Final = 0.05  # of the whole fall: beyond that the recorded points say more than a family
+_MAX_CURVE_ERROR: Final = (
+    0.05  # of the whole fall: beyond that the recorded points describe it better than a family
+)
 _WEIBULL_SHAPES: Final = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.2)
 
 

@@ -54,7 +54,7 @@ class Arrow:
 ARROWS: Final[Mapping[Move, Arrow]] = {
     Move.BEGIN: Arrow((QUEUED,), RUNNING, "A worker takes it."),
     Move.WITHDRAW: Arrow((QUEUED,), CANCELLED, "It is cancelled before it began."),
-    # a living worker may have been taken for dead, so what it says afterwards counts
+    # a living worker may have been declared dead, so its later result counts
     Move.FINISH: Arrow((RUNNING, INTERRUPTED), DONE, "The work is done, or its dead worker had stored it."),
     Move.FAIL: Arrow((RUNNING, INTERRUPTED), FAILED, "The work met an error."),
     Move.STOP: Arrow((RUNNING, INTERRUPTED), CANCELLED, "The work ends because it was cancelled."),

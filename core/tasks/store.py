@@ -41,11 +41,11 @@ _NAME = "phasedock"
 
 # The queue between the web process and the workers: huey, on SQLite or on Redis.
 #
-# The queue carries nothing but the id of a task; what is to be done, and how far it is, stands in the
-# database. Losing or repeating a message is therefore harmless: a task starts only by the one update
-# that takes it from *queued* to *running*, and what waits without a message is put back by a worker.
+# The queue contains only the id of a task; its parameters and its progress are in the database. Losing or
+# repeating a message is therefore harmless: a task starts only by the one update from *queued* to *running*,
+# and a worker queues waiting tasks without a message again.
 #
-# It has two lanes, so that an import of seconds does not wait until trainings of minutes have ended.
+# It has two lanes, so that short imports are not stuck behind long trainings.
 
 
 class PlainSerializer(Serializer):  # type: ignore[misc]
@@ -172,9 +172,9 @@ _ENDED = [state.value for state in TaskState if state.ended]
 
 # The store of tasks: submitted here, run by a worker, recorded in the database throughout.
 #
-# Which states a task can be in, and how it gets from one to the next, is in `core.tasks.states`. A task whose
-# worker is dead is shown as interrupted from the first look on, whether or not another worker lives; looking
-# writes nothing, so it never waits for a writer. A retry is a new task with the same parameters.
+# `core.tasks.states` defines the states of a task and its transitions. Readers see the task of a dead worker
+# as interrupted at once, whether or not another worker lives; reading writes nothing, so it never waits for a
+# writer. A retry is a new task with the same parameters.
 
 
 class Tasks:

@@ -193,7 +193,7 @@ class Worker:
         with self._workspace.database.write() as session:
             result = stored_result(session, task) if move in (Move.FAIL, Move.INTERRUPT) else None
             if result is not None:
-                # what it was made of may be gone by now, so it could not be done again
+                # its inputs may be removed by now, so it could not be repeated
                 move, values = Move.FINISH, {"finished": values["finished"], "result": result}
             transition(session, task, move, owner=self.id, **values)
 

@@ -219,7 +219,7 @@ class DemoEngine:
         self._submitted.add(name, arrived, job)
         if job.container:
             self._update_jobs()
-            if name not in self._jobs:  # it has ended this very moment
+            if name not in self._jobs:  # it has just ended
                 reached_goal = False
                 with contextlib.suppress(ContainerGone):
                     outcome = self._host.outcome(job.container)

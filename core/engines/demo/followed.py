@@ -37,7 +37,7 @@ class FollowedContainer:
 
     #: As it was last seen.
     container: DemoContainer
-    #: When it began or was found, seconds of the run.
+    #: Its start, or the start of following it, seconds of the run.
     since: float
     #: Gives its losses.
     readings: DemoReadings
@@ -47,7 +47,7 @@ class FollowedContainer:
     state: JobState = JobState.RUNNING
     cpu_seconds: float = 0.0
     steps: int = 0
-    #: What the run has done to it and has to take back.
+    #: The changes of the run that it must undo.
     changed: bool = False
     paused_here: bool = False
     #: Readings that were not shown yet.

@@ -47,11 +47,11 @@ class ReplayMoment:
     replay: Replay
     #: A random name that no other replay has.
     world: str
-    #: When it was looked at, seconds since 1970.
+    #: The time of the last access, seconds since 1970.
     seen: float
 
     def unix(self, at: float) -> float:
-        """Seconds since 1970 of a moment of the replay's own time."""
+        """Return the seconds since 1970 of a time of the replay."""
         return self.seen - (self.replay.at - at)
 
 

@@ -161,7 +161,7 @@ def _resend_limits(connection: Connection, reader: CgroupReader, host: HostInfo,
     """Send again what a container had before a request that was refused, if the kernel took a part of it."""
     partial = _partially_applied(reader, now, host.cores)
     if before := update_request(now.limits, now.limits, host.cores, host.cgroup, partial):
-        with suppress(ChangeRefused):  # what was refused is what has to be said; the next change sends all
+        with suppress(ChangeRefused):  # report the first refusal; the next change sends all
             connection.post(f"/containers/{now.id}/update", before)
 
 

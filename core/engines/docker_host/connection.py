@@ -40,8 +40,8 @@ class Address:
 
     #: What people call it.
     name: str
-    #: ``unix://``, ``tcp://`` or ``ssh://``; empty: what ``DOCKER_HOST`` and related variables say, or the
-    #: usual socket.
+    #: ``unix://``, ``tcp://`` or ``ssh://``; empty: the value of ``DOCKER_HOST`` and related variables, or
+    #: the usual socket.
     url: str = ""
     #: Files of a ``tcp://`` host that is reached over TLS, or empty.
     tls_ca: str = ""

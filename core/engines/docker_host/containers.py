@@ -24,7 +24,7 @@ class Container:
     id: str
     #: Its name, without the slash.
     name: str
-    #: What its image was called when it was created.
+    #: The name of its image at its creation.
     image: str
     #: Its labels.
     labels: Mapping[str, str] = field(hash=False)
@@ -47,7 +47,7 @@ class Container:
     exit_code: int = 0
     #: Whether the kernel ended it for want of memory.
     oom_killed: bool = False
-    #: What it runs: its entry point, if it has one, and its command.
+    #: Its entry point, if it has one, and its command.
     command: tuple[str, ...] = ()
 
     @property

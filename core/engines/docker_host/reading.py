@@ -307,7 +307,7 @@ class HostReading:
     # ---- events ----
 
     def _follow(self) -> None:
-        self.info()  # a host that is not there says so here, not by silence
+        self.info()  # a lost host raises here, not by silence
         with self._lock:
             is_new = self._begin_following()
         if is_new:

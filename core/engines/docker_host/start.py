@@ -147,7 +147,7 @@ def create_container(shared: SharedState, job: LiveJob, plan: PlannedJob, worker
     shared.unanswered[creation.name] = (worker.host, job)
     try:
         container = worker.host.create(creation)
-    except ChangeRefused:  # an answer: no container, or one of that name that is not ours
+    except ChangeRefused:  # the host answers: no container, or a foreign one of that name
         shared.unanswered.pop(creation.name, None)
         raise
     shared.created[container] = (worker.host, job)

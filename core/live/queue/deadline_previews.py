@@ -85,7 +85,7 @@ class Present:
     #: Its jobs that are not over, and how they stand.
     jobs: tuple[QueuedJob, ...]
     stands: Mapping[str, Standing]
-    #: What earlier runs have shown.
+    #: The histories of earlier runs.
     earlier: EarlierRuns
     #: Seconds since 1970.
     now: float

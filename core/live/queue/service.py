@@ -80,7 +80,7 @@ def _settle_one(store: SubmittedJobs, host: JobHost, job: QueuedJob, container: 
     try:
         outcome = host.outcome(container.id)
     except ContainerGone:
-        return  # it was removed this very moment: the next look says so
+        return  # it was just removed; the next update notices
     facts: dict[str, Any] = {"container": container.id, "threads": None}
     if outcome is not None:
         state = QueueState.ENDED if outcome.done else QueueState.FAILED
@@ -204,7 +204,7 @@ class JobQueue:
         if self.store.move(queued.id, QueueState.CANCELLED, (QueueState.WAITING,), why=""):
             if not attached:
                 with contextlib.suppress(PhaseDockError), self._open_host(engine, queued) as host:
-                    remove_container(host, queued)  # a start that failed may have left one
+                    remove_container(host, queued)  # a failed start may have left one
         elif not self.store.ask_cancel(queued.id):
             raise ConflictError(
                 f"{queued.name} is over ({queued.state}), so there is nothing to cancel.",

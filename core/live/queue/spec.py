@@ -124,7 +124,7 @@ class Mounts:
 class JobSpec:
     """A job that can be run."""
 
-    #: What it runs; an empty command is the image's own.
+    #: Its image and command; an empty command is the image's own.
     image: str
     command: tuple[str, ...] = ()
     #: Cores that it asks for, and can run with at least and at most; None where that was not said.

@@ -50,7 +50,7 @@ ACTIVE: Final = (_W, _R, _P)
 """The states of jobs that are not over."""
 
 COMES_FROM: Final[dict[QueueState, tuple[QueueState, ...]]] = {
-    QueueState.WAITING: (_R, _P),  # a start that failed, or of which a kill left nothing
+    QueueState.WAITING: (_R, _P),  # after a failed start, or a kill before it had an effect
     QueueState.RUNNING: ACTIVE,
     QueueState.PAUSED: (_R, _P),
     QueueState.ENDED: (_R, _P),
@@ -61,7 +61,7 @@ COMES_FROM: Final[dict[QueueState, tuple[QueueState, ...]]] = {
 """The states that each state may follow; a state may follow itself where only its figures change."""
 
 
-# How submitted jobs stand in the eyes of the policy that steers them, from its task to the pages.
+# The standing of submitted jobs under the policy that steers them, written by its task for the pages.
 #
 # One small file an engine, replaced as a whole after every decision (`core.live.view`).
 
@@ -121,7 +121,7 @@ class QueuedJob:
     #: Its id, and what people call it: no other job of the engine has that name.
     id: str
     name: str
-    #: What its engine was called when it was submitted.
+    #: The name of its engine at submission.
     engine: str
     #: What was submitted.
     spec: JobSpec
@@ -145,7 +145,7 @@ class QueuedJob:
     threads: int | None = None
     #: Whether it was promised its deadline; None as long as no policy said.
     promised: bool | None = None
-    #: How it stands in the eyes of the policy that is attached now, or None.
+    #: Its standing under the attached policy, or None.
     stands: Standing | None = None
 
     def overdue(self, now: float) -> bool:

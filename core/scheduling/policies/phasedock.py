@@ -208,7 +208,7 @@ def _advance_virtual(view: View, worker: Worker) -> dict[str, FairShare]:
     here = {job.id: job for job in view.observation.jobs if job.worker == worker.id and job.state.placed}
     elsewhere = {job.id for job in view.observation.jobs if job.worker != worker.id}
     on_it = {name: each for name, each in before.items() if name not in elsewhere}
-    # a job of unknown size stays, or it would keep a promise that rests on a guess
+    # a job of unknown size stays, or its promise would depend on a guess
     needs = {name: view.state.totals.get(name, inf) for name in on_it}
     demands = {name: view.demand(name, worker.capacity) for name in on_it}
     after = advance_fair_shares(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from core.scheduling.model import Job, Observation
 
 
-_LOOKS_PER_STAGE = 4
+_CHECKS_PER_STAGE = 4
 """Looks between two changes, so that the first step, before which a job prepares, is seen where it is."""
 
 
@@ -90,7 +90,7 @@ def decide(state: ResizesState, observation: Observation) -> Decision[ResizesSta
     settings, numbers = state.settings, state.settings.sequence
     due = min(int((observation.time - state.turn_began) / settings.every + 1e-9) + 1, len(numbers))
     change = state.turn_began + due * settings.every
-    wake = min(change, observation.time + settings.every / _LOOKS_PER_STAGE) if due < len(numbers) else None
+    wake = min(change, observation.time + settings.every / _CHECKS_PER_STAGE) if due < len(numbers) else None
     if due == state.stages_done or job.state not in (JobState.WAITING, JobState.RUNNING):
         return Decision(state, wake=wake)
     action, cores = _change_cores(job, numbers[due - 1], observation)

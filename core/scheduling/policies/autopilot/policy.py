@@ -63,7 +63,7 @@ def start_waiting(
     for job in waiting:
         attempt = pending.get(job.id)
         if attempt is not None and attempt.wait_until > observation.time:
-            if attempt.worker is not None:  # asked for, and not confirmed yet
+            if attempt.worker is not None:  # requested, and not confirmed yet
                 room.take(job, attempt.worker)
             continue
         worker = room.place(job, None if attempt is None else attempt.avoided_worker)
@@ -316,9 +316,7 @@ class _SteeringRound:
         self.reasons.append(Reason(UNFAMILIAR_RULE, text, job.id, worker, (("strange", strange),)))
         memory_target = None if container.memory is None else container.memory.target
         cores, bytes_ = self._begin_states(to, use, worker, memory_target, container.memory)
-        if (
-            cores is not None and container.cpu is not None
-        ):  # it keeps what it has until the rule knows better
+        if cores is not None and container.cpu is not None:  # it keeps its cores until the rule has data
             cores = cores._replace(target=max(cores.target, container.cpu.target))
         return replace(container, cpu=cores, memory=bytes_, is_unfamiliar=not container.is_unfamiliar)
 
@@ -356,7 +354,7 @@ class _SteeringRound:
         """Request a container's target limits if they differ from the last requested ones."""
         cores, bytes_ = container.requested_limits
         if container.cpu is not None and container.cpu.target != cores:
-            requested = replace(job, limit=cores)  # in watch it has another limit than what was decided
+            requested = replace(job, limit=cores)  # in watch its limit differs from the decided one
             cores = container.cpu.target
             self.actions += plan_changes([(requested, worker, cores)])
             phase = -1 if job.use is None else job.use.phase

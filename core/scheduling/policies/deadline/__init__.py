@@ -45,7 +45,7 @@ def decide(state: DeadlineState, observation: Observation) -> Decision[DeadlineS
         for name in context.waiting
         if context.estimates[name].retry_at > context.now
     ]
-    wake = min([*(home.next_look for home in context.records.values()), *again], default=inf)
+    wake = min([*(home.next_decision for home in context.records.values()), *again], default=inf)
     after = replace(
         state,
         number=observation.number,

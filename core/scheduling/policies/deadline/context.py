@@ -39,9 +39,9 @@ class WorkerRecord(NamedTuple):
     #: Unallocated units, and units not needed by a guarantee or a spare allocation.
     spare_units: int = 0
     idle_units: int = 0
-    #: When it is looked at next.
-    next_look: float = inf
-    #: When something last happened there.
+    #: The time of its next decision.
+    next_decision: float = inf
+    #: The time of its last event.
     changed_at: float = 0.0
     #: Whether the last look would have changed something.
     wants_change: bool = False
@@ -81,7 +81,7 @@ class DeadlineContext:
         self.jobs: dict[str, Job] = {}
         self.jobs_on: dict[str, tuple[str, ...]] = {}
         self.changed_workers: dict[str, None] = {}
-        self.looked_at: set[str] = set()
+        self.due_workers: set[str] = set()
         self.newly_predictable: list[str] = []
         self.refusals: dict[str, str] = {}
         self.reasons: list[Reason] = []
@@ -92,11 +92,11 @@ class DeadlineContext:
         due = [
             name
             for name, record in self.records.items()
-            if record.next_look <= self.now and name not in self.changed_workers
+            if record.next_decision <= self.now and name not in self.changed_workers
         ]
         for name in due:
             self.mark_changed(name)
-        self.looked_at.update(due)
+        self.due_workers.update(due)
         self.waiting = self._read_waiting()
         new = [name for name in self.waiting if name not in state.estimates]
         # guarantees of an earlier run come before new ones
@@ -146,7 +146,7 @@ class DeadlineContext:
         """Mark a worker whose cores are divided again in this decision."""
         self.read_worker(worker)
         self.changed_workers[worker] = None
-        self.looked_at.discard(worker)
+        self.due_workers.discard(worker)
 
     def read_worker(self, worker: str) -> tuple[str, ...]:
         """Return the names of the jobs on a worker, read once."""

@@ -71,7 +71,7 @@ class DeadlineAdmission:
         bound, queue = self.cost_bound(), self._unpromised(self.context.waiting)
         if self.context.settings.rest == "refuse":
             return
-        for worker in [name for name in self.context.changed_workers if name not in self.context.looked_at]:
+        for worker in [name for name in self.context.changed_workers if name not in self.context.due_workers]:
             self._retry_unpromised(worker, queue, bound)
 
     def _admit_if_possible(self, name: str) -> None:

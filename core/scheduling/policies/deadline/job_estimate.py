@@ -52,7 +52,7 @@ class JobEstimate:
     #: Its deadline on the run's clock, seconds; infinite without one.
     deadline: float
     #: Its speed by the prediction; without one, proportional to its cores up to its request.
-    rates: Rates = field(compare=False)  # follows from the foresight
+    rates: Rates = field(compare=False)  # follows from the prediction
     #: Core units that it starts with without a guarantee.
     initial_units: int
     #: Its predicted time per step; None while unknown.

@@ -39,7 +39,7 @@ _MIN_GAIN = 1e-9
 
 # Spare cores go where they help most.
 #
-# One step of cores at a time goes to the job that it speeds up most, relative to the job's speed on one core:
+# One core unit at a time goes to the job that it speeds up most, relative to the job's speed on one core:
 # the first core counts as 1, each further one as much as it adds (`distribute_spare`). In ElasticFlow (ASPLOS
 # 2023, section 4.2, algorithm 2) it goes to the job whose core-time it saves most
 # (`distribute_by_core_time`).
@@ -208,7 +208,7 @@ class Sharing:
         names = [name for name in every if self._is_adjustable(name)]
         had = {name: 0 if context.estimates[name].is_waiting else self._current_units(name) for name in names}
         fixed = sum(self._current_units(name) for name in every if name not in had)
-        free = max(context.units(worker) - fixed, 0)  # a host may have lost cores that a start was asked for
+        free = max(context.units(worker) - fixed, 0)  # a host may have lost cores since a start was requested
         needed = self._needed_units(plan, names, free)
         hopes = self._allocate_spare(
             [name for name in names if name not in needed], free - sum(needed.values())
@@ -220,7 +220,7 @@ class Sharing:
         allocated = needed | self._distribute_rest(
             plan, needed, [*names, *begins], free - sum(needed.values())
         )
-        calm = worker in context.looked_at and all(had[name] >= needed.get(name, 0) for name in names)
+        calm = worker in context.due_workers and all(had[name] >= needed.get(name, 0) for name in names)
         starting = [name for name in begins if allocated.get(name)]
         requests = any(had[name] != allocated.get(name, 0) for name in names)
         if calm and requests and not starting and not before.wants_change and sum(had.values()) <= free:
@@ -236,13 +236,13 @@ class Sharing:
             promised_work=sum(float(share.by_slot @ np.diff(plan.edges)) for share in plan.shares.values()),
             spare_units=free - sum(allocated.values()),
             idle_units=free - sum(needed.values()),
-            changed_at=before.changed_at if worker in context.looked_at else context.now,
+            changed_at=before.changed_at if worker in context.due_workers else context.now,
             wants_change=requests,
             is_blocked=len(names) < len(every),
             plan=plan,
         )
         context.records[worker] = record._replace(
-            next_look=self._next_look(worker, plan, record, (*every, *starting))
+            next_decision=self._next_decision(worker, plan, record, (*every, *starting))
         )
 
     def _is_adjustable(self, name: str) -> bool:
@@ -373,8 +373,8 @@ class Sharing:
         promised = estimate.is_promised if estimate.deadline < inf else None
         return Mark(estimate.job, label, promised=promised, ends=ends, between=between)
 
-    def _next_look(self, worker: str, plan: Plan, record: WorkerRecord, names: Sequence[str]) -> float:
-        """Return when a worker is looked at next: at an interval, or earlier where the plan changes."""
+    def _next_decision(self, worker: str, plan: Plan, record: WorkerRecord, names: Sequence[str]) -> float:
+        """Return the time of a worker's next decision: after an interval, or earlier if the plan changes."""
         context, interval = self.context, self.context.settings.interval
         if record.spare_units == context.units(worker):
             return inf

@@ -44,9 +44,7 @@ class Admission:
             return None
         entitled = self.entitled_cores(claim, book.core_unit) if shares is None else shares[claim.job]
         enough = entitled if self.rule in ("strict", "equal") else claim.min_cores
-        open_ = (
-            book.capacity - book.allocated
-        )  # below 0 where what was found running holds more than there is
+        open_ = book.capacity - book.allocated  # below 0 if jobs found running hold more than the capacity
         if open_ < entitled - TINY and self.reclaims:
             dues = (
                 shares
