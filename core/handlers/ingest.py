@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from core.progress_reporting import scale_progress
 from core.store import read_with_report
 from core.tasks.kind import Kind
 from core.traces.mapping import ColumnMapping
@@ -27,9 +28,7 @@ def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str
     context.progress(0.0, f"Reading {path.name}")
     mapping = None if params.get("mapping") is None else ColumnMapping.from_dict(params["mapping"])
     try:
-        traces, report = read_with_report(
-            path, mapping, lambda share, message: context.progress(_READING * share, message)
-        )
+        traces, report = read_with_report(path, mapping, scale_progress(context.progress, 0.0, _READING))
     except UnusableError as error:
         _log(context, error.report)
         raise
@@ -40,7 +39,7 @@ def _run(context: TaskContext[Workspace], params: Mapping[str, Any]) -> dict[str
         name=str(params["name"]),
         source=f"{path.name} · {params['layout']}" if params.get("layout") else path.name,
         task=context.task,
-        progress=lambda share, message: context.progress(_READING + (1 - _READING) * share, message),
+        progress=scale_progress(context.progress, _READING, 1.0),
     )
     if report.faultless:
         workspace.uploads.discard(upload)  # else a person may choose other columns for the same file

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from core.errors import InputError
 from core.phases.kernels import loops
+from core.units import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,29 +37,6 @@ def window_ends(segments: IntArray, history: int) -> IntArray:
     n_samples = int(segments[-1]) if len(segments) else 0
     age = np.arange(n_samples) - np.repeat(segments[:-1], np.diff(segments))
     return np.flatnonzero(age >= history)
-
-
-def windows(values: FloatArray, ends: IntArray, history: int) -> FloatArray:
-    """The windows that end at `ends`, shape (n_windows, history + 1, n_features), oldest sample first."""
-    found: FloatArray = values[ends[:, None] + np.arange(-history, 1)]
-    return found
-
-
-def trace_windows(traces: TraceSet, features: tuple[str, ...], history: int) -> tuple[FloatArray, IntArray]:
-    """Windows of some features of a trace set, and the index of each window's last sample.
-
-    Raises
-    ------
-    NotFoundError
-        If the set lacks a feature.
-    InputError
-        If `history` is negative or no feature is named.
-    """
-    if not features:
-        raise InputError("No feature was chosen.", "Choose at least one.")
-    ends = window_ends(traces.segments(), history)
-    values = np.column_stack([traces.column(name) for name in features])
-    return windows(values, ends, history), ends
 
 
 FloatVector = npt.NDArray[np.float32]
@@ -109,7 +87,10 @@ def without_window(segments: IntArray, ready: int) -> IntVector:
     return np.asarray(early[early < segments[1:, None]], np.int64)
 
 
-def check_finite(traces: TraceSet, names: Sequence[str]) -> None:
+LEAVE_OUT = "Leave the feature out, or import the file again with a rule that fills or drops them."
+
+
+def check_finite(traces: TraceSet, names: Sequence[str], remedy: str = LEAVE_OUT) -> None:
     """Refuse features with missing or infinite values.
 
     Raises
@@ -125,9 +106,9 @@ def check_finite(traces: TraceSet, names: Sequence[str]) -> None:
         if len(broken):
             first = int(np.searchsorted(traces.offsets, broken[0], side="right")) - 1
             raise InputError(
-                f"The feature “{name}” has {len(broken):,} values that are not numbers, "
+                f"The feature “{name}” has {plural(len(broken), 'missing or infinite value')}, "
                 f"the first in execution “{traces.ids[first]}”.",
-                "Leave the feature out, or import the file again with a rule that fills or drops them.",
+                remedy,
             )
 
 

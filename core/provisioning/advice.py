@@ -162,6 +162,24 @@ def cycle_number(time: float, begun: float, length: float) -> int:
     return floor((time - begun) / length + _ROUNDING)
 
 
+class CycleClock(NamedTuple):
+    """The cycle of a running container, and how many seconds its allocation fell short."""
+
+    #: The number of the cycle.
+    number: int = 0
+    #: Whether it is the container's first.
+    is_cold: bool = True
+    #: Seconds of under-allocation.
+    short: float = 0.0
+    #: All seconds.
+    lasted: float = 0.0
+
+    def after(self, number: int, seconds: float, is_short: bool) -> CycleClock:
+        """Return the clock in cycle `number`, after a sample of `seconds` that fell short or not."""
+        short = self.short + (seconds if is_short else 0.0)
+        return CycleClock(number, self.is_cold and number == self.number, short, self.lasted + seconds)
+
+
 @serializable
 @dataclass(frozen=True)
 class Completed:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from core.errors import InputError
 from core.phases.matching import main_feature
+from core.phases.rows import check_finite
 from core.traces.model import Role, sample_seconds
 from core.units import Unit, format_duration
 
@@ -314,7 +315,7 @@ def _demands(traces: TraceSet, fleet: Fleet) -> dict[Resource, Demand]:
         if feature is None:
             continue
         values = fleet.columns[feature.name]
-        _check_numbers(traces, feature.name, values)
+        check_finite(traces, (feature.name,), "Import the file again with a rule that fills or drops them.")
         given = next((f for f in traces.features if f.role is limit and f.unit is feature.unit), None)
         known = None if given is None else fleet.columns[given.name]
         usable = None if known is None or not is_limit(known, feature.unit).all() else known
@@ -333,17 +334,6 @@ def is_limit(values: Floats, unit: Unit) -> Truths:
     Files write 0, −1 or the largest whole number where there is none.
     """
     return np.isfinite(values) & (values > 0) & (values < _UNLIMITED.get(unit, np.inf))
-
-
-def _check_numbers(traces: TraceSet, name: str, values: Floats) -> None:
-    broken = np.flatnonzero(~np.isfinite(values))
-    if len(broken):
-        first = int(np.searchsorted(traces.offsets, broken[0], side="right")) - 1
-        raise InputError(
-            f"The feature “{name}” has {len(broken):,} values that are not numbers, "
-            f"the first in execution “{traces.ids[first]}”.",
-            "Import the file again with a rule that fills or drops them.",
-        )
 
 
 def _notes(traces: TraceSet, fleet: Fleet) -> tuple[str, ...]:

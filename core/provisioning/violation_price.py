@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from core.phases.kernels.compiling import exact, inlined
-from core.provisioning.advice import cycle_number, serializable
+from core.provisioning.advice import CycleClock, cycle_number, serializable
 from core.provisioning.evaluation.metrics import tally, under_time_0
 from core.provisioning.recent import Past
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from core.provisioning.fleet import Demand, Floats, Integers
 
 _ABOVE = 1.0 + 1e-9
-_PRIOR_CYCLES, _LEAST = 3.0, 0.3
+_PRIOR_CYCLES, _LOWEST_FACTOR = 3.0, 0.3
 _CAP_CYCLES, _CAP_POWER = 20.0, 4.0
 _LOWEST, _HIGHEST, _HALVINGS = -8.0, 8.0, 10
 
@@ -67,7 +67,7 @@ def follow(
     Parameters
     ----------
     demand
-        D of n samples; a sample's own is not looked at for its allocation.
+        D of n samples; the allocation of a sample does not depend on its own D.
     level
         The recent level of each sample, shape (n,).
     row
@@ -80,39 +80,34 @@ def follow(
         What violations and resizes cost.
     """
     fleet = demand.fleet
-    begun = np.zeros(fleet.n_samples, bool)
-    begun[fleet.starts] = True
-    given = np.empty(fleet.n_samples)
+    begins = np.zeros(fleet.n_samples, bool)
+    begins[fleet.starts] = True
+    allocations = np.empty(fleet.n_samples)
     price = (prices.violation, prices.hurdle, prices.start)
-    own = own_account(prices, fleet.cycle)
-    samples = (demand.values, fleet.seconds, fleet.offsets, begun, row)
-    settle(samples, level, shares, grid, price, own, given)
-    return given
+    samples = (demand.values, fleet.seconds, fleet.offsets, begins, row)
+    settle(samples, level, shares, grid, price, price_terms(prices, fleet.cycle), allocations)
+    return allocations
 
 
 class Account(NamedTuple):
-    """What a container has, and how it fared."""
+    """The allocation of a running container, its remaining resizes and its under-allocation."""
 
     #: Its past.
     past: Past
     #: What it has.
     allocation: float
-    #: Resizes that are left to it.
-    left: int = 1
-    #: The cycle that it is in, and whether that is its first.
-    number: int = 0
-    cold: bool = True
-    #: Seconds for which it was short, and all.
-    short: float = 0.0
-    lasted: float = 0.0
+    #: How many resizes remain.
+    resizes: int = 1
+    #: Its cycle, and its under-allocation since it started.
+    clock: CycleClock = CycleClock()
 
 
 @serializable
 @dataclass(frozen=True, eq=False)
 class Payer:
-    """Allocates for one container at given prices; what it finds `follow` finds, bit by bit."""
+    """Allocates for one container at given prices, bit by bit as `follow` does."""
 
-    #: Knows F of the time to come.
+    #: Forecasts F of the coming time.
     forecaster: Forecaster
     #: What violations and resizes cost.
     prices: Prices
@@ -120,7 +115,7 @@ class Payer:
     when: str
 
     def begin(self, time: float) -> tuple[Account, float]:
-        """What a container without a past gets."""
+        """The allocation of a container without a past."""
         return Account(Past(time), self.prices.start), self.prices.start
 
     def advise(self, state: Account, last: Sample, time: float) -> tuple[Account, float]:
@@ -128,38 +123,40 @@ class Payer:
         watch, prices = self.forecaster.watch, self.prices
         past, level, row = watch.after(state.past, last, time)
         number = cycle_number(time, past.begun, watch.cycle)
-        begins = number != state.number
-        cold = state.cold and not begins
-        short = state.short + (last.seconds if last.value > state.allocation else 0.0)
-        lasted = state.lasted + last.seconds
-        allocation, left = state.allocation, state.left + begins
-        may = {"cycles": begins, "samples": True, "warm": not cold}[self.when]
-        if may and left >= 0:
+        begins = number != state.clock.number
+        clock = state.clock.after(number, last.seconds, last.value > state.allocation)
+        allocation, resizes = state.allocation, state.resizes + begins
+        may_resize = {"cycles": begins, "samples": True, "warm": not clock.is_cold}[self.when]
+        if may_resize and resizes >= 0:
             shares, grid = self.forecaster.shares(row, last), self.forecaster.forest.grid
             price = (prices.violation, prices.hurdle, prices.start)
-            paid = (short, lasted)
-            own = own_account(prices, watch.cycle)
-            allocation, left = settle_once(allocation, left, paid, level, shares, grid, price, own)
-        return Account(past, allocation, left, number, cold, short, lasted), allocation
+            durations = (clock.short, clock.lasted)
+            terms = price_terms(prices, watch.cycle)
+            allocation, resizes = settle_once(
+                allocation, resizes, durations, level, shares, grid, price, terms
+            )
+        return Account(past, allocation, resizes, clock), allocation
 
 
-def own_account(prices: Prices, cycle: float) -> tuple[float, float, float, float]:
-    """What a container's own price is made from (`own_price`)."""
+def price_terms(prices: Prices, cycle: float) -> tuple[float, float, float, float]:
+    """The constants from which `price_factor` computes a container's own price."""
     return prices.under_time, prices.cap, _PRIOR_CYCLES * cycle, _CAP_CYCLES * cycle
 
 
-def fitted_price(demand: Demand, under_time: float, give: Callable[[float], Floats], unit: float) -> float:
-    """The least λ at which `give(λ)` falls short for at most a share of the time, by bisection of its log."""
+def fitted_price(
+    demand: Demand, under_time: float, allocate: Callable[[float], Floats], unit: float
+) -> float:
+    """The lowest λ at which `allocate(λ)` falls short for at most a share of the time; bisects log λ."""
     low, high = _LOWEST, _HIGHEST
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        short = float(under_time_0(tally(demand, give(unit * 2.0**middle)).pooled())[0])
+        short = float(under_time_0(tally(demand, allocate(unit * 2.0**middle)).pooled())[0])
         low, high = (middle, high) if short > under_time else (low, middle)
     return float(unit * 2.0**high)
 
 
 @inlined
-def kept_cost(ratio: float, level: float, violation: float, shares: Any, grid: Floats) -> float:
+def unchanged_cost(ratio: float, level: float, violation: float, shares: Any, grid: Floats) -> float:
     """The cost c(A) of an allocation of `ratio` times the level; F is a step function on the grid."""
     surplus, before, under = 0.0, 0.0, 0.0
     for k in range(len(grid)):
@@ -172,38 +169,38 @@ def kept_cost(ratio: float, level: float, violation: float, shares: Any, grid: F
 
 @inlined
 def cheapest(level: float, violation: float, shares: Any, grid: Floats) -> tuple[int, float]:
-    """The step of the grid with the least cost, and that cost."""
+    """The step of the grid with the lowest cost, and that cost."""
     surplus, before, under = 0.0, 0.0, 0.0
-    best, least = 0, np.inf
+    best, lowest = 0, np.inf
     for k in range(len(grid)):
         surplus += (grid[k] - before) * under
         before, under = grid[k], shares[k]
         cost = level * surplus + violation * (1.0 - under)
-        if cost < least:
-            best, least = k, cost
-    return best, least
+        if cost < lowest:
+            best, lowest = k, cost
+    return best, lowest
 
 
 @inlined
-def own_price(short: float, lasted: float, own: Any) -> float:
+def price_factor(short: float, lasted: float, terms: Any) -> float:
     """The multiple of λ that a container pays after being short for `short` of its `lasted` seconds."""
-    wanted, cap, prior, cap_prior = own
-    share = (short + wanted * prior) / (lasted + prior)
-    slow = (short + wanted * cap_prior) / (lasted + cap_prior)
-    return float(max(_LEAST, share / wanted) * max(1.0, slow / cap) ** _CAP_POWER)
+    target, cap, prior, cap_prior = terms
+    share = (short + target * prior) / (lasted + prior)
+    slow = (short + target * cap_prior) / (lasted + cap_prior)
+    return float(max(_LOWEST_FACTOR, share / target) * max(1.0, slow / cap) ** _CAP_POWER)
 
 
 @inlined
 def settled(
-    allocation: float, left: int, level: float, mine: float, hurdle: float, shares: Any, grid: Floats
+    allocation: float, resizes: int, level: float, violation: float, hurdle: float, shares: Any, grid: Floats
 ) -> tuple[float, int]:
-    """The allocation after one decision, and the resizes that are left."""
-    best, least = cheapest(level, mine, shares, grid)
-    kept = kept_cost(allocation / level, level, mine, shares, grid)
+    """The allocation after one decision, and how many resizes remain."""
+    best, lowest = cheapest(level, violation, shares, grid)
+    unchanged = unchanged_cost(allocation / level, level, violation, shares, grid)
     target = level * grid[best] * _ABOVE
-    if kept - least > hurdle and (left > 0 or target > allocation):
-        return target, left - 1
-    return allocation, left
+    if unchanged - lowest > hurdle and (resizes > 0 or target > allocation):
+        return target, resizes - 1
+    return allocation, resizes
 
 
 # `settle` runs ten times over 80,000 samples for each price that is fitted. With the features of `recent` a
@@ -213,30 +210,39 @@ def settled(
 
 @exact
 def settle(
-    samples: Any, level: Floats, shares: Any, grid: Floats, price: Any, own: Any, given: Floats
+    samples: Any, level: Floats, shares: Any, grid: Floats, price: Any, terms: Any, allocations: Floats
 ) -> None:
-    """Fill `given`, container by container, sample by sample."""
-    values, seconds, offsets, begun, row = samples
+    """Fill `allocations`, container by container, sample by sample."""
+    values, seconds, offsets, begins, row = samples
     violation, hurdle, start = price
     for i in range(len(offsets) - 1):
-        allocation, left, short, lasted = start, 0, 0.0, 0.0
+        allocation, resizes, short, lasted = start, 0, 0.0, 0.0
         for t in range(offsets[i], offsets[i + 1]):
-            left += 1 if begun[t] else 0
+            resizes += 1 if begins[t] else 0
             if t > offsets[i]:
                 lasted += seconds[t - 1]
                 short += seconds[t - 1] if values[t - 1] > allocation else 0.0
-            if row[t] >= 0 and left >= 0:
-                mine = violation * own_price(short, lasted, own)
-                allocation, left = settled(allocation, left, level[t], mine, hurdle, shares[row[t]], grid)
-            given[t] = allocation
+            if row[t] >= 0 and resizes >= 0:
+                own_violation = violation * price_factor(short, lasted, terms)
+                allocation, resizes = settled(
+                    allocation, resizes, level[t], own_violation, hurdle, shares[row[t]], grid
+                )
+            allocations[t] = allocation
 
 
 @exact
 def settle_once(
-    allocation: float, left: int, past: Any, level: float, shares: Any, grid: Floats, price: Any, own: Any
+    allocation: float,
+    resizes: int,
+    durations: Any,
+    level: float,
+    shares: Any,
+    grid: Floats,
+    price: Any,
+    terms: Any,
 ) -> tuple[float, int]:
-    """One decision of `settle`; `past`: seconds that the container was short, and that it has lasted."""
+    """One decision of `settle`; `durations`: seconds that the container was short, and that it has lasted."""
     violation, hurdle, _ = price
-    short, lasted = past
-    mine = violation * own_price(short, lasted, own)
-    return settled(allocation, left, level, mine, hurdle, shares, grid)
+    short, lasted = durations
+    own_violation = violation * price_factor(short, lasted, terms)
+    return settled(allocation, resizes, level, own_violation, hurdle, shares, grid)

@@ -119,13 +119,6 @@ class TransitionGraph:
         np.add.at(counts, (self.source, columns[self.target]), self.count)
         return counts / np.maximum(self.visits, 1)[:, None], counts
 
-    def expected_stay(self) -> FloatArray:
-        """1/(1 − p) samples for a state whose self-loop has probability p, shape (n_states,)."""
-        stay = np.zeros(len(self.states))
-        loop = self.source == self.target
-        stay[self.source[loop]] = self.probability[loop]
-        return 1.0 / (1.0 - stay)
-
     def executions(self, state: State, phase: int | None = None) -> tuple[IntArray, IntArray]:
         """The executions that visit a state, or that go from it to a phase (`END` for the end).
 

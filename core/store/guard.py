@@ -1,7 +1,7 @@
 """A guard around all readers: a file yields its content or one of PhaseDock's errors, never anything else.
 
-What readers know to go wrong they refuse in sentences of their own, which pass, cut to a readable length.
-What they do not expect becomes one sentence here; what happened is in the log and in ``__cause__``.
+Errors that a reader raises on purpose pass, their sentences cut to a readable length. Any other exception
+becomes one general sentence; the exception itself is in the log and in ``__cause__``.
 """
 
 from __future__ import annotations
@@ -12,29 +12,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import InputError, PhaseDockError, shorten_sentence
+from core.progress_reporting import silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from os import PathLike
 
-    Progress = Callable[[float, str], None]
+    from core.progress_reporting import Progress
 
 _LOG = logging.getLogger(__name__)
 UNKNOWN_DAMAGE = "is damaged in a way that PhaseDock does not know"
 
 
 @contextmanager
-def guard_reader(
-    path: str | PathLike[str] | None, progress: Progress | None = None
-) -> Iterator[Progress | None]:
-    """Run a reader.
+def guard_reader(path: str | PathLike[str] | None, progress: Progress = silent) -> Iterator[Progress]:
+    """Run a reader; yields the callback that it reports to.
 
     Raises PhaseDockError for the reader's own, its sentences cut to `core.errors.MOST_SENTENCE` characters;
     InputError in place of any other exception but MemoryError.
     """
-    outside = None if progress is None else _Outside(progress)
+    callback = _GuardedCallback(progress)
     try:
-        yield outside
+        yield callback
     except MemoryError:
         raise
     except PhaseDockError as error:
@@ -42,7 +41,7 @@ def guard_reader(
         error.args = (error.message,)
         raise
     except Exception as error:
-        if outside is not None and error is outside.raised:
+        if error is callback.raised:
             raise
         name = "The file" if path is None else f"“{Path(path).name}”"
         _LOG.warning("%s: unexpected error of a reader", name, exc_info=True)
@@ -52,16 +51,16 @@ def guard_reader(
         ) from error
 
 
-class _Outside:
+class _GuardedCallback:
     """A callback that remembers its exception."""
 
     def __init__(self, callback: Progress) -> None:
         self._callback = callback
         self.raised: Exception | None = None
 
-    def __call__(self, share: float, message: str) -> None:
+    def __call__(self, fraction: float, message: str, /, **metrics: float) -> None:
         try:
-            self._callback(share, message)
+            self._callback(fraction, message, **metrics)
         except Exception as error:
             self.raised = error
             raise

@@ -1,4 +1,4 @@
-"""What a file, or several together, seem to be: what a person sees before the import."""
+"""Inspection of a file before its import: its layout, a suggested mapping and a preview."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError, format_names
+from core.progress_reporting import scale_progress
 from core.store.formats.base import ExactSource
 from core.store.formats.long_table import PivotedTable
 from core.store.formats.register import open_source
@@ -25,14 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from core.progress_reporting import Progress
     from core.store.formats.base import Source
     from core.traces.layouts import Recognition
     from core.traces.model import TraceSet
     from core.traces.raw import RawTable
 
-    Progress = Callable[[float, str], None]
-    Builder = Callable[[RawTable, ColumnMapping, Progress | None], tuple[TraceSet, Report]]
-
+    Builder = Callable[[RawTable, ColumnMapping, Progress], tuple[TraceSet, Report]]
 
 PREVIEW_ROWS = 20
 JOINED = "joined"
@@ -186,7 +186,7 @@ def _guess_dtype(texts: Sequence[str]) -> str:
 
 
 def read_single_file(
-    path: Path, mapping: ColumnMapping | None, progress: Progress | None, build: Builder = build_trace_set
+    path: Path, mapping: ColumnMapping | None, progress: Progress, build: Builder = build_trace_set
 ) -> tuple[TraceSet, Report]:
     """Read a file.
 
@@ -216,7 +216,7 @@ def read_single_file(
 
 
 def _read_exactly(
-    source: ExactSource, mapping: ColumnMapping, progress: Progress | None, build: Builder
+    source: ExactSource, mapping: ColumnMapping, progress: Progress, build: Builder
 ) -> tuple[TraceSet, Report]:
     """Read again with the exact reader, for the row numbers."""
     return build(
@@ -231,14 +231,6 @@ def _needs_exact(source: ExactSource, raw: RawTable, report: Report) -> bool:
     if raw.rows is not None or all(one.row is None for one in report.problems):
         return False
     return not source.numbers_rows(raw)
-
-
-def scale_progress(progress: Progress | None, low: float, high: float) -> Progress | None:
-    """Return a callback that maps progress to the range from `low` to `high`."""
-    if progress is None:
-        return None
-    whole = progress
-    return lambda share, message: whole(low + (high - low) * share, message)
 
 
 def _describe_second_clock(source: Source, mapping: ColumnMapping) -> str:

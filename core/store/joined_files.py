@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from core.errors import InputError, format_names
+from core.progress_reporting import scale_progress
 from core.store.inspection import (
     JOINED,
     PREVIEW_ROWS,
@@ -18,7 +19,6 @@ from core.store.inspection import (
     Inspection,
     inspect_single_file,
     read_single_file,
-    scale_progress,
 )
 from core.store.preview import (
     EXECUTION,
@@ -39,14 +39,13 @@ from core.traces.validation import ProblemLog, Report, problem
 from core.units import Unit, format_duration, format_value, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from core.progress_reporting import Progress
     from core.traces.joining import FilePart
     from core.traces.model import TraceSet
     from core.traces.validation import Problem
-
-    Progress = Callable[[float, str], None]
 
 MAX_FILES = 200
 
@@ -205,9 +204,7 @@ def _prefix_file(file: str, problems: Sequence[Problem]) -> list[Problem]:
     return [replace(one, message=f"{file}: {one.message}") for one in problems]
 
 
-def read_folder(
-    folder: Path, mapping: ColumnMapping | None, progress: Progress | None
-) -> tuple[TraceSet, Report]:
+def read_folder(folder: Path, mapping: ColumnMapping | None, progress: Progress) -> tuple[TraceSet, Report]:
     """Read files and join them by execution and time.
 
     Raises InputError if a file cannot be read, or the files do not belong together; UnusableError if no

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.errors import InputError
+from core.progress_reporting import silent
 from core.store.formats.base import PARQUET, read_head, read_magic
 from core.store.inspection import inspect_single_file, read_single_file
 from core.traces.cleaning import build_recorded_set
@@ -132,7 +133,7 @@ def preview_file(path: Path, whole_file: bool = False, order: str = "mdy") -> Fi
         with TemporaryDirectory() as folder:
             first = None if whole_file else cut_file(path, Path(folder) / path.name)
             traces, report = read_single_file(
-                first or path, _assume_open_units(mapping, order), None, build_recorded_set
+                first or path, _assume_open_units(mapping, order), silent, build_recorded_set
             )
     except InputError as error:
         raise name_file_in_error(path, error) from error

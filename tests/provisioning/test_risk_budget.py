@@ -10,7 +10,14 @@ from core.provisioning.demand_forecast import learn
 from core.provisioning.evaluation.metrics import tally, under_time_0
 from core.provisioning.policies.risk_budget import RISK_BUDGET, RiskSettings
 from core.provisioning.policy import fit_policy
-from core.provisioning.violation_price import Prices, cheapest, fitted_price, follow, kept_cost, own_price
+from core.provisioning.violation_price import (
+    Prices,
+    cheapest,
+    fitted_price,
+    follow,
+    price_factor,
+    unchanged_cost,
+)
 from tests.provisioning.making import demand_of, random_demand
 
 
@@ -31,7 +38,7 @@ def slow_cost(amount, level, price, shares, grid):
 def test_costs_equal_their_slow_twin(steps, price, level, ratio, seed):
     grid = np.cumsum(steps)
     shares = np.sort(np.random.default_rng(seed).random(len(grid)).astype(np.float32)).astype(float)
-    found = kept_cost(ratio, level, price, shares, grid)
+    found = unchanged_cost(ratio, level, price, shares, grid)
     np.testing.assert_allclose(
         found, slow_cost(ratio * level, level, price, shares, grid), rtol=1e-6, atol=1e-9
     )
@@ -56,15 +63,15 @@ def test_a_dear_hurdle_keeps_the_start_and_a_container_that_was_short_pays_more(
 
 def test_a_containers_price_follows_its_own_past_and_is_steep_above_the_cap():
     own = (0.05, 0.075, 30.0, 200.0)
-    np.testing.assert_allclose(own_price(0.0, 0.0, own), 1.0)
-    np.testing.assert_allclose(own_price(50.0, 1000.0, own), 1.0)
-    np.testing.assert_allclose(own_price(0.0, 1e9, own), 0.3)
-    once, share = own_price(8.5, 170.0, own), (17.0 + 1.5) / 200.0
+    np.testing.assert_allclose(price_factor(0.0, 0.0, own), 1.0)
+    np.testing.assert_allclose(price_factor(50.0, 1000.0, own), 1.0)
+    np.testing.assert_allclose(price_factor(0.0, 1e9, own), 0.3)
+    once, share = price_factor(8.5, 170.0, own), (17.0 + 1.5) / 200.0
     np.testing.assert_allclose(once, 1.0)
-    np.testing.assert_allclose(own_price(17.0, 170.0, own), share / 0.05)
+    np.testing.assert_allclose(price_factor(17.0, 170.0, own), share / 0.05)
     slow = (100.0 + 10.0) / 1200.0
     expected = (101.5 / 1030.0) / 0.05 * (slow / 0.075) ** 4
-    np.testing.assert_allclose(own_price(100.0, 1000.0, own), expected)
+    np.testing.assert_allclose(price_factor(100.0, 1000.0, own), expected)
 
 
 def test_the_price_is_the_least_that_keeps_to_the_time_short():

@@ -6,35 +6,33 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError, NotFoundError
-from core.phases.rows import trace_windows, window_ends, windows
+from core.errors import InputError
+from core.phases.rows import Scaler, window_ends, windows_of
 from tests.oracles import slow_traces
 from tests.synthetic import synthetic_traces
+
+PLAIN = Scaler(np.zeros(2), np.ones(2))
 
 
 @given(st.lists(st.integers(0, 9), max_size=8), st.integers(0, 5))
 def test_windows_equal_the_slow_twin(lengths, history):
     segments = np.cumsum([0, *lengths])
     values = np.arange(2.0 * segments[-1]).reshape(-1, 2)
-    ends = window_ends(segments, history)
-    wanted, where = slow_traces.windows(values.tolist(), segments.tolist(), history)
-    assert ends.tolist() == where
-    assert windows(values, ends, history).tolist() == wanted
+    expected, ends = slow_traces.windows(values.tolist(), segments.tolist(), history)
+    found = windows_of([values[:, 0], values[:, 1]], PLAIN, segments, history)
+    assert found.samples.tolist() == ends
+    length = 2 * (history + 1)
+    windows = [found.rows[start : start + length].reshape(-1, 2).tolist() for start in found.starts]
+    assert windows == expected
 
 
 def test_no_window_crosses_a_break():
     traces = replace(synthetic_traces(2, 1, samples=60)[0], breaks=np.array([30]))
-    found, ends = trace_windows(traces, ("cpu_cores", "memory_bytes"), 3)
-    assert found.shape == (len(ends), 4, 2)
+    ends = window_ends(traces.segments(), 3)
     assert not {0, 1, 2, 30, 31, 32} & set(ends.tolist())
     assert {3, 29, 33} <= set(ends.tolist())
 
 
-def test_what_cannot_be_is_said(refuses):
-    traces = synthetic_traces(1, 1, samples=60)[0]
+def test_a_negative_history_is_refused(refuses):
     with refuses(InputError):
-        trace_windows(traces, ("cpu_cores",), -1)
-    with refuses(InputError):
-        trace_windows(traces, (), 1)
-    with refuses(NotFoundError):
-        trace_windows(traces, ("nothing",), 1)
+        window_ends(np.array([0, 60]), -1)

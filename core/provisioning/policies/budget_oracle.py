@@ -137,14 +137,6 @@ def _fill(steps: Steps, begin: int, left: float, most: int = 20_000) -> list[int
     return fitting
 
 
-def relaxed_surplus(demand: Demand, under_time: float) -> float:
-    """The surplus of the relaxation, in unit·seconds: no choice of one allocation per cycle has less."""
-    steps, budget = steps_of(demand), under_time * float(demand.fleet.seconds.sum())
-    spent = np.append(0.0, np.cumsum(steps.seconds))
-    saved = np.append(0.0, np.cumsum(steps.saved))
-    return float(max(steps.surplus - np.interp(budget, spent, saved), 0.0))
-
-
 def _fit(_training: Demand, settings: BudgetSettings, _progress: Progress | None) -> Allocate:
     def allocate(demand: Demand) -> Floats:
         return allocation_at(demand, steps_of(demand), settings.under_time)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from core.provisioning.advice import cycle_number, serializable
+from core.provisioning.advice import CycleClock, cycle_number, serializable
 from core.provisioning.policy import Fitted, Policy, PolicyKind, fit_policy
 from core.settings_fields import setting
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SUFFIX = "+conformal"
 _GRID = 512
 _LOWEST, _HIGHEST = 0.0, 0.5
-_MOST = 10.0
+_MAX_SCORE = 10.0
 
 
 @serializable
@@ -73,7 +73,7 @@ def _fit(policy: Policy, training: Demand, settings: ConformalSettings, progress
     learned = base(training)
     scores = (training.values[counted] + floor) / np.maximum(learned[counted] + floor, 1e-300)
     grid = np.linspace(0.0, 1.0, _GRID)
-    level = Level(floor, settings, grid, np.minimum(np.quantile(scores, grid), _MOST))
+    level = Level(floor, settings, grid, np.minimum(np.quantile(scores, grid), _MAX_SCORE))
     adviser = None if base.adviser is None else Adapter(base.adviser, training.fleet.cycle, level)
 
     def allocate(demand: Demand) -> Floats:
@@ -86,7 +86,7 @@ def _fit(policy: Policy, training: Demand, settings: ConformalSettings, progress
 @serializable
 @dataclass(frozen=True, eq=False)
 class Level:
-    """What a level α makes of the wrapped policy's amounts, and how it moves."""
+    """How a level α scales the wrapped policy's amounts, and how it moves."""
 
     #: δ, in the demand's unit.
     floor: float
@@ -127,23 +127,19 @@ class Level:
         return np.asarray(self.amount(wrapped, fleet.per_sample(factors)))
 
 
-class Adapted(NamedTuple):
-    """A container whose level is adapted."""
+class AdaptedState(NamedTuple):
+    """State of a container with an adapted level."""
 
     #: The wrapped policy's state, and its amount.
     inner: Any
     wrapped: float
-    #: When its first sample came, seconds.
+    #: The time of its first sample, seconds.
     begun: float
     #: Its level, and Q of it.
     alpha: float
     factor: float = 1.0
-    #: The cycle that it is in, and whether that is its first.
-    number: int = 0
-    cold: bool = True
-    #: Seconds of this cycle: short, and all.
-    short: float = 0.0
-    lasted: float = 0.0
+    #: Its cycle, and the under-allocation of that cycle.
+    clock: CycleClock = CycleClock()
 
 
 @serializable
@@ -155,20 +151,21 @@ class Adapter:
     cycle: float
     level: Level
 
-    def begin(self, time: float) -> tuple[Adapted, float]:
-        """Cold."""
+    def begin(self, time: float) -> tuple[AdaptedState, float]:
+        """The wrapped policy's state; no allocation in the first cycle."""
         inner, wrapped = self.base.begin(time)
-        return Adapted(inner, wrapped, time, self.level.settings.target), nan
+        return AdaptedState(inner, wrapped, time, self.level.settings.target), nan
 
-    def advise(self, state: Adapted, last: Sample, time: float) -> tuple[Adapted, float]:
+    def advise(self, state: AdaptedState, last: Sample, time: float) -> tuple[AdaptedState, float]:
         """Adapt the level at the end of each cycle but the first."""
-        above = float(self.level.score(last.value, state.wrapped)) > state.factor
-        short, lasted = state.short + last.seconds * above, state.lasted + last.seconds
+        is_short = float(self.level.score(last.value, state.wrapped)) > state.factor
         inner, wrapped = self.base.advise(state.inner, last, time)
         number = cycle_number(time, state.begun, self.cycle)
-        after = state._replace(inner=inner, wrapped=wrapped, number=number, short=short, lasted=lasted)
-        if number != state.number:
-            alpha = state.alpha if state.cold else self.level.after(state.alpha, short / max(lasted, 1e-300))
+        clock, alpha, factor = state.clock.after(number, last.seconds, is_short), state.alpha, state.factor
+        if number != state.clock.number:
+            if not state.clock.is_cold:
+                alpha = self.level.after(alpha, clock.short / max(clock.lasted, 1e-300))
             factor = self.level.factor(alpha)
-            after = after._replace(cold=False, alpha=alpha, factor=factor, short=0.0, lasted=0.0)
-        return after, nan if after.cold else float(self.level.amount(wrapped, after.factor))
+            clock = clock._replace(short=0.0, lasted=0.0)
+        after = AdaptedState(inner, wrapped, state.begun, alpha, factor, clock)
+        return after, nan if clock.is_cold else float(self.level.amount(wrapped, factor))
